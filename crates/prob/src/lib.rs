@@ -1,0 +1,21 @@
+//! The procedures of the language as pure mathematics: nothing here knows a trace.
+//!
+//! * [`procedure`]: the interfaces ([`Function`], [`Distribution`], [`Maker`], [`Statistics`]);
+//! * [`arguments`]: reading arguments with errors in the language's words;
+//! * [`support`]: where a distribution lives, and the transforms of drift proposals;
+//! * [`functions`], [`distributions`], [`collapsed`]: the procedures, one family or one
+//!   distribution per file;
+//! * [`registry`]: name to procedure, the source of `smidgen help` and of the reference table.
+
+pub mod arguments;
+pub mod collapsed;
+pub mod distributions;
+pub mod functions;
+pub mod linalg;
+pub mod procedure;
+pub mod registry;
+pub mod support;
+
+pub use procedure::{Arity, Args, Distribution, Function, Maker, Spec, Statistics};
+pub use registry::{Builtin, lookup};
+pub use support::Support;

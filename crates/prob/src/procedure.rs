@@ -1,0 +1,171 @@
+//! The interfaces of procedures, by capability.
+//!
+//! A [`Function`] is deterministic. A [`Distribution`] draws and knows its log density, so it
+//! can absorb a change of its arguments. A [`Maker`] makes an exchangeable procedure whose
+//! applications are summarised by [`Statistics`], so that a change of the maker's parameters
+//! is absorbed in O(1), whatever the number of applications.
+
+use smidgen_value::{ArgumentError, Rng, Value};
+
+use crate::support::Support;
+
+pub type Args<'a> = &'a [&'a Value];
+
+/// How many arguments a procedure takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arity {
+    pub least: usize,
+    /// None: any number from `least` on.
+    pub most: Option<usize>,
+}
+
+impl Arity {
+    pub const fn exactly(n: usize) -> Arity {
+        Arity { least: n, most: Some(n) }
+    }
+
+    pub const fn between(least: usize, most: usize) -> Arity {
+        Arity { least, most: Some(most) }
+    }
+
+    pub const fn at_least(least: usize) -> Arity {
+        Arity { least, most: None }
+    }
+
+    pub fn admits(self, n: usize) -> bool {
+        n >= self.least && self.most.is_none_or(|most| n <= most)
+    }
+}
+
+/// "2", "1 or 2", "between 1 and 4", "at least 1"
+impl std::fmt::Display for Arity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.most {
+            Some(most) if most == self.least => write!(f, "{most}"),
+            Some(most) if most == self.least + 1 => write!(f, "{} or {most}", self.least),
+            Some(most) => write!(f, "between {} and {most}", self.least),
+            None => write!(f, "at least {}", self.least),
+        }
+    }
+}
+
+/// What a procedure is to a reader: the source of `smidgen help` and the reference table.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec {
+    pub name: &'static str,
+    pub aliases: &'static [&'static str],
+    /// Parameter names as documentation shows them: `mean sd`, `df [loc scale]`, `x ...`.
+    pub parameters: &'static str,
+    pub arity: Arity,
+    /// One sentence, without a full stop at the end.
+    pub summary: &'static str,
+    /// One line of program text that runs as it stands, as an expression.
+    pub example: &'static str,
+}
+
+/// A deterministic procedure.
+pub struct Function {
+    pub spec: Spec,
+    /// The engine has checked the number of arguments.
+    pub apply: fn(Args<'_>) -> Result<Value, ArgumentError>,
+}
+
+/// A distribution over values. The engine has checked the number of arguments; every method
+/// checks their types and domains.
+pub trait Distribution: Send + Sync {
+    fn spec(&self) -> &'static Spec;
+
+    fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError>;
+
+    /// log p(x | args) against the base measure of the support (Lebesgue or counting):
+    /// -inf outside the support, never NaN for valid arguments, +inf only where the density is.
+    /// `x` has the right type (it was drawn, or has passed [`Distribution::admit`]).
+    fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError>;
+
+    /// The set of values with positive density, given the arguments.
+    fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError>;
+
+    /// Which arguments (0-based) the support depends on.
+    fn support_arguments(&self) -> &'static [usize] {
+        &[]
+    }
+
+    /// An observed value in the type that the distribution draws (`true` becomes 1 for
+    /// `bernoulli`, 1 becomes `true` for `flip`, a list of numbers becomes a vector), or the
+    /// type wanted, with its article ("a number").
+    fn admit(&self, x: &Value) -> Result<Value, &'static str>;
+
+    /// All values of positive probability, each once, if there are finitely many.
+    fn enumerate(&self, _args: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
+        Ok(None)
+    }
+
+    /// Whether the distribution is proper; an improper one has a density and a starting value
+    /// (what `sample` returns) but cannot be proposed from.
+    fn is_proper(&self) -> bool {
+        true
+    }
+}
+
+/// A maker of an exchangeable procedure.
+///
+/// *Collapsed* and *sufficient-statistics* makers are deterministic: the made procedure's
+/// parameters are the maker's arguments. *Uncollapsed* makers ([`Maker::latent`]) draw a latent
+/// parameter first; the made procedure's parameters are then that latent value alone.
+pub trait Maker: Send + Sync {
+    fn spec(&self) -> &'static Spec;
+
+    /// Checks the maker's arguments (types and domains).
+    fn check(&self, args: Args<'_>) -> Result<(), ArgumentError>;
+
+    /// Statistics of no application at all. `params` are the made procedure's parameters.
+    fn empty(&self, params: Args<'_>) -> Result<Box<dyn Statistics>, ArgumentError>;
+
+    /// The prior of the latent parameter, for an uncollapsed maker: a distribution whose
+    /// arguments are the maker's arguments.
+    fn latent(&self) -> Option<&'static dyn Distribution> {
+        None
+    }
+}
+
+/// The sufficient statistics of all applications of one made procedure.
+///
+/// Exchangeability, tested for every implementation: the log predictives along any order of
+/// `add` sum to `log_marginal`.
+pub trait Statistics: Send {
+    /// Draws the next application's value given the others.
+    fn sample(&self, params: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError>;
+
+    /// log p(x | the applications counted, params)
+    fn log_predictive(&self, x: &Value, params: Args<'_>) -> Result<f64, ArgumentError>;
+
+    /// log p(all applications counted | params), in O(number of groups).
+    fn log_marginal(&self, params: Args<'_>) -> Result<f64, ArgumentError>;
+
+    /// Counts one more application. `x` was drawn here or admitted.
+    fn add(&mut self, x: &Value);
+
+    /// Forgets one application with this value.
+    fn remove(&mut self, x: &Value);
+
+    /// Number of applications counted.
+    fn count(&self) -> usize;
+
+    /// As [`Distribution::admit`].
+    fn admit(&self, x: &Value) -> Result<Value, &'static str>;
+
+    /// Where the applications' values live, given the parameters.
+    fn support(&self, params: Args<'_>) -> Result<Support, ArgumentError>;
+
+    /// All values the next application can take, if finitely many (for a restaurant process:
+    /// the live tables and one new table).
+    fn enumerate(&self, _params: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
+        Ok(None)
+    }
+
+    /// A copy to restore from, if `remove` after `add` does not bring back the very bits;
+    /// None when it does (statistics made of counts).
+    fn snapshot(&self) -> Option<Box<dyn Statistics>> {
+        None
+    }
+}

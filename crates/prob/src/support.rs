@@ -1,0 +1,84 @@
+//! Where a distribution lives.
+
+use smidgen_value::Value;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Support {
+    /// All reals.
+    Reals,
+    /// Reals between two ends, either of which may be infinite. The ends themselves may or may
+    /// not belong to it (their probability is zero); [`Support::contains`] lets them in.
+    Interval { low: f64, high: f64 },
+    /// Whole numbers from `low` to `high`, both included; `high` may be infinite.
+    Integers { low: f64, high: f64 },
+    /// `true` and `false`.
+    Booleans,
+    /// Finitely many values of any type.
+    Finite(Vec<Value>),
+    /// Real vectors of this length.
+    Vectors { len: usize },
+    /// Non-negative vectors of this length that sum to one.
+    Simplex { len: usize },
+    /// Symmetric positive definite matrices of this size.
+    PositiveDefinite { size: usize },
+    /// Vectors of counts of this length with this total.
+    Counts { len: usize, total: f64 },
+}
+
+impl Support {
+    pub const POSITIVE: Support = Support::Interval { low: 0.0, high: f64::INFINITY };
+    pub const UNIT_INTERVAL: Support = Support::Interval { low: 0.0, high: 1.0 };
+    pub const COUNTS: Support = Support::Integers { low: 0.0, high: f64::INFINITY };
+
+    /// Whether a choice from it can move by small steps.
+    pub fn is_continuous(&self) -> bool {
+        match self {
+            Support::Reals
+            | Support::Interval { .. }
+            | Support::Vectors { .. }
+            | Support::Simplex { .. }
+            | Support::PositiveDefinite { .. } => true,
+            Support::Integers { .. }
+            | Support::Booleans
+            | Support::Finite(_)
+            | Support::Counts { .. } => false,
+        }
+    }
+
+    /// Whether a value of the right type lies in it.
+    pub fn contains(&self, x: &Value) -> bool {
+        let number = |test: &dyn Fn(f64) -> bool| x.as_number().is_some_and(test);
+        let vector = |test: &dyn Fn(&[f64]) -> bool| match x {
+            Value::Vector(xs) => test(xs),
+            _ => false,
+        };
+        match self {
+            Support::Reals => number(&|x| x.is_finite()),
+            Support::Interval { low, high } => number(&|x| x.is_finite() && *low <= x && x <= *high),
+            Support::Integers { low, high } => {
+                number(&|x| x.fract() == 0.0 && x.is_finite() && *low <= x && x <= *high)
+            }
+            Support::Booleans => matches!(x, Value::Bool(_)),
+            Support::Finite(values) => values.contains(x),
+            Support::Vectors { len } => {
+                vector(&|xs| xs.len() == *len && xs.iter().all(|x| x.is_finite()))
+            }
+            Support::Simplex { len } => vector(&|xs| {
+                xs.len() == *len
+                    && xs.iter().all(|x| *x >= 0.0)
+                    && (xs.iter().sum::<f64>() - 1.0).abs() < 1e-8
+            }),
+            Support::PositiveDefinite { size } => match x {
+                Value::Matrix(m) => {
+                    m.rows() == *size && m.cols() == *size && crate::linalg::cholesky(m).is_some()
+                }
+                _ => false,
+            },
+            Support::Counts { len, total } => vector(&|xs| {
+                xs.len() == *len
+                    && xs.iter().all(|x| *x >= 0.0 && x.fract() == 0.0)
+                    && xs.iter().sum::<f64>() == *total
+            }),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What every other crate of smidgen speaks: values, names, random streams and
+//! the elementary functions. Knows nothing of programs, traces or inference.
+//!
+//! Reading order: [`symbol`] (interned names), [`value`] (the one value type),
+//! [`vector`] and [`matrix`] (numeric containers), [`table`] (named columns),
+//! [`error`] (a bad argument, in words), [`math`] (the only home of `exp`, `ln`, `lgamma`),
+//! [`rng`] (reproducible streams).
+
+pub mod error;
+pub mod math;
+pub mod matrix;
+pub mod rng;
+pub mod symbol;
+pub mod table;
+pub mod value;
+pub mod vector;
+
+pub use error::ArgumentError;
+pub use matrix::Matrix;
+pub use rng::Rng;
+pub use symbol::Symbol;
+pub use table::{Column, Table};
+pub use value::{Dict, Opaque, Pair, Value};
+pub use vector::Vector;

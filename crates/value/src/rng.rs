@@ -1,0 +1,97 @@
+//! Reproducible random streams.
+//!
+//! A chain's stream is a function of (seed, chain number) alone, so draws do not depend on
+//! how many threads run the chains. ChaCha with eight rounds is seekable and its output is
+//! fixed by specification, so a seed means the same draws in every version of `rand`.
+
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng, TryRng};
+use std::convert::Infallible;
+
+use crate::math;
+
+/// Deliberately not `Clone`: a copied stream would repeat its draws.
+#[derive(Debug)]
+pub struct Rng(ChaCha8Rng);
+
+impl Rng {
+    /// The stream of one chain.
+    pub fn for_chain(seed: u64, chain: u64) -> Rng {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(chain);
+        Rng(rng)
+    }
+
+    pub fn from_seed(seed: u64) -> Rng {
+        Rng::for_chain(seed, 0)
+    }
+
+    /// Uniform on [0, 1).
+    #[inline]
+    pub fn uniform(&mut self) -> f64 {
+        self.0.random::<f64>()
+    }
+
+    /// Uniform on the open interval (0, 1): safe under a logarithm.
+    #[inline]
+    pub fn open_uniform(&mut self) -> f64 {
+        // 52 random bits and a half: never 0, never 1.
+        ((self.0.random::<u64>() >> 12) as f64 + 0.5) * (1.0 / (1u64 << 52) as f64)
+    }
+
+    /// log u for u uniform on (0, 1).
+    #[inline]
+    pub fn log_uniform(&mut self) -> f64 {
+        math::ln(self.open_uniform())
+    }
+
+    /// Uniform on 0 .. n.
+    ///
+    /// # Panics
+    /// If `n` is 0.
+    #[inline]
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0.random_range(0..n)
+    }
+
+    /// A fair coin.
+    #[inline]
+    pub fn coin(&mut self) -> bool {
+        self.0.random::<bool>()
+    }
+}
+
+impl TryRng for Rng {
+    type Error = Infallible;
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        self.0.try_next_u32()
+    }
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        self.0.try_next_u64()
+    }
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.0.try_fill_bytes(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_depends_on_seed_and_chain_only() {
+        let draw = |seed, chain| {
+            let mut rng = Rng::for_chain(seed, chain);
+            (0..5).map(|_| rng.uniform()).collect::<Vec<_>>()
+        };
+        assert_eq!(draw(1, 2), draw(1, 2));
+        assert_ne!(draw(1, 2), draw(1, 3));
+        assert_ne!(draw(1, 2), draw(2, 2));
+    }
+
+    #[test]
+    fn an_open_uniform_is_never_an_end() {
+        let mut rng = Rng::from_seed(3);
+        assert!((0..100_000).map(|_| rng.open_uniform()).all(|u| u > 0.0 && u < 1.0));
+    }
+}
