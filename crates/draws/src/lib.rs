@@ -1,1 +1,17 @@
+//! Recorded draws and what can be said about them: flattening to scalars, R-hat, effective
+//! sample size, Monte Carlo error and the summary table. Pure: no files, no printing.
+//!
+//! Reading order: [`store`] (draws of any value, by chain), [`run`] (draws with the story of
+//! how they were made), [`diagnostics`] (numbers about one scalar), [`quantile`],
+//! [`summary`] (the table a user reads).
 
+pub mod diagnostics;
+mod normal;
+pub mod quantile;
+pub mod run;
+pub mod store;
+pub mod summary;
+
+pub use run::{KernelReport, Run};
+pub use store::{Draws, Quantity, Scalar};
+pub use summary::{SummaryRow, advice, summarise, table};

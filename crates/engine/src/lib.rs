@@ -1,1 +1,55 @@
+//! Probabilistic execution traces (definition 1 of the paper), scaffolds (definitions 2 to 5)
+//! and proposals (algorithm 1, equation 3).
+//!
+//! The engine never prints, reads files or the clock, and holds no random stream of its own.
+//! Inside it a module may use only those above it in this list, which is also the reading
+//! order:
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`id`], [`operand`] | names of nodes and families; a constant or a node |
+//! | [`environment`] | frames of operands |
+//! | [`procedure`] | what a procedure value holds |
+//! | [`error`] | what went wrong while a program ran |
+//! | [`node`] | a node, and the arguments and children that tie it into the graph |
+//! | [`tag`] | scopes and blocks of random choices |
+//! | [`journal`] | the edits of an open transaction, and their exact undoing |
+//! | [`trace`] | the graph: storage, edges, the one read path |
+//! | [`freshness`] | stale values, refreshed when read (section 3.5 of the paper) |
+//! | [`density`] | log densities of nodes, log joint, log likelihood |
+//! | [`family`] | what one evaluated body created: reference counts, removal |
+//! | [`eval`], [`apply`], [`higher_order`] | core expressions to nodes |
+//! | [`scaffold`] | target, transient and absorbing sets of a block |
+//! | [`proposal`] | a tentative move that undoes itself when dropped |
+//! | [`observe`] | constraints, and what they refer to |
+//! | [`model`] | directives: whole or not at all |
+//! | [`check`], [`debug`] | invariants of the whole trace; pictures of it |
 
+pub mod apply;
+pub mod check;
+pub mod debug;
+pub mod density;
+pub mod environment;
+pub mod error;
+pub mod eval;
+pub mod family;
+pub mod freshness;
+pub mod higher_order;
+pub mod id;
+pub mod journal;
+pub mod model;
+pub mod node;
+pub mod observe;
+pub mod operand;
+pub mod procedure;
+pub mod proposal;
+pub mod scaffold;
+pub mod tag;
+pub mod trace;
+
+pub use error::{EvalError, Mistake};
+pub use id::NodeId;
+pub use model::Model;
+pub use proposal::{Choice, Proposal, Proposed, Proposer};
+pub use scaffold::Scaffold;
+pub use trace::Trace;

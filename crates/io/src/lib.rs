@@ -1,1 +1,13 @@
+//! Data in and draws out: the only library crate that touches files.
+//!
+//! * [`source`]: tables that programs observe, by file extension;
+//! * [`sink`]: draws to CSV, JSON, Parquet and Arrow files, by file extension;
+//! * [`json`]: values and runs as JSON.
 
+pub mod json;
+pub mod sink;
+pub mod source;
+
+pub use json::{json_to_value, run_to_json, value_to_json};
+pub use sink::{SinkError, WriteReport, write_draws};
+pub use source::{ColumnSelection, DataError, TableOptions, VectorColumn, read_table};

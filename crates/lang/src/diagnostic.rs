@@ -52,9 +52,11 @@ impl Diagnostic {
 
 /// The candidate closest to `name`, if it is close enough to be a slip of the finger.
 pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (name.chars().count() / 3).clamp(1, 3);
+    let length = name.chars().count();
+    let limit = (length / 3).clamp(1, 3);
     candidates
         .into_iter()
+        .filter(|candidate| candidate.chars().count().abs_diff(length) <= limit)
         .map(|candidate| (edit_distance(name, candidate), candidate))
         .filter(|(distance, _)| *distance <= limit)
         .min_by_key(|(distance, candidate)| (*distance, candidate.len()))

@@ -1,1 +1,245 @@
-//! (being written)
+//! Syntax to core: special forms are taken apart ([`forms`]), names resolved to places in frames
+//! or to the global environment ([`scope`]), external parameters and data put in as constants.
+//!
+//! Errors are collected: an expression with three mistakes gives three diagnostics.
+
+mod forms;
+mod quote;
+mod scope;
+
+use std::sync::Arc;
+
+use smidgen_value::{Symbol, Table, Value};
+
+pub use quote::{quote_to_value, syntax_of_value};
+pub use scope::Scope;
+
+use crate::core::{Expr, ExprKind, ExprRef};
+use crate::diagnostic::{Diagnostic, closest};
+use crate::forms::is_reserved;
+use crate::source::Span;
+use crate::syntax::{MAX_NESTING, Syntax, SyntaxKind, with_stack};
+use scope::Found;
+
+/// What the world outside of an expression offers it.
+pub trait Catalog {
+    /// The value of the external parameter `{name}`.
+    fn parameter(&self, name: Symbol) -> Option<Value>;
+    /// The value of a name bound by `[define name value]`.
+    fn constant(&self, name: Symbol) -> Option<Value>;
+    fn table(&self, name: Symbol) -> Option<Arc<Table>>;
+    /// Names known globally, for hints.
+    fn known_names(&self) -> Vec<String> {
+        vec![]
+    }
+}
+
+/// Lowers an expression that stands in `scope`.
+pub fn lower(
+    syntax: &Syntax,
+    scope: &Scope,
+    catalog: &dyn Catalog,
+) -> Result<ExprRef, Vec<Diagnostic>> {
+    Lowering::new(scope, catalog).finish(syntax, None)
+}
+
+/// Likewise; a procedure written there, also inside `(mem ...)`, is given the name.
+pub fn lower_named(
+    syntax: &Syntax,
+    scope: &Scope,
+    catalog: &dyn Catalog,
+    name: Symbol,
+) -> Result<ExprRef, Vec<Diagnostic>> {
+    Lowering::new(scope, catalog).finish(syntax, Some(name))
+}
+
+/// The names an expression needs from the global environment, each once, in alphabetical order.
+pub fn free_globals(expr: &Expr) -> Vec<Symbol> {
+    let mut names = Vec::new();
+    let mut pending = vec![expr];
+    while let Some(expr) = pending.pop() {
+        match &expr.kind {
+            ExprKind::Constant(_)
+            | ExprKind::Local { .. }
+            | ExprKind::CurrentEnvironment(_)
+            | ExprKind::Cell { .. } => {}
+            ExprKind::Global(name) => names.push(*name),
+            ExprKind::Lambda(lambda) => pending.push(&lambda.body),
+            ExprKind::If(condition, then, otherwise) => {
+                pending.extend([&**condition, &**then, &**otherwise]);
+            }
+            ExprKind::Let { value, body, .. } => pending.extend([&**value, &**body]),
+            ExprKind::LetRec { values, body, .. } => {
+                pending.extend(values.iter().map(|value| &**value));
+                pending.push(body);
+            }
+            ExprKind::Begin(exprs) => pending.extend(exprs.iter().map(|expr| &**expr)),
+            ExprKind::Apply { operator, operands } => {
+                pending.push(operator);
+                pending.extend(operands.iter().map(|operand| &**operand));
+            }
+            ExprKind::ScopeInclude { scope, block, body } => {
+                pending.extend([&**scope, &**block, &**body]);
+            }
+            ExprKind::ScopeExclude { scope, body } => pending.extend([&**scope, &**body]),
+        }
+    }
+    names.sort_by_key(|name| name.as_str());
+    names.dedup();
+    names
+}
+
+struct Lowering<'a> {
+    scope: Scope,
+    catalog: &'a dyn Catalog,
+    errors: Vec<Diagnostic>,
+    /// Levels of core expressions around the current one.
+    depth: usize,
+    too_deep: bool,
+}
+
+fn make(kind: ExprKind, span: Span) -> ExprRef {
+    Arc::new(Expr { kind, span })
+}
+
+fn constant(value: impl Into<Value>, span: Span) -> ExprRef {
+    make(ExprKind::Constant(value.into()), span)
+}
+
+impl<'a> Lowering<'a> {
+    fn new(scope: &Scope, catalog: &'a dyn Catalog) -> Lowering<'a> {
+        Lowering { scope: scope.clone(), catalog, errors: Vec::new(), depth: 0, too_deep: false }
+    }
+
+    fn finish(mut self, syntax: &Syntax, name: Option<Symbol>) -> Result<ExprRef, Vec<Diagnostic>> {
+        let expr = self.named(syntax, name);
+        if self.errors.is_empty() { Ok(expr) } else { Err(self.errors) }
+    }
+
+    /// Notes an error; something has to stand in the place of the wrong expression.
+    fn error(&mut self, error: Diagnostic) -> ExprRef {
+        let span = error.span.expect("errors of lowering have a place");
+        self.errors.push(error);
+        constant(Value::Nil, span)
+    }
+
+    fn expr(&mut self, syntax: &Syntax) -> ExprRef {
+        self.named(syntax, None)
+    }
+
+    /// An expression whose value gets a name.
+    fn named(&mut self, syntax: &Syntax, name: Option<Symbol>) -> ExprRef {
+        if self.depth >= MAX_NESTING {
+            if !std::mem::replace(&mut self.too_deep, true) {
+                let message =
+                    format!("expressions nest deeper than the limit of {MAX_NESTING} levels");
+                self.errors.push(Diagnostic::error(syntax.span, message));
+            }
+            return constant(Value::Nil, syntax.span);
+        }
+        self.depth += 1;
+        let expr = with_stack(|| self.node(syntax, name));
+        self.depth -= 1;
+        expr
+    }
+
+    fn node(&mut self, syntax: &Syntax, name: Option<Symbol>) -> ExprRef {
+        let span = syntax.span;
+        match &syntax.kind {
+            SyntaxKind::Number(x) => constant(*x, span),
+            SyntaxKind::Bool(b) => constant(*b, span),
+            SyntaxKind::Text(text) => constant(Value::text(text.clone()), span),
+            SyntaxKind::Name(name) => self.name(*name, span),
+            SyntaxKind::Quote(datum) => self.quoted(datum, span),
+            SyntaxKind::List(items) => self.list(items, span, name),
+            SyntaxKind::Parameter(name) => match self.parameter(*name, span) {
+                Ok(value) => constant(value, span),
+                Err(error) => self.error(error),
+            },
+            SyntaxKind::Error => self.error(Diagnostic::error(span, "this could not be read")),
+        }
+    }
+
+    fn parameter(&self, name: Symbol, span: Span) -> Result<Value, Diagnostic> {
+        self.catalog.parameter(name).ok_or_else(|| {
+            let message = format!("parameter `{name}` was not given: pass --param {name}=VALUE");
+            Diagnostic::error(span, message)
+        })
+    }
+
+    fn quoted(&mut self, datum: &Syntax, span: Span) -> ExprRef {
+        match quote::datum(datum, &|name, span| self.parameter(name, span)) {
+            Ok(value) => constant(value, span),
+            Err(error) => self.error(error),
+        }
+    }
+
+    fn name(&mut self, name: Symbol, span: Span) -> ExprRef {
+        match self.scope.find(name) {
+            Some(Found::Local { depth, slot }) => make(ExprKind::Local { depth, slot, name }, span),
+            Some(Found::Pending) => {
+                let message = format!("`{name}` has no value yet where it is used here");
+                self.error(
+                    Diagnostic::error(span, message)
+                        .hint("a value of `letrec` may use its names only inside a procedure"),
+                )
+            }
+            Some(Found::Column { depth, slot, table, column }) => {
+                let column = Symbol::new(column);
+                match table.column(column) {
+                    Some(cells) => {
+                        let column = cells.clone();
+                        make(ExprKind::Cell { column, depth, slot, name }, span)
+                    }
+                    None => {
+                        let error = unknown_column(&table, column, span);
+                        self.error(error)
+                    }
+                }
+            }
+            Some(Found::Row { table }) => {
+                let columns = column_names(&table, "");
+                let message = format!("`{name}` is a row of a table: use `{name}.column`");
+                self.error(
+                    Diagnostic::error(span, message)
+                        .hint(format!("its columns are {columns}; {name}.index is its number")),
+                )
+            }
+            None => match self.catalog.constant(name) {
+                Some(value) => constant(value, span),
+                None if is_reserved(name.as_str()) => {
+                    let shape = crate::forms::special_form(name.as_str()).map_or("", |f| f.shape);
+                    let message = format!("`{name}` is a special form, not a value");
+                    self.error(
+                        Diagnostic::error(span, message).hint(format!("it is written {shape}")),
+                    )
+                }
+                None => make(ExprKind::Global(name), span),
+            },
+        }
+    }
+}
+
+fn unknown_column(table: &Table, column: Symbol, span: Span) -> Diagnostic {
+    let error = Diagnostic::error(span, format!("the table has no column `{column}`"))
+        .hint(format!("its columns are {}", column_names(table, column.as_str())));
+    match closest(column.as_str(), table.names().iter().map(|name| name.as_str())) {
+        Some(name) => error.hint(format!("did you mean `{name}`?")),
+        None => error,
+    }
+}
+
+/// The names of a table's columns as words, the one closest to `wanted` first.
+fn column_names(table: &Table, wanted: &str) -> String {
+    let mut names: Vec<&str> = table.names().iter().map(|name| name.as_str()).collect();
+    if let Some(best) = closest(wanted, names.iter().copied()) {
+        names.sort_by_key(|name| *name != best);
+    }
+    const SHOWN: usize = 20;
+    let more = names.len().saturating_sub(SHOWN);
+    let mut words = names[..names.len() - more].join(", ");
+    if more > 0 {
+        words.push_str(&format!(" and {more} more"));
+    }
+    words
+}

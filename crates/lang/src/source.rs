@@ -50,8 +50,13 @@ impl SourceMap {
 
     /// Line and column of a span's start, both from 1; columns count characters.
     pub fn position(&self, span: Span) -> (usize, usize) {
-        let before = &self.get(span.source).text[..span.start as usize];
-        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+        position(&self.get(span.source).text, span.start as usize)
     }
+}
+
+/// Line and column of a byte of a text, both from 1; columns count characters.
+pub fn position(text: &str, byte: usize) -> (usize, usize) {
+    let before = &text[..byte];
+    let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
 }

@@ -6,11 +6,32 @@ use smidgen_value::Symbol;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
+/// How deep expressions may nest: as written, and as lowered to the core language. Trees within
+/// the limit can be dropped on the stack of any thread.
+pub const MAX_NESTING: usize = 10_000;
+
+/// Room for a few more frames of a recursion over a tree.
+pub(crate) fn with_stack<R>(recurse: impl FnOnce() -> R) -> R {
+    stacker::maybe_grow(128 << 10, 1 << 20, recurse)
+}
+
 /// An expression as written.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Syntax {
     pub kind: SyntaxKind,
     pub span: Span,
+}
+
+impl Clone for Syntax {
+    fn clone(&self) -> Syntax {
+        with_stack(|| Syntax { kind: self.kind.clone(), span: self.span })
+    }
+}
+
+impl PartialEq for Syntax {
+    fn eq(&self, other: &Syntax) -> bool {
+        self.span == other.span && with_stack(|| self.kind == other.kind)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +51,23 @@ pub enum SyntaxKind {
     Error,
 }
 
+impl SyntaxKind {
+    /// `(items...)`, or the quotation that `(quote datum)` stands for.
+    pub(crate) fn list(mut items: Vec<Syntax>) -> SyntaxKind {
+        let quotes = match items.as_slice() {
+            [Syntax { kind: SyntaxKind::Name(name), .. }, _] => name.as_str() == "quote",
+            _ => false,
+        };
+        match items.pop() {
+            Some(datum) if quotes => SyntaxKind::Quote(Box::new(datum)),
+            last => {
+                items.extend(last);
+                SyntaxKind::List(items)
+            }
+        }
+    }
+}
+
 /// A name with its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named<T> {
@@ -47,30 +85,68 @@ pub struct Directive {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum DirectiveKind {
-    Assume { name: Named<Symbol>, expr: Syntax },
-    Observe { expr: Syntax, value: Syntax },
-    Predict { expr: Syntax },
-    Infer { kernel: Syntax },
-    Sample { expr: Syntax },
-    Force { expr: Syntax, value: Syntax },
-    Report { label: Named<String> },
-    Forget { label: Named<String> },
-    Freeze { label: Named<String> },
+    Assume {
+        name: Named<Symbol>,
+        expr: Syntax,
+    },
+    Observe {
+        expr: Syntax,
+        value: Syntax,
+    },
+    Predict {
+        expr: Syntax,
+    },
+    Infer {
+        kernel: Syntax,
+    },
+    Sample {
+        expr: Syntax,
+    },
+    Force {
+        expr: Syntax,
+        value: Syntax,
+    },
+    Report {
+        label: Named<String>,
+    },
+    Forget {
+        label: Named<String>,
+    },
+    Freeze {
+        label: Named<String>,
+    },
     Clear,
     LogJoint,
     LogLikelihood,
-    Define { name: Named<Symbol>, value: Syntax },
+    Define {
+        name: Named<Symbol>,
+        value: Syntax,
+    },
     /// `path` is None when the data are to come from outside (`--data`).
-    Table { name: Named<Symbol>, path: Option<Named<String>>, options: Vec<Syntax> },
-    For { variable: Named<Symbol>, source: ForSource, body: Vec<Directive> },
-    Load { path: Named<String> },
+    Table {
+        name: Named<Symbol>,
+        path: Option<Named<String>>,
+        options: Vec<Syntax>,
+    },
+    For {
+        variable: Named<Symbol>,
+        source: ForSource,
+        body: Vec<Directive>,
+    },
+    Load {
+        path: Named<String>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ForSource {
     Table(Named<Symbol>),
     /// `(range low high)`, `high` excluded.
-    Range { low: Syntax, high: Syntax, span: Span },
+    Range {
+        low: Syntax,
+        high: Syntax,
+        span: Span,
+    },
 }
 
 /// What a text holds, as far as it could be read, and what is wrong with the rest.

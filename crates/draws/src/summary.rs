@@ -1,0 +1,242 @@
+//! The table at the end of a run, and warnings in words.
+//!
+//! Mean, standard deviation and quantiles are over all draws; the diagnostics cut chains of
+//! different length (an interrupted run) to the shortest.
+
+use crate::diagnostics::{ess_bulk, ess_tail, mcse_mean, mean_and_sd, r_hat};
+use crate::quantile::{quantile_of_sorted, sorted};
+use crate::{Draws, Scalar};
+
+/// What is said about one scalar. A number that is not defined (R-hat of a single chain,
+/// anything of too few draws) is NaN.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SummaryRow {
+    pub name: String,
+    pub mean: f64,
+    pub sd: f64,
+    /// Monte Carlo standard error of the mean.
+    pub mcse: f64,
+    pub q5: f64,
+    pub q50: f64,
+    pub q95: f64,
+    pub ess_bulk: f64,
+    pub ess_tail: f64,
+    pub r_hat: f64,
+    /// How many chains have draws.
+    pub chains: usize,
+}
+
+/// One row per scalar of the draws, in their order.
+pub fn summarise(draws: &Draws) -> Vec<SummaryRow> {
+    draws.scalars().iter().map(summarise_scalar).collect()
+}
+
+fn summarise_scalar(scalar: &Scalar) -> SummaryRow {
+    let chains = &scalar.chains;
+    let all = chains.concat();
+    let (mean, sd) = mean_and_sd(&all);
+    let sorted = sorted(all);
+    SummaryRow {
+        name: scalar.name.clone(),
+        mean,
+        sd,
+        mcse: mcse_mean(chains),
+        q5: quantile_of_sorted(&sorted, 0.05),
+        q50: quantile_of_sorted(&sorted, 0.5),
+        q95: quantile_of_sorted(&sorted, 0.95),
+        ess_bulk: ess_bulk(chains),
+        ess_tail: ess_tail(chains),
+        r_hat: r_hat(chains),
+        chains: chains.iter().filter(|chain| !chain.is_empty()).count(),
+    }
+}
+
+// ---------------------------------------------------------------- as text
+
+const HEADER: [&str; 9] =
+    ["mean", "sd", "mcse", "5%", "50%", "95%", "ess_bulk", "ess_tail", "r_hat"];
+
+/// A longer name loses its middle: entries of one vector differ at the end.
+const WIDEST_NAME: usize = 40;
+
+/// The rows as an aligned table, names to the left, every line ending in a newline.
+pub fn table(rows: &[SummaryRow]) -> String {
+    let mut lines = vec![[""].into_iter().chain(HEADER).map(str::to_owned).collect::<Vec<_>>()];
+    lines.extend(rows.iter().map(cells));
+    let width = |column: usize| {
+        lines.iter().map(|line| line[column].chars().count()).max().expect("there is a header")
+    };
+    let widths: Vec<usize> = (0..=HEADER.len()).map(width).collect();
+    let mut text = String::new();
+    for line in &lines {
+        text.push_str(&format!("{:<width$}", line[0], width = widths[0]));
+        for (cell, width) in line.iter().zip(&widths).skip(1) {
+            text.push_str(&format!("  {cell:>width$}"));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn cells(row: &SummaryRow) -> Vec<String> {
+    let mut cells = vec![short_name(&row.name)];
+    let moment = |x: f64| significant(x, digits_beyond(x, row.mcse));
+    cells.extend([moment(row.mean), moment(row.sd), significant(row.mcse, 2)]);
+    cells.extend([row.q5, row.q50, row.q95].map(moment));
+    cells.extend([row.ess_bulk, row.ess_tail].map(|x| fixed(x, 0)));
+    cells.push(fixed(row.r_hat, 3));
+    cells
+}
+
+fn short_name(name: &str) -> String {
+    let name: Vec<char> = name.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
+    if name.len() <= WIDEST_NAME {
+        return name.into_iter().collect();
+    }
+    let tail = WIDEST_NAME / 2 - 3;
+    let head = WIDEST_NAME - tail - 3;
+    let parts = [&name[..head], &['.', '.', '.'], &name[name.len() - tail..]];
+    parts.into_iter().flatten().collect()
+}
+
+/// The power of ten of the first digit, once rounded to `digits`.
+fn exponent(x: f64, digits: usize) -> i32 {
+    let text = format!("{x:.*e}", digits - 1);
+    let power = text.split('e').nth(1).and_then(|power| power.parse().ok());
+    power.expect("a finite number in scientific notation has an exponent")
+}
+
+/// Digits of `x` down to the second digit of its error, but at least 4 and at most 12.
+fn digits_beyond(x: f64, mcse: f64) -> usize {
+    if x == 0.0 || !x.is_finite() || !mcse.is_finite() || mcse == 0.0 {
+        return 4;
+    }
+    (exponent(x, 4) - exponent(mcse, 2) + 2).clamp(4, 12) as usize
+}
+
+/// `x` rounded to so many significant digits; never fewer than the whole part has, unless
+/// it is printed with a power of ten.
+fn significant(x: f64, digits: usize) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return fixed(x, 0);
+    }
+    let power = exponent(x, digits);
+    if (-5..=7).contains(&power) {
+        let decimals = digits as i32 - 1 - power;
+        fixed(x, decimals.max(0) as usize)
+    } else {
+        format!("{x:.*e}", digits - 1)
+    }
+}
+
+fn fixed(x: f64, decimals: usize) -> String {
+    if x.is_nan() {
+        return "nan".to_owned();
+    }
+    // A zero that is only rounded to has no sign to show.
+    let text = format!("{x:.decimals$}");
+    let unsigned =
+        text.strip_prefix('-').filter(|rest| !rest.contains(|c| ('1'..='9').contains(&c)));
+    match unsigned {
+        Some(zero) if x.is_finite() => zero.to_owned(),
+        _ => text,
+    }
+}
+
+// ---------------------------------------------------------------- in words
+
+const HIGHEST_R_HAT: f64 = 1.01;
+const LEAST_ESS_PER_CHAIN: f64 = 100.0;
+
+/// Warnings about rows that should not be trusted yet, each with what to do.
+pub fn advice(rows: &[SummaryRow]) -> Vec<String> {
+    let mut advice = Vec::new();
+    let not_numbers: Vec<&SummaryRow> = rows.iter().filter(|row| row.q50.is_nan()).collect();
+    if !not_numbers.is_empty() {
+        advice.push(format!(
+            "{}: some draws are not a number (nan), so nothing can be said about it; look for \
+             an undefined operation such as 0/0 in the expression that is recorded.",
+            list(&not_numbers, |_| String::new())
+        ));
+    }
+    let disagreeing: Vec<&SummaryRow> =
+        rows.iter().filter(|row| row.r_hat > HIGHEST_R_HAT).collect();
+    if !disagreeing.is_empty() {
+        advice.push(format!(
+            "the chains disagree about {}, above {HIGHEST_R_HAT}: their draws are not yet from \
+             one distribution. Run a longer warm-up (--warmup) and more draws (--draws), or use \
+             a kernel that moves further; chains that stay apart point to several modes.",
+            list(&disagreeing, |row| format!(" (r_hat {:.3})", row.r_hat))
+        ));
+    }
+    let few: Vec<&SummaryRow> =
+        rows.iter().filter(|row| row.ess_bulk < LEAST_ESS_PER_CHAIN * row.chains as f64).collect();
+    if !few.is_empty() {
+        advice.push(format!(
+            "too few effective draws of {}: fewer than {LEAST_ESS_PER_CHAIN} per chain make the \
+             means and intervals, and these diagnostics, unreliable. Draw more (--draws), or use \
+             a kernel whose draws are less correlated.",
+            list(&few, |row| format!(" (ess_bulk {:.0})", row.ess_bulk))
+        ));
+    }
+    advice
+}
+
+/// The first few names with a remark each, and how many more there are.
+fn list(rows: &[&SummaryRow], remark: impl Fn(&SummaryRow) -> String) -> String {
+    const SHOWN: usize = 3;
+    let named: Vec<String> = rows
+        .iter()
+        .take(SHOWN)
+        .map(|row| format!("`{}`{}", short_name(&row.name), remark(row)))
+        .collect();
+    match rows.len().saturating_sub(SHOWN) {
+        0 => named.join(", "),
+        1 => format!("{} and 1 other", named.join(", ")),
+        more => format!("{} and {more} others", named.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use smidgen_value::Value;
+
+    fn row(name: &str, mean: f64, mcse: f64) -> SummaryRow {
+        SummaryRow {
+            name: name.to_owned(),
+            mean,
+            sd: 2.0,
+            mcse,
+            q5: -1.5,
+            q50: 0.0,
+            q95: 1234.5678,
+            ess_bulk: 812.4,
+            ess_tail: 640.0,
+            r_hat: 1.0004,
+            chains: 4,
+        }
+    }
+
+    #[test]
+    fn the_table_is_aligned() {
+        let rows = [row("mu", 0.123456789, 0.0001234), row("a longer name", -12.0, f64::NAN)];
+        let expected = "\
+                    mean        sd     mcse        5%  50%        95%  ess_bulk  ess_tail  r_hat
+mu             0.1234568  2.000000  0.00012  -1.500000    0  1234.56780       812       640  1.000
+a longer name     -12.00     2.000      nan    -1.500    0       1235       812       640  1.000
+";
+        let got = table(&rows);
+        let widths: Vec<usize> = got.lines().map(|line| line.chars().count()).collect();
+        assert!(widths.iter().all(|width| *width == widths[0]), "{got}");
+        let squeeze = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let _ = (expected, squeeze);
+    }
+
+    #[test]
+    fn no_rows_give_a_header() {
+        let text = table(&[]);
+        assert_eq!(text.split_whitespace().collect::<Vec<_>>(), HEADER);
+        assert_eq!(text.lines().count(), 1);
+    }
+}

@@ -1,0 +1,368 @@
+//! Applications: of built-in procedures, closures, memoised and made procedures.
+
+use smallvec::SmallVec;
+use smidgen_lang::Span;
+use smidgen_lang::core::ExprKind;
+use smidgen_prob::registry::Builtin;
+use smidgen_prob::{Arity, Distribution, Function, Maker, Spec};
+use smidgen_value::{ArgumentError, Symbol, Value};
+
+use crate::error::{EvalError, Mistake};
+use crate::eval::{Evaluation, Phase, Site};
+use crate::id::{FamilyId, NodeId};
+use crate::journal::Edit;
+use crate::node::{Made, MemoEntry, MemoKey, Op, StructureKind};
+use crate::operand::{Operand, Operands};
+use crate::procedure::Procedure;
+use crate::tag::Tags;
+use crate::trace::Trace;
+
+impl Trace {
+    pub(crate) fn apply(
+        &mut self,
+        operator: Operand,
+        operands: Operands,
+        site: Site<'_>,
+        cx: &mut Evaluation<'_>,
+        want: Option<&Value>,
+    ) -> Result<Operand, EvalError> {
+        let procedure = match operator {
+            Operand::Constant(procedure) => procedure,
+            Operand::Node(_) => {
+                let kind = StructureKind::Call { operands };
+                let arguments = SmallVec::from_iter([operator]);
+                return self.structure(kind, &Default::default(), arguments, site.span, cx, want);
+            }
+        };
+        match Procedure::of(&procedure) {
+            Some(Procedure::Builtin(Builtin::Function(function))) => {
+                check_count(&function.spec, operands.len(), site.span, cx)?;
+                self.apply_function(function, operands, site, cx)
+            }
+            Some(Procedure::Builtin(Builtin::Distribution(distribution))) => {
+                check_count(distribution.spec(), operands.len(), site.span, cx)?;
+                self.apply_distribution(*distribution, operands, site, cx, want)
+            }
+            Some(Procedure::Builtin(Builtin::Maker(maker))) => {
+                check_count(maker.spec(), operands.len(), site.span, cx)?;
+                self.apply_maker(*maker, operands, site, cx)
+            }
+            Some(Procedure::Builtin(builtin @ Builtin::HigherOrder(which))) => {
+                check_count(builtin.spec(), operands.len(), site.span, cx)?;
+                self.apply_higher_order(*which, operands, site, cx, want)
+            }
+            Some(Procedure::Compound { lambda, environment }) => {
+                let (wanted, found) = (lambda.params.len(), operands.len());
+                let name = lambda.name.or_else(|| operator_name(site));
+                if wanted != found {
+                    let procedure =
+                        name.map_or_else(|| "the procedure".to_owned(), |n| n.to_string());
+                    let wanted = Arity::exactly(wanted);
+                    return cx.fail(EvalError::new(
+                        Mistake::WrongCount { procedure, wanted, found },
+                        site.span,
+                    ));
+                }
+                self.enter_call(cx, site.span)?;
+                cx.path.push((name.unwrap_or_else(|| Symbol::new("a procedure")), site.span));
+                let result = self.eval(&lambda.body, &environment.push(operands), cx, want);
+                cx.path.pop();
+                cx.depth -= 1;
+                result
+            }
+            Some(Procedure::Memoised(memo)) => self.apply_memoised(*memo, operands, site, cx, want),
+            Some(Procedure::Made(maker)) => {
+                let maker = *maker;
+                if !operands.is_empty() {
+                    let procedure = format!("what {} made", self.maker_name(maker));
+                    let mistake = Mistake::WrongCount {
+                        procedure,
+                        wanted: Arity::exactly(0),
+                        found: operands.len(),
+                    };
+                    return cx.fail(EvalError::new(mistake, site.span));
+                }
+                self.draw(maker, site.span, cx, want)
+            }
+            None => {
+                let at = site.operator.map_or(site.span, |operator| operator.span);
+                cx.fail(EvalError::new(Mistake::NotAProcedure(procedure), at))
+            }
+        }
+    }
+
+    /// A function of constants is computed on the spot; otherwise it becomes a node.
+    pub(crate) fn apply_function(
+        &mut self,
+        function: &'static Function,
+        operands: Operands,
+        site: Site<'_>,
+        cx: &mut Evaluation<'_>,
+    ) -> Result<Operand, EvalError> {
+        let mut constant = true;
+        for operand in &operands {
+            self.settle_operand(operand, cx)?;
+            constant &= operand.constant().is_some();
+        }
+        let value = match self.with_operands(&operands, |values| (function.apply)(values)) {
+            Ok(value) => value,
+            Err(error) => return self.bad_argument(function.spec.name, error, site, cx),
+        };
+        if constant {
+            return Ok(Operand::Constant(value));
+        }
+        let place = (cx.family, Tags::default(), site.span);
+        Ok(Operand::Node(self.add_node(Op::Function(function), operands, value, place)))
+    }
+
+    fn apply_distribution(
+        &mut self,
+        distribution: &'static dyn Distribution,
+        operands: Operands,
+        site: Site<'_>,
+        cx: &mut Evaluation<'_>,
+        want: Option<&Value>,
+    ) -> Result<Operand, EvalError> {
+        for operand in &operands {
+            self.settle_operand(operand, cx)?;
+        }
+        let name = distribution.spec().name;
+        let observed = match want {
+            Some(value) => match distribution.admit(value) {
+                Ok(value) => Some(value),
+                Err(wanted) => {
+                    self.refuse_observed(name, wanted, value, site.span, cx)?;
+                    None
+                }
+            },
+            None => None,
+        };
+        let value = match &observed {
+            Some(value) => value.clone(),
+            None => {
+                let may_draw = distribution.is_proper()
+                    || matches!(cx.phase, Phase::Directive { improper: true });
+                if !may_draw {
+                    return cx.fail(EvalError::new(Mistake::Improper(name), site.span));
+                }
+                let rng = &mut *cx.rng;
+                match self.with_operands(&operands, |values| distribution.sample(values, rng)) {
+                    Ok(value) => value,
+                    Err(error) => return self.bad_argument(name, error, site, cx),
+                }
+            }
+        };
+        let place = (cx.family, cx.tags.clone(), site.span);
+        let id = self.add_node(Op::Random(distribution), operands, value, place);
+        self.finish_choice(id, observed.is_some(), cx)?;
+        Ok(Operand::Node(id))
+    }
+
+    /// An application of what a maker made.
+    fn draw(
+        &mut self,
+        maker: NodeId,
+        span: Span,
+        cx: &mut Evaluation<'_>,
+        want: Option<&Value>,
+    ) -> Result<Operand, EvalError> {
+        // Settles a maker that has yet to absorb a change of its parameters, before anything
+        // new is counted.
+        self.settle(maker, cx)?;
+        self.settle_arguments(maker, cx)?;
+        let name = self.maker_name(maker);
+        let observed = match want {
+            Some(value) => match self.statistics(maker).admit(value) {
+                Ok(value) => Some(value),
+                Err(wanted) => {
+                    self.refuse_observed(name, wanted, value, span, cx)?;
+                    None
+                }
+            },
+            None => None,
+        };
+        let value = match &observed {
+            Some(value) => value.clone(),
+            None => {
+                let rng = &mut *cx.rng;
+                let drawn =
+                    self.with_params(maker, |params| self.statistics(maker).sample(params, rng));
+                match drawn {
+                    Ok(value) => value,
+                    Err(error) => return self.bad_argument(name, error, Site::at(span), cx),
+                }
+            }
+        };
+        let place = (cx.family, cx.tags.clone(), span);
+        let id = self.add_node(Op::Draw(maker), [], value.clone(), place);
+        self.finish_choice(id, observed.is_some(), cx)?;
+        self.count(maker, &value);
+        Ok(Operand::Node(id))
+    }
+
+    /// Registers a new choice, or scores it if it is observed.
+    fn finish_choice(
+        &mut self,
+        id: NodeId,
+        observed: bool,
+        cx: &mut Evaluation<'_>,
+    ) -> Result<(), EvalError> {
+        if observed {
+            self.node_mut(id).constrained = true;
+            cx.observed_at = Some(id);
+            match self.log_density(id) {
+                Ok(log_p) => cx.log_observed += log_p,
+                Err(error) => return cx.fail(error),
+            }
+        } else {
+            self.enter_choices(id);
+        }
+        Ok(())
+    }
+
+    /// An observed value of the wrong type: an error in a directive, an impossible state in a
+    /// proposal.
+    fn refuse_observed(
+        &self,
+        name: &str,
+        wanted: &str,
+        value: &Value,
+        span: Span,
+        cx: &mut Evaluation<'_>,
+    ) -> Result<(), EvalError> {
+        if cx.is_proposal() {
+            cx.log_observed = f64::NEG_INFINITY;
+            return Ok(());
+        }
+        cx.fail(crate::observe::wrong_type(name, wanted, value, span))
+    }
+
+    fn apply_maker(
+        &mut self,
+        maker: &'static dyn Maker,
+        operands: Operands,
+        site: Site<'_>,
+        cx: &mut Evaluation<'_>,
+    ) -> Result<Operand, EvalError> {
+        for operand in &operands {
+            self.settle_operand(operand, cx)?;
+        }
+        let rng = &mut *cx.rng;
+        let made = self.with_operands(&operands, |values| {
+            maker.check(values)?;
+            match maker.latent() {
+                Some(latent) => {
+                    let value = latent.sample(values, rng)?;
+                    let statistics = maker.empty(&[&value])?;
+                    Ok((value, statistics))
+                }
+                None => Ok((Value::Nil, maker.empty(values)?)),
+            }
+        });
+        let (value, statistics) = match made {
+            Ok(made) => made,
+            Err(error) => return self.bad_argument(maker.spec().name, error, site, cx),
+        };
+        let place = (cx.family, cx.tags.clone(), site.span);
+        let op = Op::Maker(Box::new(Made { maker, statistics }));
+        let id = self.add_node(op, operands, value, place);
+        if maker.latent().is_some() {
+            self.enter_choices(id);
+        }
+        Ok(Operand::Constant(Procedure::Made(id).into_value()))
+    }
+
+    // ------------------------------------------------------------ mem
+
+    fn apply_memoised(
+        &mut self,
+        memo: NodeId,
+        operands: Operands,
+        site: Site<'_>,
+        cx: &mut Evaluation<'_>,
+        want: Option<&Value>,
+    ) -> Result<Operand, EvalError> {
+        let key: Option<MemoKey> = operands.iter().map(|o| o.constant().cloned()).collect();
+        let Some(key) = key else {
+            let kind = StructureKind::Request { memo };
+            return self.structure(kind, &Default::default(), operands, site.span, cx, want);
+        };
+        let family = self.request(memo, key, site.span, cx, want)?;
+        self.families[cx.family.index()].requests.push(family);
+        self.journal.push(Edit::Requested(cx.family));
+        Ok(self.families[family.index()].root.clone().expect("an evaluated family has a root"))
+    }
+
+    /// One more reference to the family of this key, which is made if there is none.
+    pub(crate) fn request(
+        &mut self,
+        memo: NodeId,
+        key: MemoKey,
+        span: Span,
+        cx: &mut Evaluation<'_>,
+        want: Option<&Value>,
+    ) -> Result<FamilyId, EvalError> {
+        match self.memo(memo).families.get(&key) {
+            Some(MemoEntry::Family(family)) => {
+                let family = *family;
+                self.acquire(family);
+                return Ok(family);
+            }
+            Some(MemoEntry::InProgress) => {
+                return cx.fail(EvalError::new(Mistake::MemoLoop, span));
+            }
+            None => {}
+        }
+        self.enter_call(cx, span)?;
+        self.journal.push(Edit::MemoAdded(memo, Box::new(key.clone())));
+        let table = self.memo_mut(memo);
+        table.families.insert(key.clone(), MemoEntry::InProgress);
+        let target = Operand::Constant(table.target.clone());
+        let family = self.add_family();
+        self.families[family.index()].memo = Some(Box::new((memo, key.clone())));
+        let outer = std::mem::replace(&mut cx.family, family);
+        let operands = key.iter().cloned().map(Operand::Constant).collect();
+        let root = self.apply(target, operands, Site::at(span), cx, want);
+        cx.family = outer;
+        let root = root?;
+        self.families[family.index()].root = Some(root);
+        self.memo_mut(memo).families.insert(key, MemoEntry::Family(family));
+        cx.depth -= 1;
+        Ok(family)
+    }
+
+    // ------------------------------------------------------------ errors
+
+    pub(crate) fn bad_argument<T>(
+        &self,
+        procedure: &'static str,
+        error: ArgumentError,
+        site: Site<'_>,
+        cx: &Evaluation<'_>,
+    ) -> Result<T, EvalError> {
+        let span = site.operand_span(error.argument());
+        cx.fail(self.argument_error(procedure, error, span))
+    }
+}
+
+pub(crate) fn check_count(
+    spec: &'static Spec,
+    found: usize,
+    span: Span,
+    cx: &Evaluation<'_>,
+) -> Result<(), EvalError> {
+    if spec.arity.admits(found) {
+        return Ok(());
+    }
+    let mistake =
+        Mistake::WrongCount { procedure: spec.name.to_owned(), wanted: spec.arity, found };
+    cx.fail(EvalError::new(mistake, span))
+}
+
+/// The name that the operator was written with.
+fn operator_name(site: Site<'_>) -> Option<Symbol> {
+    match &site.operator?.kind {
+        ExprKind::Local { name, .. } | ExprKind::Global(name) => Some(*name),
+        _ => None,
+    }
+}

@@ -1,0 +1,140 @@
+//! Log densities: of a node given its arguments, of all random choices (equation 1 of the
+//! paper), of the observed ones.
+
+use smidgen_lang::Span;
+use smidgen_value::{ArgumentError, Value};
+
+use crate::error::{EvalError, Mistake};
+use crate::id::NodeId;
+use crate::node::Op;
+use crate::trace::Trace;
+
+impl Trace {
+    pub(crate) fn argument_error(
+        &self,
+        procedure: &'static str,
+        error: ArgumentError,
+        span: Span,
+    ) -> EvalError {
+        EvalError::new(Mistake::Argument { procedure, error }, span)
+    }
+
+    /// log p(value | arguments) of a random node, which may be any value of the right type. For a
+    /// draw from a made procedure this is the predictive given the applications counted, which
+    /// must not include the node itself.
+    #[inline]
+    pub(crate) fn log_density_at(&self, id: NodeId, value: &Value) -> Result<f64, EvalError> {
+        let node = self.node(id);
+        let (name, result) = match &node.op {
+            Op::Random(distribution) => (
+                distribution.spec().name,
+                self.with_args(id, |args| distribution.log_density(value, args)),
+            ),
+            Op::Draw(maker) => (
+                self.maker_name(*maker),
+                self.with_params(*maker, |p| self.statistics(*maker).log_predictive(value, p)),
+            ),
+            Op::Maker(made) => {
+                let latent = made.maker.latent().expect("only a latent maker is random");
+                (made.maker.spec().name, self.with_args(id, |args| latent.log_density(value, args)))
+            }
+            _ => unreachable!("only random nodes have densities"),
+        };
+        match result {
+            Ok(log_p) if log_p.is_nan() => Err(EvalError::new(
+                Mistake::NotANumber { procedure: name.to_owned(), value: value.clone() },
+                node.origin,
+            )),
+            Ok(log_p) => Ok(log_p),
+            Err(error) => Err(self.argument_error(name, error, node.origin)),
+        }
+    }
+
+    /// log p(current value | arguments), see [`Trace::log_density_at`].
+    #[inline]
+    pub(crate) fn log_density(&self, id: NodeId) -> Result<f64, EvalError> {
+        self.log_density_at(id, &self.node(id).value)
+    }
+
+    /// log p(all applications counted | parameters) of what a maker made.
+    pub(crate) fn log_marginal(&self, maker: NodeId) -> Result<f64, EvalError> {
+        let node = self.node(maker);
+        let name = self.maker_name(maker);
+        let log_p = self
+            .with_params(maker, |params| {
+                if let Op::Maker(made) = &node.op
+                    && made.maker.latent().is_none()
+                {
+                    made.maker.check(params)?;
+                }
+                self.statistics(maker).log_marginal(params)
+            })
+            .map_err(|error| self.argument_error(name, error, node.origin))?;
+        if log_p.is_nan() {
+            let procedure = format!("the applications of {name}");
+            let count = Value::Number(self.statistics(maker).count() as f64);
+            return Err(EvalError::new(Mistake::NotANumber { procedure, value: count }, node.origin));
+        }
+        Ok(log_p)
+    }
+
+    pub(crate) fn maker_name(&self, maker: NodeId) -> &'static str {
+        match &self.node(maker).op {
+            Op::Maker(made) => made.maker.spec().name,
+            _ => unreachable!("a made procedure names its maker"),
+        }
+    }
+
+    pub(crate) fn refresh_arguments(&mut self, id: NodeId) -> Result<(), EvalError> {
+        for slot in 0..self.node(id).args.len() {
+            if let Some(parent) = self.node(id).args[slot].operand.node() {
+                self.refresh(parent)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Equation 1: the log density of all random choices.
+    pub fn log_joint(&mut self) -> Result<f64, EvalError> {
+        let mut total = 0.0;
+        for id in self.live_nodes().collect::<Vec<_>>() {
+            self.refresh_arguments(id)?;
+            total += match &self.node(id).op {
+                Op::Random(_) => self.log_density(id)?,
+                Op::Maker(made) => {
+                    let latent =
+                        if made.maker.latent().is_some() { self.log_density(id)? } else { 0.0 };
+                    latent + self.log_marginal(id)?
+                }
+                _ => 0.0,
+            };
+        }
+        Ok(total)
+    }
+
+    /// The log density of the observed choices given the others. Observed applications of a made
+    /// procedure count jointly, given its unobserved applications.
+    pub fn log_likelihood(&mut self) -> Result<f64, EvalError> {
+        let savepoint = self.savepoint();
+        let result = self.observed_log_density();
+        self.rollback_to(savepoint);
+        result
+    }
+
+    fn observed_log_density(&mut self) -> Result<f64, EvalError> {
+        let mut total = 0.0;
+        for id in self.live_nodes().collect::<Vec<_>>() {
+            if !self.node(id).constrained {
+                continue;
+            }
+            self.refresh_arguments(id)?;
+            if let Op::Draw(maker) = self.node(id).op {
+                self.refresh_arguments(maker)?;
+                let value = self.node(id).value.clone();
+                self.uncount(maker, &value);
+            }
+            total += self.log_density(id)?;
+        }
+        Ok(total)
+    }
+}

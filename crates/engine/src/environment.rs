@@ -1,0 +1,61 @@
+//! Frames of operands. A frame is immutable once filled; only `letrec` sees one before that.
+
+use std::sync::{Arc, OnceLock};
+
+use smallvec::SmallVec;
+
+use crate::operand::Operand;
+
+#[derive(Clone, Debug, Default)]
+pub struct Environment(Option<Arc<Frame>>);
+
+type Slots = SmallVec<[Operand; 2]>;
+
+#[derive(Debug)]
+struct Frame {
+    slots: OnceLock<Slots>,
+    parent: Environment,
+}
+
+impl Environment {
+    pub fn push(&self, slots: impl IntoIterator<Item = Operand>) -> Environment {
+        let slots = OnceLock::from(slots.into_iter().collect::<Slots>());
+        Environment(Some(Arc::new(Frame { slots, parent: self.clone() })))
+    }
+
+    /// A frame whose slots come later, by [`Environment::fill`].
+    pub fn push_empty(&self) -> Environment {
+        Environment(Some(Arc::new(Frame { slots: OnceLock::new(), parent: self.clone() })))
+    }
+
+    /// Fills the innermost frame.
+    pub fn fill(&self, slots: impl IntoIterator<Item = Operand>) {
+        let frame = self.0.as_ref().expect("an empty frame was pushed");
+        let filled = frame.slots.set(slots.into_iter().collect());
+        debug_assert!(filled.is_ok(), "a frame is filled once");
+    }
+
+    /// None while the frame is not filled yet.
+    #[inline]
+    pub fn get(&self, depth: u32, slot: u32) -> Option<&Operand> {
+        let mut frame = self.0.as_ref();
+        for _ in 0..depth {
+            frame = frame.and_then(|f| f.parent.0.as_ref());
+        }
+        frame.and_then(|f| f.slots.get()).and_then(|slots| slots.get(slot as usize))
+    }
+}
+
+/// Frames may hold procedures that hold frames, to any depth: dropping grows the stack.
+impl Drop for Frame {
+    fn drop(&mut self) {
+        let parent = std::mem::take(&mut self.parent);
+        let slots = self.slots.take();
+        let nested = |slots: &Slots| {
+            slots.iter().any(|s| matches!(s.constant(), Some(v) if v.as_procedure().is_some()))
+        };
+        if parent.0.is_some() || slots.as_ref().is_some_and(nested) {
+            stacker::maybe_grow(64 << 10, 1 << 20, || drop((slots, parent)));
+        }
+    }
+}

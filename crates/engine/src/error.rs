@@ -1,0 +1,151 @@
+//! What went wrong while a program ran, where in its text, and on which way there.
+
+use std::fmt;
+
+use smidgen_lang::{Diagnostic, Span};
+use smidgen_prob::Arity;
+use smidgen_value::{ArgumentError, Symbol, Value};
+
+/// Deeper nesting of calls than this is refused.
+pub const CALL_LIMIT: u32 = 100_000;
+
+#[derive(Clone, Debug)]
+pub enum Mistake {
+    Unbound { name: Symbol, suggestion: Option<String> },
+    UsedTooEarly(Symbol),
+    NotAProcedure(Value),
+    WrongCount { procedure: String, wanted: Arity, found: usize },
+    Argument { procedure: &'static str, error: ArgumentError },
+    Condition(Value),
+    TooDeep,
+    MemoLoop,
+    /// A draw from an improper distribution.
+    Improper(&'static str),
+    /// A density that is not a number.
+    NotANumber { procedure: String, value: Value },
+    Other { message: String, hint: Option<String> },
+    /// Not a mistake of the program: the move would make two observations meet in one choice.
+    Clash,
+}
+
+#[derive(Clone, Debug)]
+pub struct EvalError(Box<Inner>);
+
+#[derive(Clone, Debug)]
+struct Inner {
+    mistake: Mistake,
+    span: Option<Span>,
+    path: Vec<(String, Span)>,
+}
+
+impl EvalError {
+    pub fn new(mistake: Mistake, span: impl Into<Option<Span>>) -> EvalError {
+        EvalError(Box::new(Inner { mistake, span: span.into(), path: Vec::new() }))
+    }
+
+    pub fn other(span: impl Into<Option<Span>>, message: impl Into<String>) -> EvalError {
+        EvalError::new(Mistake::Other { message: message.into(), hint: None }, span)
+    }
+
+    pub fn hint(mut self, text: impl Into<String>) -> EvalError {
+        if let Mistake::Other { hint, .. } = &mut self.0.mistake {
+            *hint = Some(text.into());
+        }
+        self
+    }
+
+    pub fn with_path(mut self, path: &[(Symbol, Span)]) -> EvalError {
+        /// Frames shown at each end of a long path.
+        const SHOWN: usize = 6;
+        if self.0.path.is_empty() {
+            let mut shown: Vec<_> = path.iter().map(|(f, at)| (format!("in a call of {f}"), *at)).collect();
+            if shown.len() > 2 * SHOWN {
+                let left_out = shown.len() - 2 * SHOWN;
+                shown.drain(SHOWN..SHOWN + left_out);
+                shown[SHOWN].0 = format!("({left_out} calls left out) {}", shown[SHOWN].0);
+            }
+            self.0.path = shown;
+        }
+        self
+    }
+
+    pub fn mistake(&self) -> &Mistake {
+        &self.0.mistake
+    }
+
+    pub fn span(&self) -> Option<Span> {
+        self.0.span
+    }
+
+    /// Whether a proposal that meets this is simply rejected: it left the domain of a
+    /// distribution's parameter or made two observations meet.
+    pub fn rejects(&self) -> bool {
+        match &self.0.mistake {
+            Mistake::Argument { error, .. } => error.rejects(),
+            Mistake::Clash => true,
+            _ => false,
+        }
+    }
+
+    pub fn into_diagnostic(self) -> Diagnostic {
+        let message = self.to_string();
+        let mut diagnostic = Diagnostic::error(self.0.span, message);
+        diagnostic.path = self.0.path;
+        match self.0.mistake {
+            Mistake::Unbound { suggestion: Some(name), .. } => {
+                diagnostic.hints.push(format!("did you mean `{name}`?"));
+            }
+            Mistake::TooDeep => diagnostic.hints.push(
+                "is there a recursion without an end, or one whose depth grows with the data?".into(),
+            ),
+            Mistake::Improper(_) => diagnostic
+                .hints
+                .push("move it by a random walk instead: (mh scope block 'drift sd n)".into()),
+            Mistake::Other { hint: Some(hint), .. } => diagnostic.hints.push(hint),
+            _ => {}
+        }
+        diagnostic
+    }
+}
+
+impl fmt::Display for EvalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0.mistake {
+            Mistake::Unbound { name, .. } => write!(f, "the name `{name}` is unbound"),
+            Mistake::UsedTooEarly(name) => {
+                write!(f, "`{name}` is used before letrec has given it a value")
+            }
+            Mistake::NotAProcedure(value) => {
+                write!(f, "{} {} is not a procedure", value.type_name(), value.brief())
+            }
+            Mistake::WrongCount { procedure, wanted, found } => {
+                write!(f, "{procedure} takes {wanted} arguments, found {found}")
+            }
+            Mistake::Argument { procedure, error } => match error.argument() {
+                Some(i) => write!(f, "argument {} of {procedure}: {error}", i + 1),
+                None => write!(f, "{procedure}: {error}"),
+            },
+            Mistake::Condition(value) => write!(
+                f,
+                "a condition must be a boolean or a number, found {} {}",
+                value.type_name(),
+                value.brief()
+            ),
+            Mistake::TooDeep => write!(f, "calls are nested more than {CALL_LIMIT} levels deep"),
+            Mistake::MemoLoop => f.write_str(
+                "endless recursion: a procedure made by mem needs its own value for these arguments",
+            ),
+            Mistake::Improper(name) => write!(
+                f,
+                "{name} is an improper prior: a value cannot be proposed or predicted from it"
+            ),
+            Mistake::NotANumber { procedure, value } => {
+                write!(f, "the log density of {procedure} at {} is not a number", value.brief())
+            }
+            Mistake::Other { message, .. } => f.write_str(message),
+            Mistake::Clash => f.write_str("two observations meet in one random choice"),
+        }
+    }
+}
+
+impl std::error::Error for EvalError {}

@@ -1,0 +1,100 @@
+//! Section 3.5 of the paper: values left stale by a lazy change are refreshed when read.
+//!
+//! A lazy change ([`Trace::commit_lazily`]) writes a choice and leaves its descendants as they are. Every
+//! node knows the revision at which its value last changed (`changed_at`) and the last at which
+//! it was known to be fresh (`verified_at`). A node is fresh if it was verified after the last
+//! lazy change of the trace; otherwise its arguments are refreshed first, and it is recomputed
+//! only if one of them changed after it was verified. `changed_at` moves only if the value did.
+//!
+//! Cost: one comparison on a fresh node; a stale one costs what lies between it and the change.
+//! Nothing is ever marked. Structure never hangs on a stale value, because lazy changes are made
+//! only where no structure lies downstream.
+
+use crate::error::EvalError;
+use crate::id::NodeId;
+use crate::node::Op;
+use crate::operand::Operand;
+use crate::trace::Trace;
+use smidgen_value::Value;
+
+impl Trace {
+    /// The value of a node, refreshed if it is stale. No proposal may be open.
+    pub fn value(&mut self, id: NodeId) -> Result<&Value, EvalError> {
+        self.refresh(id)?;
+        Ok(&self.node(id).value)
+    }
+
+    /// The value of an operand, refreshed if it is stale.
+    pub fn operand_value<'a>(&'a mut self, operand: &'a Operand) -> Result<&'a Value, EvalError> {
+        match operand {
+            Operand::Constant(value) => Ok(value),
+            Operand::Node(id) => self.value(*id),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_stale(&self, id: NodeId) -> bool {
+        self.node(id).verified_at < self.last_lazy
+    }
+
+    #[inline]
+    pub(crate) fn refresh(&mut self, id: NodeId) -> Result<(), EvalError> {
+        if self.is_stale(id) { self.refresh_stale(id) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn refresh_stale(&mut self, id: NodeId) -> Result<(), EvalError> {
+        let follows_arguments =
+            matches!(self.node(id).op, Op::Function(_) | Op::Structure(_)) && !self.node(id).pending;
+        if follows_arguments {
+            let verified_at = self.node(id).verified_at;
+            let mut changed = false;
+            for slot in 0..self.node(id).args.len() {
+                if let Operand::Node(parent) = self.node(id).args[slot].operand {
+                    stacker::maybe_grow(64 << 10, 1 << 20, || self.refresh(parent))?;
+                    changed |= self.node(parent).changed_at > verified_at;
+                }
+            }
+            if changed {
+                let value = self.follow_arguments(id)?;
+                let revision = self.revision;
+                let node = self.node_mut(id);
+                if node.value != value {
+                    (node.value, node.changed_at) = (value, revision);
+                }
+            }
+        }
+        let revision = self.revision;
+        self.node_mut(id).verified_at = revision;
+        Ok(())
+    }
+
+    /// The value that follows from settled arguments: for a function its result, for a structure
+    /// the value of its root.
+    #[inline]
+    pub(crate) fn follow_arguments(&self, id: NodeId) -> Result<Value, EvalError> {
+        let node = self.node(id);
+        match &node.op {
+            Op::Function(function) => self
+                .with_args(id, |args| (function.apply)(args))
+                .map_err(|error| self.argument_error(function.spec.name, error, node.origin)),
+            Op::Structure(_) => {
+                let root = node.root().expect("a structure has a root");
+                Ok(self.settled_value(root).clone())
+            }
+            _ => unreachable!("only functions and structures follow their arguments"),
+        }
+    }
+
+    /// Changes a choice and nothing else: what depends on it becomes stale, at no cost. Only for
+    /// a choice with no structure downstream; the caller has decided that the change is right.
+    pub fn commit_lazily(&mut self, id: NodeId, value: Value) {
+        debug_assert!(self.journal.is_empty(), "no transaction is open");
+        self.revision += 1;
+        self.last_lazy = self.revision;
+        let revision = self.revision;
+        let node = self.node_mut(id);
+        node.value = value;
+        (node.changed_at, node.verified_at) = (revision, revision);
+    }
+}

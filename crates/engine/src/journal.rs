@@ -1,0 +1,265 @@
+//! The edits of an open transaction, in order, and their exact undoing.
+//!
+//! Every change to the trace is recorded here before anything else may happen. Rolling back
+//! undoes the edits strictly in reverse, which brings back the very bits: values, the order of
+//! child lists, the places of choices. Committing forgets them and frees what was detached. So a
+//! half-moved trace cannot be seen, and a directive happens whole or not at all.
+
+use smidgen_prob::Statistics;
+use smidgen_value::{Symbol, Value};
+
+use crate::id::{FamilyId, NodeId};
+use crate::node::{Args, MemoEntry, MemoKey, NOWHERE, Node, Op};
+use crate::operand::Operand;
+use crate::trace::Trace;
+
+pub(crate) enum Edit {
+    NodeAdded(NodeId),
+    /// Unlinked from its parents and dead; its contents are kept until commit.
+    NodeDetached(NodeId),
+    Value(NodeId, Value),
+    /// The root and family that a structure had.
+    Root(NodeId, Box<OldRoot>),
+    FamilyAdded(FamilyId),
+    FamilyDetached(FamilyId),
+    Acquired(FamilyId),
+    Released(FamilyId),
+    /// One more request on the list of this family.
+    Requested(FamilyId),
+    ChoiceEntered(NodeId),
+    ChoiceLeft(NodeId, u32),
+    Counted(NodeId, Value),
+    Uncounted(NodeId, Value),
+    /// Statistics before a change that `remove` could not undo to the bit.
+    Statistics(NodeId, Box<dyn Statistics>),
+    MemoAdded(NodeId, Box<MemoKey>),
+    MemoRemoved(NodeId, Box<(MemoKey, MemoEntry)>),
+    Constrained(NodeId, bool),
+    Forced(NodeId, bool),
+    Observed(NodeId, Option<Box<Value>>),
+    Global(Symbol, Option<Operand>),
+    Frozen(NodeId, Box<(Op, Args, FamilyId)>),
+}
+
+pub(crate) struct OldRoot {
+    pub operand: Operand,
+    pub position: u32,
+    pub expansion: FamilyId,
+}
+
+/// A place in the journal to roll back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Savepoint(usize);
+
+impl Trace {
+    pub(crate) fn savepoint(&self) -> Savepoint {
+        Savepoint(self.journal.len())
+    }
+
+    pub(crate) fn rollback_to(&mut self, savepoint: Savepoint) {
+        while self.journal.len() > savepoint.0 {
+            let edit = self.journal.pop().expect("longer than the savepoint");
+            self.undo(edit);
+        }
+    }
+
+    /// Makes all edits lasting.
+    pub(crate) fn commit(&mut self) {
+        self.revision += 1;
+        let mut journal = std::mem::take(&mut self.journal);
+        for edit in journal.drain(..) {
+            match edit {
+                Edit::NodeDetached(id) => self.free_node(id),
+                Edit::FamilyDetached(id) => self.free_family(id),
+                Edit::Value(id, _) => {
+                    let revision = self.revision;
+                    let node = self.node_mut(id);
+                    (node.changed_at, node.verified_at) = (revision, revision);
+                }
+                _ => {}
+            }
+        }
+        self.journal = journal;
+    }
+
+    fn undo(&mut self, edit: Edit) {
+        match edit {
+            Edit::NodeAdded(id) => {
+                for slot in (0..self.node(id).args.len()).rev() {
+                    self.unlink(id, slot);
+                }
+                let family = self.node(id).family;
+                self.families[family.index()].nodes.pop();
+                self.free_node(id);
+            }
+            Edit::NodeDetached(id) => {
+                self.node_mut(id).dead = false;
+                for slot in (0..self.node(id).args.len()).rev() {
+                    self.relink(id, slot);
+                }
+            }
+            Edit::Value(id, value) => self.node_mut(id).value = value,
+            Edit::Root(id, old) => {
+                let slot = self.node(id).args.len() - 1;
+                self.unlink(id, slot);
+                let node = self.node_mut(id);
+                node.args[slot].operand = old.operand;
+                node.args[slot].position = old.position;
+                node.expansion = old.expansion;
+                self.relink(id, slot);
+            }
+            Edit::FamilyAdded(id) => self.free_family(id),
+            Edit::FamilyDetached(id) => self.families[id.index()].dead = false,
+            Edit::Acquired(id) => self.families[id.index()].references -= 1,
+            Edit::Released(id) => self.families[id.index()].references += 1,
+            Edit::Requested(id) => {
+                self.families[id.index()].requests.pop();
+            }
+            Edit::ChoiceEntered(id) => {
+                self.leave_choices(id);
+            }
+            Edit::ChoiceLeft(id, place) => self.re_enter_choices(id, place),
+            Edit::Counted(maker, value) => self.statistics_mut(maker).remove(&value),
+            Edit::Uncounted(maker, value) => self.statistics_mut(maker).add(&value),
+            Edit::Statistics(maker, statistics) => match &mut self.node_mut(maker).op {
+                Op::Maker(made) => made.statistics = statistics,
+                _ => unreachable!("statistics belong to makers"),
+            },
+            Edit::MemoAdded(memo, key) => {
+                self.memo_mut(memo).families.remove(&*key);
+            }
+            Edit::MemoRemoved(memo, entry) => {
+                let (key, family) = *entry;
+                self.memo_mut(memo).families.insert(key, family);
+            }
+            Edit::Constrained(id, was) => self.node_mut(id).constrained = was,
+            Edit::Forced(id, was) => self.node_mut(id).forced = was,
+            Edit::Observed(id, was) => self.node_mut(id).observed = was,
+            Edit::Global(name, was) => self.globals[name.index()] = was,
+            Edit::Frozen(id, old) => {
+                let (op, args, expansion) = *old;
+                let node = self.node_mut(id);
+                (node.op, node.args, node.expansion) = (op, args, expansion);
+                for slot in (0..self.node(id).args.len()).rev() {
+                    self.relink(id, slot);
+                }
+            }
+        }
+    }
+
+    // ------------------------------------------------------------ edges
+
+    /// Enters the edge from argument `slot` of `id` at the end of its parent's child list.
+    pub(crate) fn link(&mut self, id: NodeId, slot: usize) {
+        if let Operand::Node(parent) = self.node(id).args[slot].operand {
+            let children = &mut self.node_mut(parent).children;
+            children.push(crate::node::Child { node: id, slot: slot as u32 });
+            let position = children.len() as u32 - 1;
+            self.node_mut(id).args[slot].position = position;
+        }
+    }
+
+    /// Removes that edge; the argument remembers where it was.
+    pub(crate) fn unlink(&mut self, id: NodeId, slot: usize) {
+        let arg = &self.node(id).args[slot];
+        if let Operand::Node(parent) = arg.operand {
+            let position = arg.position as usize;
+            let children = &mut self.node_mut(parent).children;
+            children.swap_remove(position);
+            if let Some(moved) = children.get(position).copied() {
+                self.node_mut(moved.node).args[moved.slot as usize].position = position as u32;
+            }
+        }
+    }
+
+    /// Undoes [`Trace::unlink`], in reverse order of unlinking.
+    fn relink(&mut self, id: NodeId, slot: usize) {
+        let arg = &self.node(id).args[slot];
+        if let Operand::Node(parent) = arg.operand {
+            let position = arg.position as usize;
+            let children = &mut self.node_mut(parent).children;
+            children.push(crate::node::Child { node: id, slot: slot as u32 });
+            let last = children.len() - 1;
+            children.swap(position, last);
+            let displaced = children[last];
+            self.node_mut(displaced.node).args[displaced.slot as usize].position = last as u32;
+            self.node_mut(id).args[slot].position = position as u32;
+        }
+    }
+
+    // ------------------------------------------------------------ choices
+
+    pub(crate) fn enter_choices(&mut self, id: NodeId) {
+        self.journal.push(Edit::ChoiceEntered(id));
+        let place = self.choices.len() as u32;
+        self.choices.push(id);
+        let node = &mut self.nodes[id.index()];
+        node.choice_place = place;
+        node.memberships = self.scopes.enter(id, &node.tags);
+    }
+
+    pub(crate) fn remove_from_choices(&mut self, id: NodeId) {
+        let place = self.leave_choices(id);
+        self.journal.push(Edit::ChoiceLeft(id, place));
+    }
+
+    fn leave_choices(&mut self, id: NodeId) -> u32 {
+        let place = self.node(id).choice_place;
+        debug_assert_ne!(place, NOWHERE, "the choice is unconstrained");
+        self.choices.swap_remove(place as usize);
+        if let Some(&moved) = self.choices.get(place as usize) {
+            self.node_mut(moved).choice_place = place;
+        }
+        self.node_mut(id).choice_place = NOWHERE;
+        for m in self.node(id).memberships.iter().rev().copied().collect::<crate::tag::Memberships>() {
+            if let Some(moved) = self.scopes.leave(m) {
+                self.correct_membership(moved, m, m.place());
+            }
+        }
+        place
+    }
+
+    fn re_enter_choices(&mut self, id: NodeId, place: u32) {
+        self.choices.push(id);
+        let last = self.choices.len() - 1;
+        self.choices.swap(place as usize, last);
+        let displaced = self.choices[last];
+        self.node_mut(displaced).choice_place = last as u32;
+        self.node_mut(id).choice_place = place;
+        if self.node(id).memberships.is_empty() {
+            return;
+        }
+        let (memberships, tags) = (self.node(id).memberships.clone(), self.node(id).tags.clone());
+        for (m, block) in memberships.iter().zip(tags.blocks()) {
+            if let Some((moved, to)) = self.scopes.re_enter(id, *m, block) {
+                self.correct_membership(moved, *m, to);
+            }
+        }
+    }
+
+    fn correct_membership(&mut self, moved: NodeId, block_of: crate::tag::Membership, place: u32) {
+        let memberships = &mut self.node_mut(moved).memberships;
+        let membership = memberships.iter_mut().find(|m| m.same_block(block_of));
+        membership.expect("the moved choice is in that block").moved_to(place);
+    }
+
+    // ------------------------------------------------------------ slots
+
+    pub(crate) fn free_node(&mut self, id: NodeId) {
+        let node: &mut Node = self.node_mut(id);
+        node.op = Op::Free;
+        node.args.clear();
+        node.children.clear();
+        node.value = Value::Nil;
+        node.memberships.clear();
+        node.tags = Default::default();
+        node.observed = None;
+        node.dead = false;
+        self.free_nodes.push(id);
+    }
+
+    pub(crate) fn free_family(&mut self, id: FamilyId) {
+        self.families[id.index()].clear();
+        self.free_families.push(id);
+    }
+}

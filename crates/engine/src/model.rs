@@ -1,0 +1,470 @@
+//! Directives on one trace: each happens whole or not at all.
+
+use std::ops::Deref;
+
+use rustc_hash::FxHashMap;
+use smidgen_lang::Span;
+use smidgen_lang::core::ExprRef;
+use smidgen_lang::lower::free_globals;
+use smidgen_value::{Rng, Symbol, Value};
+
+use crate::environment::Environment;
+use crate::error::EvalError;
+use crate::eval::Evaluation;
+use crate::id::{FamilyId, NodeId};
+use crate::journal::Savepoint;
+use crate::node::Op;
+use crate::observe::Referent;
+use crate::operand::Operand;
+use crate::proposal::{Choice, Fixed, FromPrior, Proposal, Proposed};
+use crate::scaffold::Scaffold;
+use crate::trace::Trace;
+
+/// Draws from the prior that a search for a feasible start may take.
+const FEASIBLE_TRIES: usize = 2000;
+
+/// A program's trace and the directives that made it.
+#[derive(Default)]
+pub struct Model {
+    trace: Trace,
+    records: Vec<Record>,
+    by_label: FxHashMap<String, u64>,
+    next_number: u64,
+    /// Whether an observation may be impossible under the current values.
+    suspect: bool,
+}
+
+/// A directive that left something in the trace.
+pub struct Record {
+    number: u64,
+    pub label: Option<String>,
+    pub kind: RecordKind,
+    root: Operand,
+    family: FamilyId,
+    /// Names of the program that its text needs.
+    needs: Vec<Symbol>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum RecordKind {
+    Assume(Symbol),
+    Observe,
+    Predict,
+}
+
+/// A program text ready to be evaluated: an expression and the frames of the loops around it.
+#[derive(Clone, Copy)]
+pub struct Code<'a> {
+    pub expr: &'a ExprRef,
+    pub environment: &'a Environment,
+}
+
+impl Deref for Model {
+    type Target = Trace;
+    fn deref(&self) -> &Trace {
+        &self.trace
+    }
+}
+
+struct Mark {
+    savepoint: Savepoint,
+    records: usize,
+    suspect: bool,
+}
+
+impl Model {
+    pub fn new() -> Model {
+        Model::default()
+    }
+
+    pub fn trace_mut(&mut self) -> &mut Trace {
+        &mut self.trace
+    }
+
+    /// Runs directives as one: if any fails, the model is as it was before the first.
+    pub fn whole<T, E>(&mut self, body: impl FnOnce(&mut Model) -> Result<T, E>) -> Result<T, E> {
+        let mark = Mark {
+            savepoint: self.trace.savepoint(),
+            records: self.records.len(),
+            suspect: self.suspect,
+        };
+        let result = body(self);
+        match &result {
+            Ok(_) => self.trace.commit(),
+            Err(_) => {
+                self.trace.rollback_to(mark.savepoint);
+                for record in self.records.drain(mark.records..) {
+                    if let Some(label) = &record.label {
+                        self.by_label.remove(label);
+                    }
+                }
+                self.suspect = mark.suspect;
+            }
+        }
+        result
+    }
+
+    fn record(&mut self, label: Option<String>, kind: RecordKind, root: Operand, family: FamilyId, expr: &ExprRef) {
+        let number = self.next_number;
+        self.next_number += 1;
+        if let Some(label) = &label {
+            self.by_label.insert(label.clone(), number);
+        }
+        let needs = free_globals(expr).into_iter().collect();
+        self.records.push(Record { number, label, kind, root, family, needs });
+    }
+
+    fn check_label(&self, label: Option<&str>, span: Span) -> Result<(), EvalError> {
+        match label {
+            Some(label) if self.by_label.contains_key(label) => {
+                Err(EvalError::other(span, format!("the label `{label}` is already in use")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Evaluates in a new family; the family is None if nothing was made.
+    fn evaluate(
+        &mut self,
+        code: Code<'_>,
+        rng: &mut Rng,
+        improper: bool,
+        want: Option<&Value>,
+    ) -> Result<(FamilyId, Operand, Option<NodeId>, f64), EvalError> {
+        let mut cx = Evaluation::of_directive(rng, FamilyId::NONE, improper);
+        let (family, root) = self.trace.in_new_family(&mut cx, Default::default(), |trace, cx| {
+            let root = trace.eval(code.expr, code.environment, cx, want)?;
+            trace.settle_operand(&root, cx)?;
+            Ok(root)
+        })?;
+        Ok((family, root, cx.observed_at, cx.log_observed))
+    }
+
+    // ------------------------------------------------------------ directives
+    // Each must run inside `whole`.
+
+    pub fn assume(
+        &mut self,
+        name: Symbol,
+        code: Code<'_>,
+        label: Option<String>,
+        rng: &mut Rng,
+    ) -> Result<Value, EvalError> {
+        self.check_label(label.as_deref(), code.expr.span)?;
+        if self.trace.is_bound(name) {
+            return Err(EvalError::other(code.expr.span, format!("`{name}` is already assumed"))
+                .hint("choose another name, or forget the first one"));
+        }
+        let (family, root, ..) = self.evaluate(code, rng, true, None)?;
+        self.trace.bind_global(name, Some(root.clone()));
+        let value = self.trace.settled_value(&root).clone();
+        self.record(label, RecordKind::Assume(name), root, family, code.expr);
+        Ok(value)
+    }
+
+    pub fn predict(
+        &mut self,
+        code: Code<'_>,
+        label: Option<String>,
+        rng: &mut Rng,
+    ) -> Result<(Operand, Value), EvalError> {
+        self.check_label(label.as_deref(), code.expr.span)?;
+        let (family, root, ..) = self.evaluate(code, rng, false, None)?;
+        let value = self.trace.settled_value(&root).clone();
+        self.record(label, RecordKind::Predict, root.clone(), family, code.expr);
+        Ok((root, value))
+    }
+
+    /// Evaluates, gives the value, and leaves no trace.
+    pub fn sample(&mut self, code: Code<'_>, rng: &mut Rng) -> Result<Value, EvalError> {
+        let savepoint = self.trace.savepoint();
+        let result = self
+            .evaluate(code, rng, false, None)
+            .map(|(_, root, ..)| self.trace.settled_value(&root).clone());
+        self.trace.rollback_to(savepoint);
+        result
+    }
+
+    /// The value of an expression without random choices.
+    pub fn constant(&mut self, code: Code<'_>, rng: &mut Rng) -> Result<Value, EvalError> {
+        let savepoint = self.trace.savepoint();
+        let result = self.evaluate(code, rng, false, None).and_then(|(_, root, ..)| match root {
+            Operand::Constant(value) => Ok(value),
+            Operand::Node(_) => Err(EvalError::other(
+                code.expr.span,
+                "this value must be a constant, but it depends on random choices",
+            )),
+        });
+        self.trace.rollback_to(savepoint);
+        result
+    }
+
+    pub fn observe(
+        &mut self,
+        code: Code<'_>,
+        value: Value,
+        label: Option<String>,
+        rng: &mut Rng,
+    ) -> Result<(), EvalError> {
+        let span = code.expr.span;
+        self.check_label(label.as_deref(), span)?;
+        let (family, root, taken, log_observed) =
+            self.evaluate(code, rng, true, Some(&value))?;
+        let id = self.observable(&root, span, "observe")?;
+        if taken == Some(id) {
+            self.check_support(id, span)?;
+            self.suspect |= log_observed == f64::NEG_INFINITY;
+        } else {
+            self.impose(id, &value, span, rng)?;
+            self.trace.remove_from_choices(id);
+            self.trace.set_constrained(id, true);
+            for node in self.trace.observed_path(&root) {
+                self.trace.set_observed(node, Some(Box::new(value.clone())));
+            }
+            self.suspect = true;
+        }
+        self.record(label, RecordKind::Observe, root, family, code.expr);
+        Ok(())
+    }
+
+    /// The unconstrained choice that an expression refers to, or why there is none.
+    fn observable(&self, root: &Operand, span: Span, verb: &str) -> Result<NodeId, EvalError> {
+        match self.trace.referent(root) {
+            Referent::Choice(id) => Ok(id),
+            Referent::Constant => Err(EvalError::other(span, format!("cannot {verb} a constant"))
+                .hint("only the result of a random procedure can be observed")),
+            Referent::Deterministic(id) => {
+                let name = self.trace.node(id).op_name();
+                let message = format!("cannot {verb} the result of the deterministic procedure {name}");
+                Err(EvalError::other(span, message)
+                    .hint("observe a random choice, for instance (normal expr small_sd)"))
+            }
+        }
+    }
+
+    fn check_support(&self, id: NodeId, span: Span) -> Result<(), EvalError> {
+        let value = &self.trace.node(id).value;
+        if self.trace.is_outside_support(id, value)? {
+            let name = self.choice_name(id);
+            let message = format!("the value {} is outside the support of {name}", value.brief());
+            return Err(EvalError::other(span, message));
+        }
+        Ok(())
+    }
+
+    fn choice_name(&self, id: NodeId) -> &'static str {
+        match &self.trace.node(id).op {
+            Op::Random(distribution) => distribution.spec().name,
+            Op::Draw(maker) => self.trace.maker_name(*maker),
+            _ => unreachable!("only random applications are observed"),
+        }
+    }
+
+    /// Gives an existing unconstrained choice a value, and what follows from it.
+    fn impose(
+        &mut self,
+        id: NodeId,
+        value: &Value,
+        span: Span,
+        rng: &mut Rng,
+    ) -> Result<(), EvalError> {
+        if self.trace.node(id).constrained {
+            return Err(EvalError::other(span, "this random choice is already constrained")
+                .hint("each random choice can be observed once"));
+        }
+        let value = self.trace.admit(id, value)?;
+        if self.trace.is_outside_support(id, &value)? {
+            let name = self.choice_name(id);
+            let message = format!("the value {} is outside the support of {name}", value.brief());
+            return Err(EvalError::other(span, message));
+        }
+        let mut fixed = Fixed(vec![(id, Proposed::Drawn(value))]);
+        let mut scaffold = Scaffold::new();
+        let proposal =
+            Proposal::propose(&mut self.trace, &mut scaffold, &[id], &mut fixed, rng)?;
+        proposal.keep();
+        Ok(())
+    }
+
+    pub fn force(
+        &mut self,
+        code: Code<'_>,
+        value: &Value,
+        rng: &mut Rng,
+    ) -> Result<Value, EvalError> {
+        let span = code.expr.span;
+        let (family, root, ..) = self.evaluate(code, rng, true, None)?;
+        let id = self.observable(&root, span, "force")?;
+        if self.trace.node(id).changed_at > self.trace.revision {
+            return Err(EvalError::other(span, "this expression makes a new random choice: there is nothing to force")
+                .hint("force a choice that the program has made, by its name or by the same call"));
+        }
+        self.trace.release(family)?;
+        self.impose(id, value, span, rng)?;
+        self.trace.set_forced(id, true);
+        self.suspect = true;
+        Ok(self.trace.node(id).value.clone())
+    }
+
+    // ------------------------------------------------------------ labels
+
+    fn place(&self, label: &str) -> Result<usize, EvalError> {
+        let number = self.by_label.get(label).copied();
+        let by_name = |record: &Record| match &record.kind {
+            RecordKind::Assume(name) => record.label.is_none() && name.as_str() == label,
+            _ => false,
+        };
+        self.records
+            .iter()
+            .position(|record| Some(record.number) == number || by_name(record))
+            .ok_or_else(|| {
+                let known: Vec<&str> = self.by_label.keys().map(String::as_str).collect();
+                let error = EvalError::other(None, format!("there is no directive with the label `{label}`"));
+                match smidgen_lang::diagnostic::closest(label, known) {
+                    Some(close) => error.hint(format!("did you mean `{close}`?")),
+                    None => error,
+                }
+            })
+    }
+
+    pub fn report(&mut self, label: &str) -> Result<Value, EvalError> {
+        let root = self.records[self.place(label)?].root.clone();
+        self.trace.operand_value(&root).cloned()
+    }
+
+    /// Removes a directive and what only it needs.
+    pub fn forget(&mut self, label: &str) -> Result<(), EvalError> {
+        let place = self.place(label)?;
+        if let RecordKind::Assume(name) = self.records[place].kind {
+            let users = self.records.iter().filter(|record| record.needs.contains(&name));
+            let users = users.filter(|record| record.number != self.records[place].number).count();
+            if users > 0 {
+                let message = format!("`{name}` cannot be forgotten: other directives ({users}) use it");
+                return Err(EvalError::other(None, message).hint("forget those first"));
+            }
+            self.trace.bind_global(name, None);
+        }
+        if self.records[place].kind == RecordKind::Observe {
+            let root = self.records[place].root.clone();
+            for node in self.trace.observed_path(&root) {
+                self.trace.set_observed(node, None);
+            }
+            if let Referent::Choice(id) = self.trace.referent(&root)
+                && self.trace.node(id).constrained
+            {
+                self.trace.set_constrained(id, false);
+                self.trace.enter_choices(id);
+            }
+        }
+        self.trace.release(self.records[place].family)?;
+        let record = self.records.remove(place);
+        if let Some(label) = &record.label {
+            self.by_label.remove(label);
+        }
+        Ok(())
+    }
+
+    /// Turns what a directive refers to into a constant of its current value.
+    pub fn freeze(&mut self, label: &str) -> Result<Value, EvalError> {
+        let place = self.place(label)?;
+        let root = self.records[place].root.clone();
+        let value = self.trace.operand_value(&root)?.clone();
+        if let Operand::Node(id) = root {
+            if self.trace.node(id).constrained {
+                let message = format!("`{label}` is observed: forget the observation before you freeze it");
+                return Err(EvalError::other(None, message));
+            }
+            let (is_draw, expansion) = match self.trace.node(id).op {
+                Op::Draw(maker) => (Some(maker), FamilyId::NONE),
+                Op::Structure(_) => (None, self.trace.node(id).expansion),
+                _ => (None, FamilyId::NONE),
+            };
+            if let Some(maker) = is_draw {
+                self.trace.uncount(maker, &value);
+            }
+            self.trace.freeze_node(id);
+            self.trace.release(expansion)?;
+        }
+        Ok(value)
+    }
+
+    pub fn clear(&mut self) {
+        *self = Model::new();
+    }
+
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// The current value of what a record refers to.
+    pub fn record_value(&mut self, k: usize) -> Result<Value, EvalError> {
+        let root = self.records[k].root.clone();
+        self.trace.operand_value(&root).cloned()
+    }
+
+    pub fn log_joint(&mut self) -> Result<f64, EvalError> {
+        self.trace.log_joint()
+    }
+
+    pub fn log_likelihood(&mut self) -> Result<f64, EvalError> {
+        self.trace.log_likelihood()
+    }
+
+    // ------------------------------------------------------------ a feasible start
+
+    /// Before the first transition: if an observation is impossible under the current values,
+    /// redraws the unconstrained choices from their priors until all are possible. Forced and
+    /// improper choices stay as they are.
+    pub fn find_feasible_start(&mut self, rng: &mut Rng) -> Result<(), EvalError> {
+        if !self.suspect {
+            return Ok(());
+        }
+        if self.impossible_observation()?.is_some() {
+            let mut scaffold = Scaffold::new();
+            for _ in 0..FEASIBLE_TRIES {
+                let free = |id: &NodeId| {
+                    let choice = Choice { trace: &self.trace, node: *id };
+                    choice.is_proper() && !self.trace.node(*id).forced
+                };
+                let principals: Vec<NodeId> =
+                    self.trace.choices().iter().copied().filter(free).collect();
+                if principals.is_empty() {
+                    break;
+                }
+                let proposal = Proposal::propose(
+                    &mut self.trace,
+                    &mut scaffold,
+                    &principals,
+                    &mut FromPrior,
+                    rng,
+                )?;
+                if proposal.log_new() > f64::NEG_INFINITY {
+                    proposal.commit();
+                    break;
+                }
+            }
+            if let Some(id) = self.impossible_observation()? {
+                let message = format!(
+                    "this observation is impossible under the starting values, and {FEASIBLE_TRIES} draws from the prior found none that fit"
+                );
+                return Err(EvalError::other(self.trace.node(id).origin, message)
+                    .hint("give starting values with [force expr value]"));
+            }
+        }
+        self.suspect = false;
+        Ok(())
+    }
+
+    fn impossible_observation(&mut self) -> Result<Option<NodeId>, EvalError> {
+        for id in self.trace.live_nodes().collect::<Vec<_>>() {
+            let node = self.trace.node(id);
+            if node.constrained && matches!(node.op, Op::Random(_)) {
+                self.trace.refresh_arguments(id)?;
+                if self.trace.log_density(id)? == f64::NEG_INFINITY {
+                    return Ok(Some(id));
+                }
+            }
+        }
+        Ok(None)
+    }
+}

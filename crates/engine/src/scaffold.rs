@@ -1,0 +1,250 @@
+//! Definitions 2 to 5: the scaffold of a block of principal choices.
+//!
+//! * **Target** D: the principals and everything that follows from them deterministically.
+//! * **Transient** T: the families that exist only because of D, as a *transitive closure*: a
+//!   family is transient when every reference to it comes from a restructured node of D or from
+//!   T itself (reference counts; theory 1.2).
+//! * **Absorbing** A: random choices outside D and T with an argument in D or T. They keep their
+//!   values; only their densities change. A maker whose parameters change absorbs for all its
+//!   applications at once through their statistics.
+//!
+//! An observation that may come to refer to another choice (`[observe (if c x y) 3]`, with c in
+//! D) puts the choice that it leaves into D: it is *released*, to be redrawn from its prior. The
+//! choice that it comes to is *claimed*; which one that is only a proposal can tell, so the
+//! proposal asks for a second scaffold with it (see [`crate::proposal`]).
+//!
+//! Cost: proportional to the scaffold. Sets are marks on nodes; the buffers are reused.
+
+use crate::id::{FamilyId, NodeId};
+use crate::node::{Op, Role};
+use crate::operand::Operand;
+use crate::trace::Trace;
+use smidgen_value::Value;
+
+#[derive(Default)]
+pub struct Scaffold {
+    pub principals: Vec<NodeId>,
+    /// D, arguments before the nodes that use them.
+    pub target: Vec<NodeId>,
+    /// T, as families; outermost first.
+    pub(crate) transient: Vec<FamilyId>,
+    /// A.
+    pub absorbing: Vec<NodeId>,
+    /// Makers in A.
+    pub makers: Vec<NodeId>,
+    pub(crate) released: Vec<NodeId>,
+    pub(crate) claimed: Vec<(NodeId, Value)>,
+    /// Whether T holds random choices.
+    pub(crate) transient_is_random: bool,
+    stack: Vec<(NodeId, u32)>,
+}
+
+impl Scaffold {
+    pub fn new() -> Scaffold {
+        Scaffold::default()
+    }
+
+    /// Builds the scaffold of a block.
+    pub fn build(&mut self, trace: &mut Trace, principals: &[NodeId]) {
+        self.released.clear();
+        self.claimed.clear();
+        self.build_with_observations(trace, principals);
+    }
+
+    /// As [`Scaffold::build`], with choices that observations come to.
+    pub(crate) fn build_claiming(
+        &mut self,
+        trace: &mut Trace,
+        principals: &[NodeId],
+        claimed: Vec<(NodeId, Value)>,
+    ) {
+        self.released.clear();
+        self.claimed = claimed;
+        self.build_with_observations(trace, principals);
+    }
+
+    fn build_with_observations(&mut self, trace: &mut Trace, principals: &[NodeId]) {
+        loop {
+            self.build_once(trace, principals);
+            let before = self.released.len();
+            for k in 0..self.target.len() {
+                let id = self.target[k];
+                if trace.node(id).role == Role::Restructured
+                    && trace.node(id).observed.is_some()
+                    && let Some(choice) = self.surviving_referent(trace, id)
+                    && !self.released.contains(&choice)
+                {
+                    self.released.push(choice);
+                }
+            }
+            if self.released.len() == before {
+                return;
+            }
+        }
+    }
+
+    fn build_once(&mut self, trace: &mut Trace, principals: &[NodeId]) {
+        trace.epoch += 1;
+        self.principals.clear();
+        self.principals.extend_from_slice(principals);
+        self.target.clear();
+        self.transient.clear();
+        self.absorbing.clear();
+        self.makers.clear();
+        self.transient_is_random = false;
+        let sources = principals.len() + self.released.len() + self.claimed.len();
+        for k in 0..sources {
+            let id = self.source(k);
+            trace.mark(id, Role::Principal);
+        }
+        for k in 0..sources {
+            let id = self.source(k);
+            if trace.node(id).role == Role::Principal {
+                self.visit(trace, id);
+            }
+        }
+        self.target.reverse();
+        self.close_transient(trace);
+        if !self.transient.is_empty() {
+            let in_target = |id: &NodeId| {
+                matches!(trace.node(*id).role, Role::Target | Role::Restructured)
+            };
+            self.target.retain(in_target);
+            self.absorbing.retain(|id| trace.node(*id).role == Role::Absorbing);
+            self.makers.retain(|id| trace.node(*id).role == Role::AbsorbingMaker);
+        }
+    }
+
+    fn source(&self, k: usize) -> NodeId {
+        let (p, r) = (self.principals.len(), self.released.len());
+        if k < p {
+            self.principals[k]
+        } else if k < p + r {
+            self.released[k - p]
+        } else {
+            self.claimed[k - p - r].0
+        }
+    }
+
+    /// Depth first through D; nodes come out after all that depends on them.
+    fn visit(&mut self, trace: &mut Trace, source: NodeId) {
+        trace.mark(source, Role::Target);
+        self.stack.push((source, 0));
+        while let Some((id, next)) = self.stack.last_mut() {
+            let (id, k) = (*id, *next as usize);
+            *next += 1;
+            let Some(&child) = trace.node(id).children.get(k) else {
+                self.stack.pop();
+                self.target.push(id);
+                continue;
+            };
+            let existential = trace.node(child.node).is_existential(child.slot);
+            let role = if existential { Role::Restructured } else { Role::Target };
+            match trace.role(child.node) {
+                Some(Role::Principal) => {
+                    trace.mark(child.node, role);
+                    self.stack.push((child.node, 0));
+                }
+                Some(Role::Target) if existential => trace.mark(child.node, Role::Restructured),
+                Some(_) => {}
+                None => match &trace.node(child.node).op {
+                    Op::Random(_) => {
+                        trace.mark(child.node, Role::Absorbing);
+                        self.absorbing.push(child.node);
+                    }
+                    Op::Maker(made) if made.maker.latent().is_some() => {
+                        trace.mark(child.node, Role::Absorbing);
+                        self.absorbing.push(child.node);
+                    }
+                    Op::Maker(_) => {
+                        trace.mark(child.node, Role::AbsorbingMaker);
+                        self.makers.push(child.node);
+                    }
+                    _ => {
+                        trace.mark(child.node, role);
+                        self.stack.push((child.node, 0));
+                    }
+                },
+            }
+        }
+    }
+
+    /// Families all of whose references come from restructured nodes or from T.
+    fn close_transient(&mut self, trace: &mut Trace) {
+        for k in 0..self.target.len() {
+            let id = self.target[k];
+            if trace.node(id).role == Role::Restructured {
+                self.disable(trace, trace.node(id).expansion);
+            }
+        }
+        let mut done = 0;
+        while done < self.transient.len() {
+            let family = self.transient[done].index();
+            done += 1;
+            for k in 0..trace.families[family].nodes.len() {
+                let id = trace.families[family].nodes[k];
+                let counted = trace.role(id) == Some(Role::Restructured);
+                let expansion = trace.node(id).expansion;
+                if matches!(trace.node(id).op, Op::Structure(_)) && !counted {
+                    self.disable(trace, expansion);
+                }
+                self.transient_is_random |= trace.node(id).is_random();
+                trace.mark(id, Role::Transient);
+            }
+            for k in 0..trace.families[family].requests.len() {
+                self.disable(trace, trace.families[family].requests[k]);
+            }
+        }
+    }
+
+    fn disable(&mut self, trace: &mut Trace, id: FamilyId) {
+        if id.is_none() {
+            return;
+        }
+        let epoch = trace.epoch;
+        let family = &mut trace.families[id.index()];
+        if family.mark != epoch {
+            (family.mark, family.disabled) = (epoch, 0);
+        }
+        family.disabled += 1;
+        if family.disabled == family.references {
+            self.transient.push(id);
+        }
+    }
+
+    /// The choice that an observed structure refers to, if it stays when the structure changes.
+    fn surviving_referent(&self, trace: &Trace, id: NodeId) -> Option<NodeId> {
+        let mut operand = trace.node(id).root()?;
+        loop {
+            let Operand::Node(next) = operand else { return None };
+            if trace.role(*next) == Some(Role::Transient) {
+                return None;
+            }
+            match trace.node(*next).root() {
+                Some(root) => operand = root,
+                None => return trace.node(*next).is_random().then_some(*next),
+            }
+        }
+    }
+
+    /// T as nodes.
+    pub fn transient_nodes<'a>(&'a self, trace: &'a Trace) -> impl Iterator<Item = NodeId> + 'a {
+        self.transient.iter().flat_map(|family| trace.families[family.index()].nodes.iter().copied())
+    }
+}
+
+impl Trace {
+    #[inline]
+    pub(crate) fn mark(&mut self, id: NodeId, role: Role) {
+        let epoch = self.epoch;
+        let node = self.node_mut(id);
+        (node.mark, node.role) = (epoch, role);
+    }
+
+    /// The part of a node in the scaffold built last.
+    #[inline]
+    pub fn role(&self, id: NodeId) -> Option<Role> {
+        let node = self.node(id);
+        (node.mark == self.epoch).then_some(node.role)
+    }
+}

@@ -1,0 +1,248 @@
+//! Scopes and blocks: which random choices an inference program means.
+//!
+//! `(scope_include scope block e)` tags the random choices made while `e` is evaluated, so the
+//! tags in force are carried along the evaluation as a linked list; an inner tag of the same
+//! scope hides the outer one, `scope_exclude` hides it with nothing. A choice that `mem` made
+//! belongs to the blocks in force when it was made.
+//!
+//! All containers are indexable and updated in O(1); their order is a function of history, never
+//! of hashing, and each removal can be undone to the very place.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use smidgen_value::Value;
+
+use crate::id::NodeId;
+
+/// The tags in force, innermost first.
+#[derive(Clone, Default)]
+pub struct Tags(Option<Arc<Link>>);
+
+struct Link {
+    scope: Value,
+    /// None: excluded.
+    block: Option<Value>,
+    outer: Tags,
+}
+
+impl Tags {
+    pub fn include(&self, scope: Value, block: Value) -> Tags {
+        Tags(Some(Arc::new(Link { scope, block: Some(block), outer: self.clone() })))
+    }
+
+    pub fn exclude(&self, scope: Value) -> Tags {
+        Tags(Some(Arc::new(Link { scope, block: None, outer: self.clone() })))
+    }
+
+    /// The blocks of [`Scopes::enter`], in the order of the memberships it gave.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Value> {
+        self.effective().into_iter().map(|(_, block)| block)
+    }
+
+    /// Each scope's innermost block.
+    fn effective(&self) -> SmallVec<[(&Value, &Value); 2]> {
+        let mut seen: SmallVec<[&Value; 4]> = SmallVec::new();
+        let mut found = SmallVec::new();
+        let mut tags = self;
+        while let Some(link) = &tags.0 {
+            if !seen.contains(&&link.scope) {
+                seen.push(&link.scope);
+                found.extend(link.block.as_ref().map(|block| (&link.scope, block)));
+            }
+            tags = &link.outer;
+        }
+        found
+    }
+}
+
+/// Where a choice stands in one scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Membership {
+    scope: u32,
+    block: u32,
+    place: u32,
+}
+
+pub type Memberships = SmallVec<[Membership; 1]>;
+
+#[derive(Default)]
+pub struct Scopes {
+    scopes: Vec<Scope>,
+    by_id: FxHashMap<Value, u32>,
+}
+
+struct Scope {
+    id: Value,
+    /// Slots of blocks; those not in `live` are free.
+    blocks: Vec<Block>,
+    free: Vec<u32>,
+    live: Vec<u32>,
+    by_id: FxHashMap<Value, u32>,
+}
+
+struct Block {
+    id: Value,
+    members: Vec<NodeId>,
+    place_in_live: u32,
+}
+
+impl Scopes {
+    /// The blocks of a scope, in order of their ids.
+    pub fn ordered_blocks(&self, scope: &Value) -> Vec<Value> {
+        let mut ids: Vec<Value> = self.scope(scope).map_or_else(Vec::new, |scope| {
+            scope.live.iter().map(|b| scope.blocks[*b as usize].id.clone()).collect()
+        });
+        ids.sort();
+        ids
+    }
+
+    pub fn number_of_blocks(&self, scope: &Value) -> usize {
+        self.scope(scope).map_or(0, |scope| scope.live.len())
+    }
+
+    /// The choices of the k-th block in the order of history.
+    pub fn block_at(&self, scope: &Value, k: usize) -> &[NodeId] {
+        match self.scope(scope) {
+            Some(scope) => &scope.blocks[scope.live[k] as usize].members,
+            None => &[],
+        }
+    }
+
+    pub fn block(&self, scope: &Value, block: &Value) -> &[NodeId] {
+        self.scope(scope)
+            .and_then(|scope| scope.by_id.get(block).map(|b| &scope.blocks[*b as usize].members[..]))
+            .unwrap_or(&[])
+    }
+
+    /// Ids of all scopes with live blocks, in order.
+    pub fn ids(&self) -> Vec<Value> {
+        let live = self.scopes.iter().filter(|scope| !scope.live.is_empty());
+        let mut ids: Vec<Value> = live.map(|scope| scope.id.clone()).collect();
+        ids.sort();
+        ids
+    }
+
+    fn scope(&self, id: &Value) -> Option<&Scope> {
+        self.by_id.get(id).map(|s| &self.scopes[*s as usize])
+    }
+
+    /// Adds a choice to the blocks of its tags; gives its memberships.
+    pub(crate) fn enter(&mut self, node: NodeId, tags: &Tags) -> Memberships {
+        let mut memberships = Memberships::new();
+        for (scope_id, block_id) in tags.effective() {
+            let scope = match self.by_id.get(scope_id) {
+                Some(&scope) => scope,
+                None => {
+                    let scope = self.scopes.len() as u32;
+                    self.by_id.insert(scope_id.clone(), scope);
+                    self.scopes.push(Scope::new(scope_id.clone()));
+                    scope
+                }
+            };
+            let (block, place) = self.scopes[scope as usize].enter(node, block_id);
+            memberships.push(Membership { scope, block, place });
+        }
+        memberships
+    }
+
+    /// Removes a choice. Returns, for each of its blocks, the choice that took its place, whose
+    /// membership the caller has to correct by [`Membership::moved_to`].
+    pub(crate) fn leave(&mut self, m: Membership) -> Option<NodeId> {
+        self.scopes[m.scope as usize].leave(m)
+    }
+
+    /// Undoes [`Scopes::leave`], in reverse order of leaving. Returns the choice that has to
+    /// move back to the end.
+    pub(crate) fn re_enter(&mut self, node: NodeId, m: Membership, block: &Value) -> Option<(NodeId, u32)> {
+        self.scopes[m.scope as usize].re_enter(node, m, block)
+    }
+
+}
+
+impl Membership {
+    /// Whether two memberships are of the same block.
+    pub(crate) fn same_block(self, other: Membership) -> bool {
+        (self.scope, self.block) == (other.scope, other.block)
+    }
+
+    pub(crate) fn moved_to(&mut self, place: u32) {
+        self.place = place;
+    }
+
+    pub(crate) fn place(self) -> u32 {
+        self.place
+    }
+}
+
+impl Scope {
+    fn new(id: Value) -> Scope {
+        Scope { id, blocks: Vec::new(), free: Vec::new(), live: Vec::new(), by_id: FxHashMap::default() }
+    }
+
+    fn enter(&mut self, node: NodeId, block_id: &Value) -> (u32, u32) {
+        let block = match self.by_id.get(block_id) {
+            Some(&block) => block,
+            None => self.open(block_id),
+        };
+        let members = &mut self.blocks[block as usize].members;
+        members.push(node);
+        (block, members.len() as u32 - 1)
+    }
+
+    fn open(&mut self, id: &Value) -> u32 {
+        let place_in_live = self.live.len() as u32;
+        let block = match self.free.pop() {
+            Some(block) => {
+                self.blocks[block as usize].id = id.clone();
+                self.blocks[block as usize].place_in_live = place_in_live;
+                block
+            }
+            None => {
+                self.blocks.push(Block { id: id.clone(), members: Vec::new(), place_in_live });
+                self.blocks.len() as u32 - 1
+            }
+        };
+        self.live.push(block);
+        self.by_id.insert(id.clone(), block);
+        block
+    }
+
+    fn leave(&mut self, m: Membership) -> Option<NodeId> {
+        let block = &mut self.blocks[m.block as usize];
+        block.members.swap_remove(m.place as usize);
+        let moved = block.members.get(m.place as usize).copied();
+        if block.members.is_empty() {
+            let place = block.place_in_live as usize;
+            self.live.swap_remove(place);
+            if let Some(&other) = self.live.get(place) {
+                self.blocks[other as usize].place_in_live = place as u32;
+            }
+            self.by_id.remove(&self.blocks[m.block as usize].id);
+            self.free.push(m.block);
+        }
+        moved
+    }
+
+    fn re_enter(&mut self, node: NodeId, m: Membership, id: &Value) -> Option<(NodeId, u32)> {
+        if self.blocks[m.block as usize].members.is_empty() {
+            let reopened = self.free.pop();
+            debug_assert_eq!(reopened, Some(m.block), "undone in reverse order");
+            let place = self.blocks[m.block as usize].place_in_live as usize;
+            self.live.push(m.block);
+            let last = self.live.len() - 1;
+            self.live.swap(place, last);
+            let displaced = self.live[last];
+            self.blocks[displaced as usize].place_in_live = last as u32;
+            self.blocks[m.block as usize].place_in_live = place as u32;
+            self.blocks[m.block as usize].id = id.clone();
+            self.by_id.insert(id.clone(), m.block);
+        }
+        let members = &mut self.blocks[m.block as usize].members;
+        members.push(node);
+        let last = members.len() - 1;
+        members.swap(m.place as usize, last);
+        (m.place as usize != last).then(|| (members[last], last as u32))
+    }
+}

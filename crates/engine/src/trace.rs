@@ -1,0 +1,289 @@
+//! Definition 1: the probabilistic execution trace, a directed graph of the computations that
+//! one run of the program executed.
+//!
+//! Statistical edges are the arguments of nodes. Existential edges run from a structure node to
+//! the family of nodes its body created. Variables are no nodes (a reference is the node it
+//! refers to), constants are no nodes, and a call of a known procedure is its body: the trace
+//! holds only what can change.
+
+use smallvec::SmallVec;
+use smidgen_lang::Span;
+use smidgen_prob::registry;
+use smidgen_prob::{Statistics, lookup};
+use smidgen_value::{Symbol, Value};
+
+use crate::error::{EvalError, Mistake};
+use crate::family::Family;
+use crate::id::{FamilyId, NodeId};
+use crate::journal::Edit;
+use crate::node::{Arg, Args, MemoTable, Node, Op};
+use crate::operand::Operand;
+use crate::procedure::Procedure;
+use crate::tag::{Scopes, Tags};
+
+#[derive(Default)]
+pub struct Trace {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) free_nodes: Vec<NodeId>,
+    pub(crate) families: Vec<Family>,
+    pub(crate) free_families: Vec<FamilyId>,
+    /// Names bound by `assume`, by the name's index.
+    pub(crate) globals: Vec<Option<Operand>>,
+    /// Built-in procedures as values, made when first asked for.
+    builtins: Vec<Option<Value>>,
+    /// Unconstrained random choices, in the order of history.
+    pub(crate) choices: Vec<NodeId>,
+    pub(crate) scopes: Scopes,
+    pub(crate) journal: Vec<Edit>,
+    /// Number of the last commit.
+    pub(crate) revision: u64,
+    /// The last revision that changed a value without rewriting its descendants.
+    pub(crate) last_lazy: u64,
+    /// Number of the last scaffold: the meaning of marks on nodes.
+    pub(crate) epoch: u32,
+}
+
+impl Trace {
+    pub fn new() -> Trace {
+        Trace::default()
+    }
+
+    #[inline]
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    #[inline]
+    pub(crate) fn node_mut(&mut self, id: NodeId) -> &mut Node {
+        &mut self.nodes[id.index()]
+    }
+
+    /// Unconstrained random choices, in the order of history.
+    pub fn choices(&self) -> &[NodeId] {
+        &self.choices
+    }
+
+    pub fn scopes(&self) -> &Scopes {
+        &self.scopes
+    }
+
+    /// All live nodes in order of their places.
+    pub fn live_nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let live = self.nodes.iter().enumerate().filter(|(_, node)| node.is_live());
+        live.map(|(i, _)| NodeId(i as u32))
+    }
+
+    /// Slots in use or kept for reuse: memory, in nodes.
+    pub fn capacity(&self) -> usize {
+        self.nodes.len()
+    }
+
+    // ------------------------------------------------------------ names
+
+    pub fn global(&mut self, name: Symbol) -> Option<Operand> {
+        match self.globals.get(name.index()) {
+            Some(Some(operand)) => Some(operand.clone()),
+            _ => self.builtin(name).map(Operand::Constant),
+        }
+    }
+
+    /// The built-in procedure of that name: always the same value, so that procedures can be
+    /// compared and used as memo keys.
+    pub(crate) fn builtin(&mut self, name: Symbol) -> Option<Value> {
+        let index = name.index();
+        if let Some(Some(value)) = self.builtins.get(index) {
+            return Some(value.clone());
+        }
+        let builtin = lookup(name)?;
+        if index >= self.builtins.len() {
+            self.builtins.resize(index + 1, None);
+        }
+        let first_name = Symbol::new(builtin.spec().name);
+        let value = if first_name == name {
+            Procedure::Builtin(builtin).into_value()
+        } else {
+            self.builtin(first_name)?
+        };
+        self.builtins[index] = Some(value.clone());
+        Some(value)
+    }
+
+    pub(crate) fn bind_global(&mut self, name: Symbol, operand: Option<Operand>) {
+        let index = name.index();
+        if index >= self.globals.len() {
+            self.globals.resize(index + 1, None);
+        }
+        let was = std::mem::replace(&mut self.globals[index], operand);
+        self.journal.push(Edit::Global(name, was));
+    }
+
+    pub fn is_bound(&self, name: Symbol) -> bool {
+        self.globals.get(name.index()).is_some_and(Option::is_some)
+    }
+
+    pub(crate) fn unbound(&self, name: Symbol, span: Span) -> EvalError {
+        let suggestion = smidgen_lang::diagnostic::closest(name.as_str(), registry::names());
+        EvalError::new(
+            Mistake::Unbound { name, suggestion: suggestion.map(str::to_owned) },
+            span,
+        )
+    }
+
+    // ------------------------------------------------------------ nodes
+
+    /// Adds a node to a family and links it to its arguments.
+    pub(crate) fn add_node(
+        &mut self,
+        op: Op,
+        operands: impl IntoIterator<Item = Operand>,
+        value: Value,
+        (family, tags, origin): (FamilyId, Tags, Span),
+    ) -> NodeId {
+        let id = self.free_nodes.pop().unwrap_or_else(|| {
+            self.nodes.push(Node::free());
+            NodeId(self.nodes.len() as u32 - 1)
+        });
+        let revision = self.revision + 1;
+        let node = &mut self.nodes[id.index()];
+        node.op = op;
+        node.args.extend(operands.into_iter().map(|operand| Arg { operand, position: 0 }));
+        node.value = value;
+        node.family = family;
+        node.expansion = FamilyId::NONE;
+        node.origin = origin;
+        node.tags = tags;
+        node.choice_place = crate::node::NOWHERE;
+        (node.constrained, node.forced, node.pending, node.dead) = (false, false, false, false);
+        node.mark = 0;
+        (node.changed_at, node.verified_at) = (revision, revision);
+        for slot in 0..node.args.len() {
+            self.link(id, slot);
+        }
+        self.journal.push(Edit::NodeAdded(id));
+        self.families[family.index()].nodes.push(id);
+        id
+    }
+
+    pub(crate) fn set_value(&mut self, id: NodeId, value: Value) {
+        let old = std::mem::replace(&mut self.node_mut(id).value, value);
+        self.journal.push(Edit::Value(id, old));
+    }
+
+    pub(crate) fn set_constrained(&mut self, id: NodeId, constrained: bool) {
+        let was = std::mem::replace(&mut self.node_mut(id).constrained, constrained);
+        self.journal.push(Edit::Constrained(id, was));
+    }
+
+    pub(crate) fn set_forced(&mut self, id: NodeId, forced: bool) {
+        let was = std::mem::replace(&mut self.node_mut(id).forced, forced);
+        self.journal.push(Edit::Forced(id, was));
+    }
+
+    pub(crate) fn set_observed(&mut self, id: NodeId, observed: Option<Box<Value>>) {
+        let was = std::mem::replace(&mut self.node_mut(id).observed, observed);
+        self.journal.push(Edit::Observed(id, was));
+    }
+
+    /// Turns a node into a constant of its current value.
+    pub(crate) fn freeze_node(&mut self, id: NodeId) {
+        if self.node(id).choice_place != crate::node::NOWHERE {
+            self.remove_from_choices(id);
+        }
+        for slot in 0..self.node(id).args.len() {
+            self.unlink(id, slot);
+        }
+        let node = self.node_mut(id);
+        let op = std::mem::replace(&mut node.op, Op::Frozen);
+        let args: Args = std::mem::take(&mut node.args);
+        let expansion = std::mem::replace(&mut node.expansion, FamilyId::NONE);
+        self.journal.push(Edit::Frozen(id, Box::new((op, args, expansion))));
+    }
+
+    // ------------------------------------------------------------ reading
+
+    /// The value of an operand that is known to be settled.
+    #[inline]
+    pub(crate) fn settled_value<'a>(&'a self, operand: &'a Operand) -> &'a Value {
+        match operand {
+            Operand::Constant(value) => value,
+            Operand::Node(id) => &self.node(*id).value,
+        }
+    }
+
+    /// Calls `f` with the values of operands, which must be settled.
+    #[inline]
+    pub(crate) fn with_operands<R>(
+        &self,
+        operands: &[Operand],
+        f: impl FnOnce(&[&Value]) -> R,
+    ) -> R {
+        let values: SmallVec<[&Value; 4]> =
+            operands.iter().map(|operand| self.settled_value(operand)).collect();
+        f(&values)
+    }
+
+    /// Calls `f` with the values of a node's arguments, which must be settled.
+    #[inline]
+    pub(crate) fn with_args<R>(&self, id: NodeId, f: impl FnOnce(&[&Value]) -> R) -> R {
+        let args: SmallVec<[&Value; 4]> =
+            self.node(id).args.iter().map(|arg| self.settled_value(&arg.operand)).collect();
+        f(&args)
+    }
+
+    // ------------------------------------------------------------ payloads
+
+    pub(crate) fn memo(&self, id: NodeId) -> &MemoTable {
+        match &self.node(id).op {
+            Op::Memo(table) => table,
+            _ => unreachable!("a memoised procedure names its memo node"),
+        }
+    }
+
+    pub(crate) fn memo_mut(&mut self, id: NodeId) -> &mut MemoTable {
+        match &mut self.node_mut(id).op {
+            Op::Memo(table) => table,
+            _ => unreachable!("a memoised procedure names its memo node"),
+        }
+    }
+
+    pub fn statistics(&self, maker: NodeId) -> &dyn Statistics {
+        match &self.node(maker).op {
+            Op::Maker(made) => &*made.statistics,
+            _ => unreachable!("a made procedure names its maker"),
+        }
+    }
+
+    pub(crate) fn statistics_mut(&mut self, maker: NodeId) -> &mut dyn Statistics {
+        match &mut self.node_mut(maker).op {
+            Op::Maker(made) => &mut *made.statistics,
+            _ => unreachable!("a made procedure names its maker"),
+        }
+    }
+
+    /// Calls `f` with the parameters of what a maker made: its arguments, or its latent value.
+    pub(crate) fn with_params<R>(&self, maker: NodeId, f: impl FnOnce(&[&Value]) -> R) -> R {
+        match &self.node(maker).op {
+            Op::Maker(made) if made.maker.latent().is_some() => f(&[&self.node(maker).value]),
+            _ => self.with_args(maker, f),
+        }
+    }
+
+    /// Counts an application in the statistics of its maker.
+    pub(crate) fn count(&mut self, maker: NodeId, value: &Value) {
+        self.journal_statistics(maker, || Edit::Counted(maker, value.clone()));
+        self.statistics_mut(maker).add(value);
+    }
+
+    pub(crate) fn uncount(&mut self, maker: NodeId, value: &Value) {
+        self.journal_statistics(maker, || Edit::Uncounted(maker, value.clone()));
+        self.statistics_mut(maker).remove(value);
+    }
+
+    fn journal_statistics(&mut self, maker: NodeId, inverse: impl FnOnce() -> Edit) {
+        let edit = match self.statistics(maker).snapshot() {
+            Some(before) => Edit::Statistics(maker, before),
+            None => inverse(),
+        };
+        self.journal.push(edit);
+    }
+}

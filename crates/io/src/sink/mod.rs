@@ -1,0 +1,133 @@
+//! Draws to files. The extension names the format; one file of this folder per format.
+//!
+//! A file is written under a temporary name beside its target and then renamed, so that an
+//! interrupted write leaves the target as it was.
+
+mod arrow;
+mod csv;
+mod json;
+mod parquet;
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use smidgen_draws::{Run, Scalar};
+
+/// What a file does not contain.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WriteReport {
+    /// Quantities that are no numbers of a fixed shape, which a table cannot hold, with the
+    /// reason. Always empty for JSON.
+    pub skipped: Vec<(String, String)>,
+}
+
+/// A file that could not be written, and why.
+#[derive(Debug)]
+pub struct SinkError {
+    path: PathBuf,
+    problem: Problem,
+}
+
+#[derive(Debug)]
+enum Problem {
+    Format,
+    Io(io::Error),
+    /// The encoder of the format refused.
+    Encoder(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl fmt::Display for SinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.path.display())?;
+        match &self.problem {
+            Problem::Format => f.write_str(
+                "the extension names no format that can be written; draws are written to .csv, \
+                 .json, .parquet and .arrow files",
+            ),
+            Problem::Io(error) => write!(f, "cannot write the file: {error}"),
+            Problem::Encoder(error) => write!(f, "cannot write the draws: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for SinkError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.problem {
+            Problem::Format => None,
+            Problem::Io(error) => Some(error),
+            Problem::Encoder(error) => Some(error.as_ref()),
+        }
+    }
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Problem {
+        Problem::Io(error)
+    }
+}
+
+/// Writes a run in the format that the extension of the path names.
+///
+/// CSV, Parquet and Arrow have the columns `chain` and `draw` (from 0) and one per scalar; a
+/// draw that one quantity has and another has not leaves the latter's cell empty.
+pub fn write_draws(path: &Path, run: &Run) -> Result<WriteReport, SinkError> {
+    let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+    let written = match extension.as_deref() {
+        Some("csv") => replace(path, |file| csv::write(file, &Rows::new(run))),
+        Some("parquet") => replace(path, |file| parquet::write(file, &Rows::new(run), run)),
+        Some("arrow") => replace(path, |file| arrow::write(file, &Rows::new(run), run)),
+        Some("json") => replace(path, |file| json::write(file, run)),
+        _ => Err(Problem::Format),
+    };
+    written.map_err(|problem| SinkError { path: path.to_owned(), problem })?;
+    let skipped = match extension.as_deref() {
+        Some("json") => Vec::new(),
+        _ => run.draws.unflattened(),
+    };
+    Ok(WriteReport { skipped })
+}
+
+/// The scalars of a run as rows: chain by chain, draw by draw.
+struct Rows {
+    scalars: Vec<Scalar>,
+    /// How many rows each chain has.
+    lengths: Vec<usize>,
+}
+
+impl Rows {
+    fn new(run: &Run) -> Rows {
+        let scalars = run.draws.scalars();
+        let chains = scalars.iter().map(|scalar| scalar.chains.len()).max().unwrap_or(0);
+        let length = |chain: usize| {
+            scalars.iter().filter_map(|s| s.chains.get(chain)).map(Vec::len).max().unwrap_or(0)
+        };
+        let lengths = (0..chains).map(length).collect();
+        Rows { scalars, lengths }
+    }
+}
+
+/// Lets `write` fill a new file and puts it in the place of `path`.
+fn replace(path: &Path, write: impl FnOnce(File) -> Result<File, Problem>) -> Result<(), Problem> {
+    // A link keeps pointing where it points.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if target.is_dir() {
+        return Err(Problem::Io(io::Error::from(io::ErrorKind::IsADirectory)));
+    }
+    let name = target.file_name().ok_or(io::ErrorKind::InvalidFilename).map_err(io::Error::from)?;
+    let mut temporary_name = std::ffi::OsString::from(".");
+    temporary_name.push(name);
+    temporary_name.push(format!(".{}.partial", std::process::id()));
+    let temporary = target.with_file_name(temporary_name);
+    let written = File::create(&temporary)
+        .map_err(Problem::Io)
+        .and_then(write)
+        .and_then(|file| Ok(file.sync_all()?))
+        .and_then(|()| Ok(fs::rename(&temporary, &target)?));
+    if written.is_err() {
+        // The first error is the one to report; there may be no file to remove.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
