@@ -63,6 +63,11 @@ impl Trace {
         &self.choices
     }
 
+    /// Whether a name, which may be old, is that of an unconstrained choice now.
+    pub fn is_choice(&self, id: NodeId) -> bool {
+        self.node(id).is_live() && self.node(id).choice_place != crate::node::NOWHERE
+    }
+
     pub fn scopes(&self) -> &Scopes {
         &self.scopes
     }

@@ -70,9 +70,9 @@ pub fn lex(source: SourceId, text: &str) -> Vec<Token> {
             ';' | '#' => rest.find('\n').unwrap_or(rest.len()),
             _ if is_blank(first) => first.len_utf8(),
             _ => {
-                let (kind, length) = Lexer { source, start: place }.token(first, rest);
-                let span = Lexer { source, start: place }.span(length);
-                tokens.push(Token { kind, span });
+                let lexer = Lexer { source, start: place };
+                let (kind, length) = lexer.token(first, rest);
+                tokens.push(Token { kind, span: lexer.span(length) });
                 length
             }
         };
@@ -87,13 +87,13 @@ fn is_blank(c: char) -> bool {
 }
 
 /// Whether a character may stand in a name (`#` not at its start: there it begins a comment).
-pub(crate) fn in_name(c: char) -> bool {
+fn in_name(c: char) -> bool {
     let combining = ('\u{300}'..='\u{36f}').contains(&c);
     c.is_alphanumeric() || combining || "_.!?<>=+-*/%&^~$@#".contains(c)
 }
 
 /// Whether a word is meant as a number: a digit, perhaps behind a sign and a point.
-pub(crate) fn starts_number(word: &str) -> bool {
+fn starts_number(word: &str) -> bool {
     let unsigned = word.strip_prefix(['+', '-']).unwrap_or(word);
     unsigned.strip_prefix('.').unwrap_or(unsigned).starts_with(|c: char| c.is_ascii_digit())
 }

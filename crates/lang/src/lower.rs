@@ -6,13 +6,15 @@
 mod forms;
 mod quote;
 mod scope;
+mod walk;
 
 use std::sync::Arc;
 
 use smidgen_value::{Symbol, Table, Value};
 
-pub use quote::{quote_to_value, syntax_of_value};
+pub use quote::{MAX_CODE_NESTING, quote_to_value, syntax_of_value};
 pub use scope::Scope;
+pub use walk::free_globals;
 
 use crate::core::{Expr, ExprKind, ExprRef};
 use crate::diagnostic::{Diagnostic, closest};
@@ -51,42 +53,6 @@ pub fn lower_named(
     name: Symbol,
 ) -> Result<ExprRef, Vec<Diagnostic>> {
     Lowering::new(scope, catalog).finish(syntax, Some(name))
-}
-
-/// The names an expression needs from the global environment, each once, in alphabetical order.
-pub fn free_globals(expr: &Expr) -> Vec<Symbol> {
-    let mut names = Vec::new();
-    let mut pending = vec![expr];
-    while let Some(expr) = pending.pop() {
-        match &expr.kind {
-            ExprKind::Constant(_)
-            | ExprKind::Local { .. }
-            | ExprKind::CurrentEnvironment(_)
-            | ExprKind::Cell { .. } => {}
-            ExprKind::Global(name) => names.push(*name),
-            ExprKind::Lambda(lambda) => pending.push(&lambda.body),
-            ExprKind::If(condition, then, otherwise) => {
-                pending.extend([&**condition, &**then, &**otherwise]);
-            }
-            ExprKind::Let { value, body, .. } => pending.extend([&**value, &**body]),
-            ExprKind::LetRec { values, body, .. } => {
-                pending.extend(values.iter().map(|value| &**value));
-                pending.push(body);
-            }
-            ExprKind::Begin(exprs) => pending.extend(exprs.iter().map(|expr| &**expr)),
-            ExprKind::Apply { operator, operands } => {
-                pending.push(operator);
-                pending.extend(operands.iter().map(|operand| &**operand));
-            }
-            ExprKind::ScopeInclude { scope, block, body } => {
-                pending.extend([&**scope, &**block, &**body]);
-            }
-            ExprKind::ScopeExclude { scope, body } => pending.extend([&**scope, &**body]),
-        }
-    }
-    names.sort_by_key(|name| name.as_str());
-    names.dedup();
-    names
 }
 
 struct Lowering<'a> {

@@ -1,20 +1,17 @@
 //! Tokens to syntax, for any text whatever. One pass over the tokens with a stack of open
 //! brackets and no recursion: an expression is built when its bracket closes, a directive when
-//! its `]` does ([`directives`]).
-//!
-//! A bracket that is not closed is closed for the reader where something stands that cannot be
-//! inside it: the `]` of its directive, or a `[` that starts the next one. Whatever was closed
-//! in this way is reported once, and reading goes on. A directive that cannot be made sense of
-//! is reported and left out.
+//! its `]` does ([`directives`]). Brackets that do not match are set right on the way
+//! ([`brackets`]), and a directive that cannot be made sense of is reported and left out.
 
+mod brackets;
 mod directives;
 
 use smidgen_value::Symbol;
 
-use crate::diagnostic::{Diagnostic, closest};
-use crate::forms::{self, DIRECTIVES};
-use crate::lexer::{Bracket, Token, TokenKind, lex};
-use crate::source::{SourceId, Span, position};
+use crate::diagnostic::Diagnostic;
+use crate::forms;
+use crate::lexer::{Bracket, TokenKind, lex};
+use crate::source::{SourceId, Span};
 use crate::syntax::{Directive, MAX_NESTING, Named, Parsed, Syntax, SyntaxKind};
 
 /// How deep `for` directives may nest.
@@ -57,20 +54,20 @@ pub fn is_incomplete(text: &str) -> bool {
     let mut open = Vec::new();
     let mut open_string = false;
     for token in lex(SourceId(0), text) {
-        match token.kind {
-            TokenKind::Open(bracket) => open.push(bracket),
-            TokenKind::Close(bracket) => {
-                if open.pop() != Some(bracket) {
-                    return false;
-                }
+        let hopeless = match token.kind {
+            TokenKind::Open(bracket) => {
+                open.push(bracket);
+                false
             }
+            TokenKind::Close(bracket) => open.pop() != Some(bracket),
             TokenKind::Unterminated(_) => {
-                if text[token.span.end as usize..].contains('\n') {
-                    return false;
-                }
                 open_string = true;
+                text[token.span.end as usize..].contains('\n')
             }
-            _ => {}
+            _ => false,
+        };
+        if hopeless {
+            return false;
         }
     }
     open_string || !open.is_empty()
@@ -120,6 +117,8 @@ struct Frame {
     for_depth: usize,
     /// A bracket inside was not closed: what is missing here need not be missing.
     broken: bool,
+    /// A string that is not closed may hold the closing bracket.
+    swallowed: bool,
 }
 
 impl Frame {
@@ -166,6 +165,7 @@ impl<'a> Reader<'a> {
             quotes: 0,
             for_depth: 0,
             broken: false,
+            swallowed: false,
         });
         reader
     }
@@ -236,8 +236,10 @@ impl<'a> Reader<'a> {
                     self.error((**diagnostic).clone());
                     self.push(Syntax { kind: SyntaxKind::Error, span });
                     // The string has swallowed the brackets behind it: none of them is missed.
-                    let intact = self.stack.iter_mut().rev().take_while(|frame| !frame.broken);
-                    intact.for_each(|frame| frame.broken = true);
+                    let frames = self.stack.iter_mut().rev();
+                    for frame in frames.take_while(|frame| !frame.swallowed) {
+                        (frame.broken, frame.swallowed) = (true, true);
+                    }
                 }
                 TokenKind::Error(diagnostic) => {
                     self.error((**diagnostic).clone());
@@ -299,116 +301,8 @@ impl<'a> Reader<'a> {
             quotes: 0,
             for_depth,
             broken: false,
+            swallowed: false,
         });
-    }
-
-    /// Whether the `[` of token `i` is the start of a directive although brackets are open: it
-    /// starts a line, or it has a directive's name where only a directive's end can be missing.
-    fn starts_directive(&self, tokens: &[Token], i: usize) -> bool {
-        if self.goal == Goal::Expression {
-            return false;
-        }
-        let frame = self.stack.last().expect("the frame of the text stays");
-        let head = tokens
-            .get(i + 1)
-            .filter(|token| token.kind == TokenKind::Name)
-            .map_or("", |token| self.text_of(token.span));
-        if frame.bracket == Some(Bracket::Square) && forms::directive(head).is_some() {
-            return true;
-        }
-        let labelled = i >= 2
-            && tokens[i - 1].kind == TokenKind::Colon
-            && matches!(tokens[i - 2].kind, TokenKind::Name | TokenKind::Text(_));
-        let first = tokens[if labelled { i - 2 } else { i }].span.start as usize;
-        let previous = tokens[..i - if labelled { 2 } else { 0 }].last();
-        let gap = &self.text[previous.map_or(0, |token| token.span.end as usize)..first];
-        let indent = match gap.rfind('\n') {
-            Some(newline) => &gap[newline + 1..],
-            None if previous.is_none() => gap,
-            None => return false,
-        };
-        let names = DIRECTIVES.iter().map(|form| form.name);
-        indent.is_empty() || closest(head, names).is_some()
-    }
-
-    /// Closes what cannot contain the directive that starts at `span`.
-    fn close_before_directive(&mut self, span: Span) {
-        let keep = self.stack.iter().rposition(Frame::holds_directives).map_or(1, |i| i + 1);
-        if keep == self.stack.len() {
-            return;
-        }
-        // The label in front belongs to the new directive, not to what is closed.
-        let items = &mut self.top().items;
-        let label = match items.as_slice() {
-            [.., Item::Syntax(_), Item::Colon(_)] => items.split_off(items.len() - 2),
-            _ => Vec::new(),
-        };
-        self.close_down_to(keep, span, "the next directive");
-        self.top().items.extend(label);
-    }
-
-    fn close(&mut self, bracket: Bracket, span: Span) {
-        // A parenthesis closes over an open brace, but neither over a directive's bracket.
-        let top = self.stack.len() - 1;
-        let is = |i: usize, bracket| self.stack[i].bracket == Some(bracket);
-        let matching = match bracket {
-            Bracket::Square if self.squares == 0 => None,
-            Bracket::Square => (0..=top).rev().find(|i| is(*i, Bracket::Square)),
-            Bracket::Round if is(top, Bracket::Curly) => Some(top - 1),
-            _ => Some(top),
-        };
-        match matching.filter(|i| is(*i, bracket)) {
-            Some(i) => {
-                self.close_down_to(i + 1, span, &format!("`{}`", bracket.close()));
-                self.end_frame(span);
-            }
-            None => {
-                let (open, close) = (bracket.open(), bracket.close());
-                let what = match bracket {
-                    Bracket::Round => "closing parenthesis",
-                    Bracket::Square | Bracket::Curly => "closing bracket",
-                };
-                let message = format!("unexpected {what} `{close}`");
-                self.error(
-                    Diagnostic::error(span, message).label(format!("no `{open}` is open here")),
-                );
-            }
-        }
-    }
-
-    /// Closes all but `keep` frames in front of `found`, and reports them: one error for brackets
-    /// of one kind in a row, at the innermost.
-    fn close_down_to(&mut self, keep: usize, found: Span, what: &str) {
-        let mut reported = None;
-        while self.stack.len() > keep {
-            let frame = self.top();
-            let (bracket, open, broken) = (frame.bracket, frame.open, frame.broken);
-            if let Some(bracket) = bracket.filter(|_| bracket != reported && !broken) {
-                self.unclosed(bracket, open, found, what);
-            }
-            reported = bracket;
-            self.top().broken = true;
-            self.end_frame(self.place(found.start as usize, found.start as usize));
-            if self.stack.len() > 1 {
-                self.top().broken = true;
-            }
-        }
-    }
-
-    fn unclosed(&mut self, bracket: Bracket, open: Span, found: Span, what: &str) {
-        if self.diagnostics.len() >= MAX_ERRORS {
-            return;
-        }
-        let name = if bracket == Bracket::Round { "parenthesis" } else { "bracket" };
-        let (line, column) = position(self.text, found.start as usize);
-        let (left, right) = (bracket.open(), bracket.close());
-        let message = format!(
-            "this {name} `{left}` is not closed: expected `{right}` before {what} \
-             at line {line}, column {column}"
-        );
-        self.error(
-            Diagnostic::error(open, message).label(format!("the `{left}` without `{right}`")),
-        );
     }
 
     /// Turns the innermost frame into an item of the one around it.

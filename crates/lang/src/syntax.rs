@@ -6,8 +6,8 @@ use smidgen_value::Symbol;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
-/// How deep expressions may nest: as written, and as lowered to the core language. Trees within
-/// the limit can be dropped on the stack of any thread.
+/// How deep expressions may nest: as written, and as lowered to the core language. A tree within
+/// the limit takes less than half a megabyte of stack to drop.
 pub const MAX_NESTING: usize = 10_000;
 
 /// Room for a few more frames of a recursion over a tree.

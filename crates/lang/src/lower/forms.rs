@@ -16,6 +16,9 @@ use crate::syntax::{Syntax, SyntaxKind};
 /// Holds the value of an operand of `or`. No program can name it: it contains a blank.
 const OR_VALUE: &str = "value of or";
 
+/// Names with their values, and the body.
+type Bindings<'s> = (Vec<(Symbol, &'s Syntax)>, &'s [Syntax]);
+
 impl Lowering<'_> {
     pub(super) fn list(&mut self, items: &[Syntax], span: Span, name: Option<Symbol>) -> ExprRef {
         let Some((head, args)) = items.split_first() else {
@@ -154,7 +157,7 @@ impl Lowering<'_> {
         form: &str,
         args: &'s [Syntax],
         span: Span,
-    ) -> Result<(Vec<(Symbol, &'s Syntax)>, &'s [Syntax]), ExprRef> {
+    ) -> Result<Bindings<'s>, ExprRef> {
         let [bindings, body @ ..] = args else { return Err(self.wrong_shape(form, args, span)) };
         if body.is_empty() {
             return Err(self.wrong_shape(form, args, span));
@@ -184,10 +187,10 @@ impl Lowering<'_> {
         };
         let outer = self.depth;
         let mut values = Vec::with_capacity(bindings.len());
-        for (name, value) in bindings {
+        for (i, (name, value)) in bindings.into_iter().enumerate() {
+            self.depth = outer + i;
             values.push((name, self.named(value, Some(name))));
             self.scope.enter([name].into());
-            self.depth += 1;
         }
         let body = self.body(body);
         self.depth = outer;
@@ -239,12 +242,14 @@ impl Lowering<'_> {
                     let message = "`else` is the last clause of `cond`, but more clauses follow";
                     self.error(Diagnostic::error(clause.span, message));
                 }
+                // It stands beside the value of the clause before.
+                self.depth = outer + i.saturating_sub(1);
                 otherwise = Some(self.body(body));
             } else {
+                self.depth = outer + i;
                 let condition = self.expr(condition);
                 branches.push((condition, self.body(body), clause.span));
             }
-            self.depth += 1;
         }
         self.depth = outer;
         let otherwise = otherwise.unwrap_or_else(|| {
@@ -261,9 +266,10 @@ impl Lowering<'_> {
     fn and(&mut self, args: &[Syntax], span: Span) -> ExprRef {
         let outer = self.depth;
         let mut operands = Vec::with_capacity(args.len());
-        for arg in args {
+        for (i, arg) in args.iter().enumerate() {
+            // The last two stand in one `if`.
+            self.depth = outer + i.min(args.len().saturating_sub(2));
             operands.push(self.expr(arg));
-            self.depth += 1;
         }
         self.depth = outer;
         let Some(last) = operands.pop() else { return constant(true, span) };

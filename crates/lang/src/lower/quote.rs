@@ -5,7 +5,11 @@ use smidgen_value::{Symbol, Value};
 
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
-use crate::syntax::{MAX_NESTING, Syntax, SyntaxKind, with_stack};
+use crate::syntax::{Syntax, SyntaxKind, with_stack};
+
+/// How deep a value may nest and still be an expression: lower than the limit for program text,
+/// because such an expression is made and dropped in the middle of a run, on any stack.
+pub const MAX_CODE_NESTING: usize = 1_000;
 
 /// The value of `'syntax`: names become symbols, parentheses lists.
 pub fn quote_to_value(syntax: &Syntax) -> Result<Value, Diagnostic> {
@@ -45,9 +49,10 @@ pub fn syntax_of_value(value: &Value, span: Span) -> Result<Syntax, Diagnostic> 
 }
 
 fn code(value: &Value, span: Span, depth: usize) -> Result<Syntax, Diagnostic> {
-    if depth > MAX_NESTING {
-        let message =
-            format!("the quoted expression nests deeper than the limit of {MAX_NESTING} levels");
+    if depth > MAX_CODE_NESTING {
+        let message = format!(
+            "the quoted expression nests deeper than the limit of {MAX_CODE_NESTING} levels"
+        );
         return Err(Diagnostic::error(span, message));
     }
     let kind = match value {

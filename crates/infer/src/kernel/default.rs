@@ -1,0 +1,75 @@
+//! The default kernel, for people who do not want to choose: an integer k as an inference
+//! program is k sweeps of it.
+//!
+//! One sweep makes as many single-site moves as there are unconstrained choices, each on a choice
+//! drawn uniformly. A discrete choice is proposed from its prior. A continuous one is proposed
+//! from its prior or, with probability one half (always if the prior is improper), by a random
+//! walk whose scale is drawn log-uniformly from 0.001 to 10 in unconstrained coordinates, so
+//! that some of the steps fit whatever the posterior's width.
+
+use smidgen_engine::{Choice, EvalError, Proposed, Proposer, Scaffold, Trace};
+use smidgen_value::{Rng, math};
+
+use crate::block::Scope;
+use crate::kernel::Kernel;
+use crate::kernel::mh::mh_move;
+use crate::proposer::{Scale, walk};
+use crate::run::Tally;
+
+#[derive(Default)]
+pub struct Default {
+    scaffold: Scaffold,
+}
+
+/// A walk of random scale, or nothing: decided before the choice is known.
+struct Mixed {
+    walks: bool,
+    scale: f64,
+}
+
+impl Mixed {
+    fn draw(rng: &mut Rng) -> Mixed {
+        let (walks, exponent) = (rng.coin(), -3.0 + 4.0 * rng.uniform());
+        Mixed { walks, scale: math::pow(10.0, exponent) }
+    }
+}
+
+impl Proposer for Mixed {
+    fn is_local(&self, choice: &Choice<'_>) -> Result<bool, EvalError> {
+        Ok((self.walks || !choice.is_proper())
+            && choice.support().is_ok_and(|support| support.is_continuous()))
+    }
+
+    fn propose(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> Result<Proposed, EvalError> {
+        if !self.is_local(choice)? {
+            return Ok(Proposed::Prior);
+        }
+        walk(choice.current(), &choice.support()?, &Scale::Same(self.scale), rng)
+    }
+}
+
+impl Kernel for Default {
+    fn transition(
+        &mut self,
+        trace: &mut Trace,
+        rng: &mut Rng,
+        tally: &mut Tally,
+        warn: &mut dyn FnMut(String),
+    ) -> Result<(), EvalError> {
+        let choices = trace.choices().len();
+        if choices == 0 {
+            warn("the program has no unconstrained random choice: nothing to infer".into());
+        }
+        for _ in 0..choices {
+            let blocks = trace.choices().len();
+            if blocks == 0 {
+                break;
+            }
+            let principal = trace.choices()[rng.below(blocks)];
+            let mut proposer = Mixed::draw(rng);
+            let selection = Some((&Scope::Default, blocks));
+            mh_move(trace, &mut self.scaffold, &[principal], &mut proposer, selection, rng, tally)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,126 @@
+//! `(mh scope block n)` and `(mh scope block 'drift sd n)`: algorithm 1 of the paper.
+//!
+//! A block drawn uniformly among K(ρ) adds log K(ρ) − log K(ρ') to log α (theory 1.3).
+
+use smidgen_engine::proposal::FromPrior;
+use smidgen_engine::{EvalError, NodeId, Proposal, Proposer, Scaffold, Trace};
+use smidgen_value::{Rng, math};
+
+use crate::block::{Block, Scope, Target, Turn};
+use crate::kernel::Kernel;
+use crate::proposer::{Drift, Scale};
+use crate::run::Tally;
+use crate::spec::{Arguments, KernelSpec};
+
+pub static SPEC: KernelSpec = KernelSpec {
+    name: "mh",
+    shape: "(mh scope block ['drift sd] n)",
+    summary: "Metropolis-Hastings: n proposals, from the prior or by a random walk",
+    example: "(mh default one 1000)",
+    positional: &[],
+    options: &["drift"],
+    build,
+};
+
+fn build(arguments: &Arguments<'_>) -> Result<Box<dyn Kernel>, smidgen_lang::Diagnostic> {
+    let proposer: Box<dyn Proposer + Send> = match arguments.option("drift") {
+        Some(argument) => Box::new(Drift { scale: argument.scale()? }),
+        None => Box::new(FromPrior),
+    };
+    Ok(Box::new(Mh::new(arguments.target.clone(), proposer)))
+}
+
+pub struct Mh {
+    target: Target,
+    proposer: Box<dyn Proposer + Send>,
+    scaffold: Scaffold,
+    spare: Vec<NodeId>,
+}
+
+impl Mh {
+    pub fn new(target: Target, proposer: Box<dyn Proposer + Send>) -> Mh {
+        Mh { target, proposer, scaffold: Scaffold::new(), spare: Vec::new() }
+    }
+
+    /// Single-site moves by a random walk of this scale.
+    pub fn drifting(scope: Scope, block: Block, scale: Scale) -> Mh {
+        Mh::new(Target { scope, block }, Box::new(Drift { scale }))
+    }
+}
+
+impl Kernel for Mh {
+    fn transition(
+        &mut self,
+        trace: &mut Trace,
+        rng: &mut Rng,
+        tally: &mut Tally,
+        warn: &mut dyn FnMut(String),
+    ) -> Result<(), EvalError> {
+        let turn = self.target.turn(trace, rng, std::mem::take(&mut self.spare));
+        let mut move_block = |trace: &mut Trace, principals: &[NodeId], selection| {
+            mh_move(trace, &mut self.scaffold, principals, &mut *self.proposer, selection, rng, tally)
+        };
+        match turn {
+            Turn::Nothing => warn(self.target.nothing(trace)),
+            Turn::Drawn { principals, blocks } => {
+                move_block(trace, &principals, Some((&self.target.scope, blocks)))?;
+                self.spare = principals;
+            }
+            Turn::Block(principals) => {
+                move_block(trace, &principals, None)?;
+                self.spare = principals;
+            }
+            Turn::SweepChoices(choices) => {
+                for id in choices {
+                    // A move earlier in the sweep may have removed it.
+                    if trace.is_choice(id) {
+                        move_block(trace, &[id], None)?;
+                    }
+                }
+            }
+            Turn::Sweep(blocks) => {
+                let Scope::Named(scope) = &self.target.scope else {
+                    unreachable!("only named scopes have blocks with ids")
+                };
+                for block in blocks {
+                    let principals = trace.scopes().block(scope, &block).to_vec();
+                    if !principals.is_empty() {
+                        move_block(trace, &principals, None)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One proposal for a block, accepted or not. `selection`: the scope and the number of blocks
+/// among which it was drawn.
+pub fn mh_move(
+    trace: &mut Trace,
+    scaffold: &mut Scaffold,
+    principals: &[NodeId],
+    proposer: &mut dyn Proposer,
+    selection: Option<(&Scope, usize)>,
+    rng: &mut Rng,
+    tally: &mut Tally,
+) -> Result<(), EvalError> {
+    let log_u = rng.log_uniform();
+    let proposal = Proposal::propose(trace, scaffold, principals, proposer, rng)?;
+    let mut log_ratio = proposal.log_ratio();
+    if let Some((scope, before)) = selection {
+        let after = scope.count(proposal.trace());
+        if after != before {
+            log_ratio += math::ln(before as f64) - math::ln(after as f64);
+        }
+    }
+    let sections = proposal.scaffold().absorbing.len() as u64;
+    tally.transitions += 1;
+    tally.sections_used += sections;
+    tally.population += sections;
+    if log_u < log_ratio {
+        tally.accepted += 1;
+        proposal.commit();
+    }
+    Ok(())
+}

@@ -1,0 +1,248 @@
+//! Inference programs: kernels and their combinators.
+
+use smidgen_engine::environment::Environment;
+use smidgen_engine::model::Code;
+use smidgen_engine::{EvalError, Model};
+use smidgen_lang::Diagnostic;
+use smidgen_lang::core::ExprRef;
+use smidgen_lang::syntax::{Syntax, SyntaxKind};
+use smidgen_value::Rng;
+
+use crate::kernel::{self, Kernel};
+use crate::run::Run;
+use crate::spec::{self, COMBINATORS, Reader};
+
+/// An inference program, and the texts of its kernels by their numbers.
+pub struct Program {
+    step: Step,
+    pub kernels: Vec<String>,
+}
+
+enum Step {
+    Kernel { kernel: Box<dyn Kernel>, number: usize, n: u64 },
+    Sequence { steps: Vec<Step>, n: u64 },
+    Mixture { steps: Vec<(f64, Step)>, n: u64 },
+    Collect(Vec<(String, ExprRef, Environment)>),
+}
+
+impl Program {
+    /// The program of an `infer` directive. `environment` holds the variables of loops around
+    /// it.
+    pub fn read(
+        syntax: &Syntax,
+        reader: &mut dyn Reader,
+        environment: &Environment,
+    ) -> Result<Program, Diagnostic> {
+        let mut parser = Parser { kernels: Vec::new(), reader, environment };
+        let step = parser.step(syntax)?;
+        Ok(Program { step, kernels: parser.kernels })
+    }
+
+    /// Sweeps of the default kernel.
+    pub fn default_sweeps(n: u64) -> Program {
+        let kernel = Box::new(kernel::default::Default::default());
+        Program { step: Step::Kernel { kernel, number: 0, n }, kernels: vec!["default".to_owned()] }
+    }
+
+    /// Several programs one after the other.
+    pub fn sequence(programs: Vec<Program>) -> Program {
+        let mut kernels = Vec::new();
+        let mut steps = Vec::new();
+        for mut program in programs {
+            program.step.renumber(kernels.len());
+            kernels.append(&mut program.kernels);
+            steps.push(program.step);
+        }
+        Program { step: Step::Sequence { steps, n: 1 }, kernels }
+    }
+
+    /// Runs the program once. Stops early, between transitions, when the run is interrupted.
+    pub fn execute(
+        &mut self,
+        model: &mut Model,
+        rng: &mut Rng,
+        run: &mut Run,
+    ) -> Result<(), EvalError> {
+        self.step.execute(model, rng, run)
+    }
+}
+
+impl Step {
+    fn renumber(&mut self, by: usize) {
+        match self {
+            Step::Kernel { number, .. } => *number += by,
+            Step::Sequence { steps, .. } => steps.iter_mut().for_each(|s| s.renumber(by)),
+            Step::Mixture { steps, .. } => steps.iter_mut().for_each(|(_, s)| s.renumber(by)),
+            Step::Collect(_) => {}
+        }
+    }
+
+    fn execute(
+        &mut self,
+        model: &mut Model,
+        rng: &mut Rng,
+        run: &mut Run,
+    ) -> Result<(), EvalError> {
+        match self {
+            Step::Kernel { kernel, number, n } => {
+                let mut tally = *run.tally(*number);
+                let mut result = Ok(());
+                for _ in 0..*n {
+                    if run.is_interrupted() {
+                        break;
+                    }
+                    let warn = &mut |message| run.warn(message);
+                    result = kernel.transition(model.trace_mut(), rng, &mut tally, warn);
+                    if result.is_err() {
+                        break;
+                    }
+                }
+                *run.tally(*number) = tally;
+                result
+            }
+            Step::Sequence { steps, n } => {
+                for _ in 0..*n {
+                    for step in steps.iter_mut() {
+                        step.execute(model, rng, run)?;
+                    }
+                    if run.is_interrupted() {
+                        break;
+                    }
+                }
+                Ok(())
+            }
+            Step::Mixture { steps, n } => {
+                let total: f64 = steps.iter().map(|(weight, _)| weight).sum();
+                for _ in 0..*n {
+                    let mut rest = rng.uniform() * total;
+                    let last = steps.len() - 1;
+                    let drawn = steps.iter().position(|(weight, _)| {
+                        rest -= weight;
+                        rest < 0.0
+                    });
+                    steps[drawn.unwrap_or(last)].1.execute(model, rng, run)?;
+                    if run.is_interrupted() {
+                        break;
+                    }
+                }
+                Ok(())
+            }
+            Step::Collect(expressions) => {
+                for (name, expr, environment) in expressions {
+                    let value = model.sample(Code { expr, environment }, rng)?;
+                    run.collect(name, value);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+struct Parser<'a> {
+    kernels: Vec<String>,
+    reader: &'a mut dyn Reader,
+    environment: &'a Environment,
+}
+
+impl Parser<'_> {
+    fn step(&mut self, syntax: &Syntax) -> Result<Step, Diagnostic> {
+        let items = match &syntax.kind {
+            SyntaxKind::List(items) if !items.is_empty() => items,
+            SyntaxKind::List(_) => {
+                return Err(Diagnostic::error(syntax.span, "an inference program is missing here"));
+            }
+            _ => {
+                let n = spec::read_count(syntax, self.reader)?;
+                let kernel = Box::new(kernel::default::Default::default());
+                return Ok(self.kernel(kernel, n, "default".to_owned()));
+            }
+        };
+        let SyntaxKind::Name(head) = items[0].kind else {
+            let message = "an inference program begins with the name of a kernel";
+            return Err(Diagnostic::error(items[0].span, message));
+        };
+        match head.as_str() {
+            "cycle" => self.cycle(items, syntax),
+            "mixture" => self.mixture(items, syntax),
+            "repeat" => match &items[1..] {
+                [n, kernel] => {
+                    let n = spec::read_count(n, self.reader)?;
+                    Ok(Step::Sequence { steps: vec![self.step(kernel)?], n })
+                }
+                _ => Err(self.wrong_shape("repeat", syntax)),
+            },
+            "do" => {
+                let steps: Result<Vec<Step>, _> = items[1..].iter().map(|k| self.step(k)).collect();
+                Ok(Step::Sequence { steps: steps?, n: 1 })
+            }
+            "collect" => {
+                let mut expressions = Vec::new();
+                for expr in &items[1..] {
+                    let (name, code) = self.reader.code(expr)?;
+                    expressions.push((name, code, self.environment.clone()));
+                }
+                Ok(Step::Collect(expressions))
+            }
+            name => match spec::find(name) {
+                Some(spec) => {
+                    let (kernel, n) = spec::read_kernel(spec, items, syntax.span, self.reader)?;
+                    let text = self.reader.text(syntax.span);
+                    Ok(self.kernel(kernel, n, text))
+                }
+                None => Err(spec::unknown_kernel(name, items[0].span)),
+            },
+        }
+    }
+
+    fn kernel(&mut self, kernel: Box<dyn Kernel>, n: u64, text: String) -> Step {
+        self.kernels.push(text);
+        Step::Kernel { kernel, number: self.kernels.len() - 1, n }
+    }
+
+    fn wrong_shape(&self, name: &str, syntax: &Syntax) -> Diagnostic {
+        let shape = COMBINATORS.iter().find(|(known, ..)| *known == name).map_or("", |c| c.1);
+        Diagnostic::error(syntax.span, format!("{name} does not have this shape"))
+            .hint(format!("its shape is {shape}"))
+    }
+
+    /// `(cycle (k1 k2 ...) n)`, and `(cycle n (k1 k2 ...) 1)` as in the paper's figure.
+    fn cycle(&mut self, items: &[Syntax], syntax: &Syntax) -> Result<Step, Diagnostic> {
+        let (list, n) = match &items[1..] {
+            [list, n] => (list, spec::read_count(n, self.reader)?),
+            [n, list, times] => {
+                let n = spec::read_count(n, self.reader)?;
+                (list, n.saturating_mul(spec::read_count(times, self.reader)?))
+            }
+            _ => return Err(self.wrong_shape("cycle", syntax)),
+        };
+        let SyntaxKind::List(kernels) = &list.kind else {
+            return Err(self.wrong_shape("cycle", syntax));
+        };
+        let steps: Result<Vec<Step>, _> = kernels.iter().map(|k| self.step(k)).collect();
+        Ok(Step::Sequence { steps: steps?, n })
+    }
+
+    fn mixture(&mut self, items: &[Syntax], syntax: &Syntax) -> Result<Step, Diagnostic> {
+        let [_, list, n] = items else { return Err(self.wrong_shape("mixture", syntax)) };
+        let SyntaxKind::List(pairs) = &list.kind else {
+            return Err(self.wrong_shape("mixture", syntax));
+        };
+        if pairs.is_empty() || pairs.len() % 2 != 0 {
+            return Err(self.wrong_shape("mixture", syntax));
+        }
+        let n = spec::read_count(n, self.reader)?;
+        let mut steps = Vec::new();
+        for pair in pairs.chunks(2) {
+            let weight = self.reader.value(&pair[0])?;
+            let weight = weight.as_number().filter(|w| *w >= 0.0 && w.is_finite());
+            let weight = weight.ok_or_else(|| {
+                Diagnostic::error(pair[0].span, "a weight of a mixture is a number, 0 or more")
+            })?;
+            steps.push((weight, self.step(&pair[1])?));
+        }
+        if steps.iter().all(|(weight, _)| *weight == 0.0) {
+            return Err(Diagnostic::error(list.span, "all weights of this mixture are 0"));
+        }
+        Ok(Step::Mixture { steps, n })
+    }
+}

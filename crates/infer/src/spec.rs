@@ -1,0 +1,214 @@
+//! The registry of kernels: everything one kernel is to the outside is one [`KernelSpec`] in its
+//! own file. The reading of arguments is shared: scope and block, positional arguments, keyword
+//! options, number of transitions.
+
+use smidgen_lang::Diagnostic;
+use smidgen_lang::Span;
+use smidgen_lang::core::ExprRef;
+use smidgen_lang::diagnostic::closest;
+use smidgen_lang::syntax::{Syntax, SyntaxKind};
+use smidgen_value::{Symbol, Value};
+
+use crate::block::{Block, Scope, Target};
+use crate::kernel::{Kernel, mh};
+use crate::proposer::Scale;
+
+pub struct KernelSpec {
+    pub name: &'static str,
+    pub shape: &'static str,
+    /// One sentence without a full stop.
+    pub summary: &'static str,
+    pub example: &'static str,
+    /// Names of the arguments between the block and the options.
+    pub positional: &'static [&'static str],
+    pub options: &'static [&'static str],
+    pub build: fn(&Arguments<'_>) -> Result<Box<dyn Kernel>, Diagnostic>,
+}
+
+/// Every kernel, in the order of the documentation.
+pub static KERNELS: &[&KernelSpec] = &[&mh::SPEC];
+
+/// Combinators and their shapes, for `help` and for messages.
+pub static COMBINATORS: &[(&str, &str, &str)] = &[
+    ("cycle", "(cycle (k1 k2 ...) n)", "The kernels one after the other, n times"),
+    ("mixture", "(mixture (w1 k1 w2 k2 ...) n)", "n times one of the kernels, drawn with these weights"),
+    ("repeat", "(repeat n k)", "The kernel n times"),
+    ("do", "(do k1 k2 ...)", "The kernels one after the other; (do) alone does nothing"),
+    ("collect", "(collect expr ...)", "Stores the current values of the expressions as a draw"),
+];
+
+/// What the reader of an inference program asks of the session.
+pub trait Reader {
+    /// The value of an expression without random choices.
+    fn value(&mut self, syntax: &Syntax) -> Result<Value, Diagnostic>;
+    /// Whether a name is the variable of a `for` around the directive.
+    fn is_loop_variable(&self, name: Symbol) -> bool;
+    /// An expression to be evaluated in the trace, with the name of its draws.
+    fn code(&mut self, syntax: &Syntax) -> Result<(String, ExprRef), Diagnostic>;
+    /// The text of a kernel, for reports.
+    fn text(&self, span: Span) -> String;
+}
+
+pub struct Argument<'a> {
+    pub syntax: &'a Syntax,
+    pub value: Value,
+}
+
+pub struct Arguments<'a> {
+    pub span: Span,
+    pub target: Target,
+    pub positional: Vec<Argument<'a>>,
+    pub options: Vec<(&'a str, Argument<'a>)>,
+}
+
+impl<'a> Arguments<'a> {
+    pub fn option(&self, name: &str) -> Option<&Argument<'a>> {
+        self.options.iter().find(|(known, _)| *known == name).map(|(_, argument)| argument)
+    }
+}
+
+impl Argument<'_> {
+    pub fn error(&self, wanted: &str) -> Diagnostic {
+        let message = format!("expected {wanted}, found {} {}", self.value.type_name(), self.value.brief());
+        Diagnostic::error(self.syntax.span, message)
+    }
+
+    /// Standard deviations of a walk.
+    pub fn scale(&self) -> Result<Scale, Diagnostic> {
+        let wanted = "a positive standard deviation (a number, or a vector of one per coordinate)";
+        let scale = match self.value.as_number() {
+            Some(sd) => Scale::Same(sd),
+            None => Scale::PerCoordinate(self.value.to_reals().ok_or_else(|| self.error(wanted))?),
+        };
+        let positive = |sd: &f64| *sd > 0.0 && sd.is_finite();
+        let fine = match &scale {
+            Scale::Same(sd) => positive(sd),
+            Scale::PerCoordinate(sds) => !sds.is_empty() && sds.iter().all(positive),
+        };
+        if fine { Ok(scale) } else { Err(self.error(wanted)) }
+    }
+}
+
+pub fn find(name: &str) -> Option<&'static KernelSpec> {
+    KERNELS.iter().copied().find(|spec| spec.name == name)
+}
+
+pub fn unknown_kernel(name: &str, span: Span) -> Diagnostic {
+    let known = || KERNELS.iter().map(|k| k.name).chain(COMBINATORS.iter().map(|c| c.0));
+    let diagnostic = Diagnostic::error(span, format!("unknown kernel `{name}`"));
+    match closest(name, known()) {
+        Some(close) => diagnostic.hint(format!("did you mean `{close}`?")),
+        None => diagnostic.hint(format!("known: {}", known().collect::<Vec<_>>().join(" "))),
+    }
+}
+
+/// A whole number from 0 on.
+pub fn read_count(syntax: &Syntax, reader: &mut dyn Reader) -> Result<u64, Diagnostic> {
+    let value = reader.value(syntax)?;
+    let count = value.as_integer().and_then(|n| u64::try_from(n).ok());
+    count.ok_or_else(|| {
+        let argument = Argument { syntax, value };
+        argument.error("a number of transitions (a whole number, 0 or more)")
+    })
+}
+
+/// Reads `(name scope block positional... 'option value... n)`.
+pub fn read_kernel(
+    spec: &'static KernelSpec,
+    items: &[Syntax],
+    span: Span,
+    reader: &mut dyn Reader,
+) -> Result<(Box<dyn Kernel>, u64), Diagnostic> {
+    let wrong_count = || {
+        let found = items.len() - 1;
+        Diagnostic::error(span, format!("{} has the wrong number of arguments ({found})", spec.name))
+            .hint(format!("its shape is {}", spec.shape))
+    };
+    let fixed = 3 + spec.positional.len();
+    if items.len() <= fixed {
+        return Err(wrong_count());
+    }
+    let target = read_target(spec.name, &items[1], &items[2], reader)?;
+    let mut positional = Vec::new();
+    for syntax in &items[3..fixed] {
+        positional.push(Argument { syntax, value: reader.value(syntax)? });
+    }
+    let (n, pairs) = items[fixed..].split_last().expect("there is at least one more");
+    let mut options: Vec<(&str, Argument<'_>)> = Vec::new();
+    for pair in pairs.chunks(2) {
+        let [keyword, syntax] = pair else { return Err(wrong_count()) };
+        let Some(name) = quoted_name(keyword) else { return Err(wrong_count()) };
+        if !spec.options.contains(&name.as_str()) {
+            let known: Vec<String> = spec.options.iter().map(|o| format!("'{o}")).collect();
+            let message = format!("unknown option '{name} of {}", spec.name);
+            let hint = match known.is_empty() {
+                true => format!("{} has no options", spec.name),
+                false => format!("known options: {}", known.join(" ")),
+            };
+            return Err(Diagnostic::error(keyword.span, message).hint(hint));
+        }
+        if options.iter().any(|(known, _)| *known == name.as_str()) {
+            return Err(Diagnostic::error(keyword.span, format!("'{name} is given twice")));
+        }
+        options.push((name.as_str(), Argument { syntax, value: reader.value(syntax)? }));
+    }
+    let n = read_count(n, reader)?;
+    let kernel = (spec.build)(&Arguments { span, target, positional, options })?;
+    Ok((kernel, n))
+}
+
+fn quoted_name(syntax: &Syntax) -> Option<Symbol> {
+    match &syntax.kind {
+        SyntaxKind::Quote(inner) => match inner.kind {
+            SyntaxKind::Name(name) => Some(name),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A name stands for itself, quoted or not, unless a loop binds it.
+fn read_id(syntax: &Syntax, reader: &mut dyn Reader) -> Result<Value, Diagnostic> {
+    match &syntax.kind {
+        SyntaxKind::Name(name) if !reader.is_loop_variable(*name) => Ok(Value::Symbol(*name)),
+        _ => reader.value(syntax),
+    }
+}
+
+fn read_target(
+    kernel: &str,
+    scope: &Syntax,
+    block: &Syntax,
+    reader: &mut dyn Reader,
+) -> Result<Target, Diagnostic> {
+    let scope = Scope::of(read_id(scope, reader)?);
+    let block_value = match &block.kind {
+        SyntaxKind::List(items) if is_head(items, "ordered_range") => {
+            let [_, low, high] = items.as_slice() else {
+                return Err(Diagnostic::error(block.span, "ordered_range takes 2 arguments")
+                    .hint("its shape is (ordered_range low high), both ends included"));
+            };
+            let (low, high) = (reader.value(low)?, reader.value(high)?);
+            Block::Range { low, high }
+        }
+        SyntaxKind::Name(name) if !reader.is_loop_variable(*name) => match name.as_str() {
+            "one" => Block::One,
+            "all" => Block::All,
+            "each" | "ordered" => Block::Each,
+            _ => Block::Id(Value::Symbol(*name)),
+        },
+        _ => Block::Id(reader.value(block)?),
+    };
+    if scope == Scope::Default && matches!(block_value, Block::Id(_) | Block::Range { .. }) {
+        let message = format!(
+            "scope `default` has no named blocks: {kernel} default takes the block one, all or each"
+        );
+        return Err(Diagnostic::error(block.span, message)
+            .hint("tag choices with (scope_include scope block expr) to name them"));
+    }
+    Ok(Target { scope, block: block_value })
+}
+
+pub(crate) fn is_head(items: &[Syntax], name: &str) -> bool {
+    matches!(items.first(), Some(Syntax { kind: SyntaxKind::Name(head), .. }) if head.as_str() == name)
+}

@@ -1,0 +1,92 @@
+//! Over all of a core expression without recursion: the names it needs, and its end. A tree may
+//! be thousands of levels deep and is dropped wherever its last owner happens to be, with
+//! whatever little stack is left there.
+
+use std::sync::Arc;
+
+use smidgen_value::{Symbol, Value};
+
+use crate::core::{Expr, ExprKind, ExprRef};
+
+/// The names an expression needs from the global environment, each once, in alphabetical order.
+pub fn free_globals(expr: &Expr) -> Vec<Symbol> {
+    let mut names = Vec::new();
+    let mut pending = vec![expr];
+    while let Some(expr) = pending.pop() {
+        match &expr.kind {
+            ExprKind::Constant(_)
+            | ExprKind::Local { .. }
+            | ExprKind::CurrentEnvironment(_)
+            | ExprKind::Cell { .. } => {}
+            ExprKind::Global(name) => names.push(*name),
+            ExprKind::Lambda(lambda) => pending.push(&lambda.body),
+            ExprKind::If(condition, then, otherwise) => {
+                pending.extend([&**condition, &**then, &**otherwise]);
+            }
+            ExprKind::Let { value, body, .. } => pending.extend([&**value, &**body]),
+            ExprKind::LetRec { values, body, .. } => {
+                pending.extend(values.iter().map(|value| &**value));
+                pending.push(body);
+            }
+            ExprKind::Begin(exprs) => pending.extend(exprs.iter().map(|expr| &**expr)),
+            ExprKind::Apply { operator, operands } => {
+                pending.push(operator);
+                pending.extend(operands.iter().map(|operand| &**operand));
+            }
+            ExprKind::ScopeInclude { scope, block, body } => {
+                pending.extend([&**scope, &**block, &**body]);
+            }
+            ExprKind::ScopeExclude { scope, body } => pending.extend([&**scope, &**body]),
+        }
+    }
+    names.sort_by_key(|name| name.as_str());
+    names.dedup();
+    names
+}
+
+impl Drop for Expr {
+    fn drop(&mut self) {
+        let mut pending = Vec::new();
+        take_parts(&mut self.kind, &mut pending);
+        while let Some(part) = pending.pop() {
+            if let Some(mut expr) = Arc::into_inner(part) {
+                take_parts(&mut expr.kind, &mut pending);
+            }
+        }
+    }
+}
+
+/// Moves the parts of an expression to `pending`; one without parts stays as it is.
+fn take_parts(kind: &mut ExprKind, pending: &mut Vec<ExprRef>) {
+    if matches!(
+        kind,
+        ExprKind::Constant(_)
+            | ExprKind::Local { .. }
+            | ExprKind::Global(_)
+            | ExprKind::CurrentEnvironment(_)
+            | ExprKind::Cell { .. }
+    ) {
+        return;
+    }
+    match std::mem::replace(kind, ExprKind::Constant(Value::Nil)) {
+        ExprKind::Lambda(lambda) => pending.extend(Arc::into_inner(lambda).map(|inner| inner.body)),
+        ExprKind::If(condition, then, otherwise) => pending.extend([condition, then, otherwise]),
+        ExprKind::Let { value, body, .. } => pending.extend([value, body]),
+        ExprKind::LetRec { values, body, .. } => {
+            pending.extend(values);
+            pending.push(body);
+        }
+        ExprKind::Begin(exprs) => pending.extend(exprs),
+        ExprKind::Apply { operator, operands } => {
+            pending.push(operator);
+            pending.extend(operands);
+        }
+        ExprKind::ScopeInclude { scope, block, body } => pending.extend([scope, block, body]),
+        ExprKind::ScopeExclude { scope, body } => pending.extend([scope, body]),
+        ExprKind::Constant(_)
+        | ExprKind::Local { .. }
+        | ExprKind::Global(_)
+        | ExprKind::CurrentEnvironment(_)
+        | ExprKind::Cell { .. } => unreachable!("an expression without parts stays as it is"),
+    }
+}

@@ -1,0 +1,129 @@
+//! What a maker consists of: a [`Summary`] of the values counted, a [`Law`] that reads it, and
+//! a [`Made`] entry that names them. [`Counted`] turns the first two into [`Statistics`].
+//!
+//! A summary never fails: a value outside the law's support (a negative count, an infinite
+//! real) is tallied apart, and makes the joint density zero while it is there.
+
+use smidgen_value::{ArgumentError, Rng, Value};
+
+use crate::procedure::{Args, Distribution, Maker, Spec, Statistics};
+use crate::support::Support;
+
+/// The sufficient statistics themselves.
+pub trait Summary: Clone + Send + 'static {
+    /// Whether `remove` after `add` brings back the very bits.
+    const EXACT: bool;
+
+    fn add(&mut self, x: &Value);
+    fn remove(&mut self, x: &Value);
+    /// Number of values counted, those outside the support included.
+    fn count(&self) -> usize;
+    fn admit(&self, x: &Value) -> Result<Value, &'static str>;
+}
+
+/// The law of the applications given a summary of the others.
+pub trait Law<S>: Clone + Send + 'static {
+    fn sample(&self, seen: &S, params: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError>;
+    fn log_predictive(&self, x: &Value, seen: &S, params: Args<'_>) -> Result<f64, ArgumentError>;
+    fn log_marginal(&self, seen: &S, params: Args<'_>) -> Result<f64, ArgumentError>;
+    fn support(&self, params: Args<'_>) -> Result<Support, ArgumentError>;
+    fn enumerate(&self, _seen: &S, _params: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
+        Ok(None)
+    }
+    /// The summary has changed: whatever was computed from it is stale.
+    fn forget(&mut self) {}
+}
+
+#[derive(Clone)]
+pub struct Counted<S, L> {
+    seen: S,
+    law: L,
+}
+
+/// Statistics of no application at all.
+pub fn counted<S: Summary, L: Law<S>>(seen: S, law: L) -> Box<dyn Statistics> {
+    Box::new(Counted { seen, law })
+}
+
+impl<S: Summary, L: Law<S>> Statistics for Counted<S, L> {
+    fn sample(&self, params: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
+        self.law.sample(&self.seen, params, rng)
+    }
+
+    fn log_predictive(&self, x: &Value, params: Args<'_>) -> Result<f64, ArgumentError> {
+        self.law.log_predictive(x, &self.seen, params)
+    }
+
+    fn log_marginal(&self, params: Args<'_>) -> Result<f64, ArgumentError> {
+        self.law.log_marginal(&self.seen, params)
+    }
+
+    fn add(&mut self, x: &Value) {
+        self.seen.add(x);
+        self.law.forget();
+    }
+
+    fn remove(&mut self, x: &Value) {
+        self.seen.remove(x);
+        self.law.forget();
+    }
+
+    fn count(&self) -> usize {
+        self.seen.count()
+    }
+
+    fn admit(&self, x: &Value) -> Result<Value, &'static str> {
+        self.seen.admit(x)
+    }
+
+    fn support(&self, params: Args<'_>) -> Result<Support, ArgumentError> {
+        self.law.support(params)
+    }
+
+    fn enumerate(&self, params: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
+        self.law.enumerate(&self.seen, params)
+    }
+
+    fn snapshot(&self) -> Option<Box<dyn Statistics>> {
+        if S::EXACT { None } else { Some(Box::new(self.clone())) }
+    }
+}
+
+/// A maker, written down.
+pub struct Made {
+    pub spec: &'static Spec,
+    pub check: fn(Args<'_>) -> Result<(), ArgumentError>,
+    pub empty: fn(Args<'_>) -> Result<Box<dyn Statistics>, ArgumentError>,
+    pub latent: Option<&'static dyn Distribution>,
+}
+
+impl Maker for Made {
+    fn spec(&self) -> &'static Spec {
+        self.spec
+    }
+
+    fn check(&self, args: Args<'_>) -> Result<(), ArgumentError> {
+        (self.check)(args)
+    }
+
+    fn empty(&self, params: Args<'_>) -> Result<Box<dyn Statistics>, ArgumentError> {
+        (self.empty)(params)
+    }
+
+    fn latent(&self) -> Option<&'static dyn Distribution> {
+        self.latent
+    }
+}
+
+/// A number, or the words for what was wanted.
+pub fn admit_number(x: &Value) -> Result<Value, &'static str> {
+    x.as_number().map(Value::Number).ok_or("a number")
+}
+
+/// A vector from any sequence of numbers.
+pub fn admit_vector(x: &Value) -> Result<Value, &'static str> {
+    match x {
+        Value::Vector(_) => Ok(x.clone()),
+        _ => x.to_reals().map(Value::vector).ok_or("a vector of numbers"),
+    }
+}

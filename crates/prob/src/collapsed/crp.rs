@@ -1,0 +1,218 @@
+//! The Chinese restaurant process, with the Pitman-Yor discount d (0 unless given).
+//!
+//! After n customers at K tables of n_k customers,
+//!
+//! * P(table k) = (n_k - d) / (n + alpha), P(a new table) = (alpha + K d) / (n + alpha);
+//! * log p(seating) = sum_{i=1}^{K-1} log(alpha + i d)
+//!   + sum_k [log G(n_k - d) - log G(1 - d)] - [log G(alpha + n) - log G(alpha + 1)],
+//!
+//! with G the gamma function. Labels are whole numbers from 1 on. A new table takes the smallest
+//! label that is not live: a function of the set of live labels alone, so undoing a move brings
+//! everything back. A label is a name: any label that is not live has the probability of the new
+//! table, so a customer can be observed at a table of any name.
+
+use smidgen_value::math;
+use smidgen_value::{ArgumentError, Rng, Value};
+
+use super::counted::{Law, Made, Summary, admit_number, counted};
+use crate::arguments;
+use crate::procedure::{Args, Arity, Spec};
+use crate::support::Support;
+
+/// (alpha, d)
+fn parameters(params: Args<'_>) -> Result<(f64, f64), ArgumentError> {
+    let discount = match params.len() {
+        0 | 1 => 0.0,
+        _ => arguments::number_where(params, 1, "a discount between 0 and 1 (1 excluded)", |d| {
+            (0.0..1.0).contains(&d)
+        })?,
+    };
+    let alpha = if discount == 0.0 {
+        arguments::positive(params, 0, "a positive concentration")?
+    } else {
+        arguments::number_where(
+            params,
+            0,
+            "a positive concentration (with a discount d: one above -d)",
+            |alpha| alpha > -discount && alpha.is_finite(),
+        )?
+    };
+    Ok((alpha, discount))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Table {
+    label: u64,
+    customers: usize,
+}
+
+/// The live tables in order of their labels: one seating, one representation.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Seating {
+    tables: Vec<Table>,
+    customers: usize,
+    outside: usize,
+}
+
+fn as_label(x: &Value) -> Option<u64> {
+    x.as_integer().filter(|label| *label >= 1).map(|label| label as u64)
+}
+
+impl Seating {
+    /// Where the table is, or where it would be.
+    fn find(&self, label: u64) -> Result<usize, usize> {
+        // Labels are mostly 1, 2, .. without gaps.
+        let guess = (label - 1) as usize;
+        match self.tables.get(guess) {
+            Some(table) if table.label == label => Ok(guess),
+            _ => self.tables.binary_search_by_key(&label, |table| table.label),
+        }
+    }
+
+    fn new_label(&self) -> u64 {
+        // The label at place i is at least i + 1, and equal to it up to the first gap.
+        let (mut low, mut high) = (0, self.tables.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.tables[middle].label == middle as u64 + 1 {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low as u64 + 1
+    }
+}
+
+impl Summary for Seating {
+    const EXACT: bool = true;
+
+    fn add(&mut self, x: &Value) {
+        let Some(label) = as_label(x) else {
+            self.outside += 1;
+            return;
+        };
+        self.customers += 1;
+        match self.find(label) {
+            Ok(place) => self.tables[place].customers += 1,
+            Err(place) => self.tables.insert(place, Table { label, customers: 1 }),
+        }
+    }
+
+    fn remove(&mut self, x: &Value) {
+        let Some(label) = as_label(x) else {
+            self.outside -= 1;
+            return;
+        };
+        let place = self.find(label).expect("a customer who leaves was seated");
+        self.customers -= 1;
+        self.tables[place].customers -= 1;
+        if self.tables[place].customers == 0 {
+            self.tables.remove(place);
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.customers + self.outside
+    }
+
+    fn admit(&self, x: &Value) -> Result<Value, &'static str> {
+        admit_number(x)
+    }
+}
+
+#[derive(Clone)]
+struct Restaurant;
+
+impl Law<Seating> for Restaurant {
+    fn sample(
+        &self,
+        seen: &Seating,
+        params: Args<'_>,
+        rng: &mut Rng,
+    ) -> Result<Value, ArgumentError> {
+        let (alpha, discount) = parameters(params)?;
+        if !seen.tables.is_empty() {
+            let mut left = rng.uniform() * (seen.customers as f64 + alpha);
+            for table in &seen.tables {
+                left -= table.customers as f64 - discount;
+                if left < 0.0 {
+                    return Ok(Value::Number(table.label as f64));
+                }
+            }
+        }
+        Ok(Value::Number(seen.new_label() as f64))
+    }
+
+    fn log_predictive(
+        &self,
+        x: &Value,
+        seen: &Seating,
+        params: Args<'_>,
+    ) -> Result<f64, ArgumentError> {
+        let (alpha, discount) = parameters(params)?;
+        let Some(label) = as_label(x) else { return Ok(f64::NEG_INFINITY) };
+        if seen.tables.is_empty() {
+            return Ok(0.0);
+        }
+        let weight = match seen.find(label) {
+            Ok(place) => seen.tables[place].customers as f64 - discount,
+            Err(_) => alpha + seen.tables.len() as f64 * discount,
+        };
+        Ok(math::ln(weight / (seen.customers as f64 + alpha)))
+    }
+
+    fn log_marginal(&self, seen: &Seating, params: Args<'_>) -> Result<f64, ArgumentError> {
+        let (alpha, discount) = parameters(params)?;
+        if seen.outside > 0 {
+            return Ok(f64::NEG_INFINITY);
+        }
+        if seen.tables.is_empty() {
+            return Ok(0.0);
+        }
+        let opened = if discount == 0.0 {
+            (seen.tables.len() - 1) as f64 * math::ln(alpha)
+        } else {
+            (1..seen.tables.len()).map(|i| math::ln(alpha + i as f64 * discount)).sum()
+        };
+        let joined: f64 = seen
+            .tables
+            .iter()
+            .map(|table| math::ln_gamma_ratio(1.0 - discount, (table.customers - 1) as f64))
+            .sum();
+        Ok(opened + joined - math::ln_gamma_ratio(alpha + 1.0, (seen.customers - 1) as f64))
+    }
+
+    fn support(&self, params: Args<'_>) -> Result<Support, ArgumentError> {
+        parameters(params)?;
+        Ok(Support::Integers { low: 1.0, high: f64::INFINITY })
+    }
+
+    fn enumerate(
+        &self,
+        seen: &Seating,
+        params: Args<'_>,
+    ) -> Result<Option<Vec<Value>>, ArgumentError> {
+        parameters(params)?;
+        let live = seen.tables.iter().map(|table| table.label);
+        let labels = live.chain(std::iter::once(seen.new_label()));
+        Ok(Some(labels.map(|label| Value::Number(label as f64)).collect()))
+    }
+}
+
+pub static MAKE_CRP: Made = Made {
+    spec: &Spec {
+        name: "make_crp",
+        aliases: &[],
+        parameters: "alpha [d]",
+        arity: Arity::between(1, 2),
+        summary: "A Chinese restaurant process of concentration alpha (with discount d: Pitman-Yor) that draws table labels from 1 on",
+        example: "((make_crp 1.5))",
+    },
+    check: |args| parameters(args).map(drop),
+    empty: |params| {
+        parameters(params)?;
+        Ok(counted(Seating::default(), Restaurant))
+    },
+    latent: None,
+};
