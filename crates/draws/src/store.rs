@@ -5,7 +5,7 @@
 //! booleans as 0 and 1, the entries of vectors as `NAME[0]`, of matrices as `NAME[0,0]`.
 //! What has no such form is named by [`Draws::unflattened`], with the reason.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use smidgen_value::Value;
 
@@ -39,6 +39,8 @@ pub struct Scalar {
 #[derive(Clone, Debug, Default)]
 pub struct Draws {
     quantities: Vec<Quantity>,
+    /// Where each name is.
+    places: HashMap<String, usize>,
 }
 
 /// What the draws of a quantity have in common.
@@ -62,8 +64,8 @@ impl Draws {
 
     /// Adds a quantity; its name is made distinct as in [`Draws::new`].
     pub fn add(&mut self, mut quantity: Quantity) {
-        let taken = |name: &str| self.quantities.iter().any(|q| q.name == name);
-        quantity.name = distinct(quantity.name, taken);
+        quantity.name = distinct(quantity.name, |name| self.places.contains_key(name));
+        self.places.insert(quantity.name.clone(), self.quantities.len());
         self.quantities.push(quantity);
     }
 
@@ -102,7 +104,7 @@ impl Draws {
     }
 
     pub fn get(&self, name: &str) -> Option<&Quantity> {
-        self.quantities.iter().find(|q| q.name == name)
+        self.places.get(name).map(|&place| &self.quantities[place])
     }
 
     /// Whether nothing was drawn.
@@ -138,8 +140,8 @@ fn distinct(name: String, taken: impl Fn(&str) -> bool) -> String {
     if !taken(&name) {
         return name;
     }
-    let numbered = (2u64..).map(|k| format!("{name} #{k}"));
-    numbered.into_iter().find(|name| !taken(name)).expect("there are more numbers than names")
+    let mut numbered = (2u64..).map(|k| format!("{name} #{k}"));
+    numbered.find(|name| !taken(name)).expect("there are more numbers than names")
 }
 
 fn shape_of(quantity: &Quantity) -> Result<Shape, String> {

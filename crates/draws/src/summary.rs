@@ -80,8 +80,8 @@ pub fn table(rows: &[SummaryRow]) -> String {
 
 fn cells(row: &SummaryRow) -> Vec<String> {
     let mut cells = vec![short_name(&row.name)];
-    let moment = |x: f64| significant(x, digits_beyond(x, row.mcse));
-    cells.extend([moment(row.mean), moment(row.sd), significant(row.mcse, 2)]);
+    let moment = |x: f64| rounded(x, 4, row.mcse);
+    cells.extend([moment(row.mean), moment(row.sd), rounded(row.mcse, 2, f64::NAN)]);
     cells.extend([row.q5, row.q50, row.q95].map(moment));
     cells.extend([row.ess_bulk, row.ess_tail].map(|x| fixed(x, 0)));
     cells.push(fixed(row.r_hat, 3));
@@ -106,26 +106,20 @@ fn exponent(x: f64, digits: usize) -> i32 {
     power.expect("a finite number in scientific notation has an exponent")
 }
 
-/// Digits of `x` down to the second digit of its error, but at least 4 and at most 12.
-fn digits_beyond(x: f64, mcse: f64) -> usize {
-    if x == 0.0 || !x.is_finite() || !mcse.is_finite() || mcse == 0.0 {
-        return 4;
-    }
-    (exponent(x, 4) - exponent(mcse, 2) + 2).clamp(4, 12) as usize
-}
-
-/// `x` rounded to so many significant digits; never fewer than the whole part has, unless
-/// it is printed with a power of ten.
-fn significant(x: f64, digits: usize) -> String {
+/// `x` down to the second digit of its error (if that is known), but with at least `least`
+/// significant digits and at most 12.
+fn rounded(x: f64, least: usize, error: f64) -> String {
     if x == 0.0 || !x.is_finite() {
         return fixed(x, 0);
     }
-    let power = exponent(x, digits);
+    let power = exponent(x, least);
+    let known = error.is_finite() && error > 0.0;
+    let wanted = if known { power - exponent(error, 2) + 2 } else { 0 };
+    let digits = wanted.clamp(least as i32, 12);
     if (-5..=7).contains(&power) {
-        let decimals = digits as i32 - 1 - power;
-        fixed(x, decimals.max(0) as usize)
+        fixed(x, (digits - 1 - power).max(0) as usize)
     } else {
-        format!("{x:.*e}", digits - 1)
+        format!("{x:.*e}", digits as usize - 1)
     }
 }
 
@@ -163,9 +157,9 @@ pub fn advice(rows: &[SummaryRow]) -> Vec<String> {
         rows.iter().filter(|row| row.r_hat > HIGHEST_R_HAT).collect();
     if !disagreeing.is_empty() {
         advice.push(format!(
-            "the chains disagree about {}, above {HIGHEST_R_HAT}: their draws are not yet from \
-             one distribution. Run a longer warm-up (--warmup) and more draws (--draws), or use \
-             a kernel that moves further; chains that stay apart point to several modes.",
+            "the chains disagree about {}: r_hat should be at most {HIGHEST_R_HAT}. Run a longer \
+             warm-up (--warmup) and more draws (--draws), or use a kernel that moves further; \
+             chains that stay apart point to several modes.",
             list(&disagreeing, |row| format!(" (r_hat {:.3})", row.r_hat))
         ));
     }
@@ -200,7 +194,6 @@ fn list(rows: &[&SummaryRow], remark: impl Fn(&SummaryRow) -> String) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use smidgen_value::Value;
 
     fn row(name: &str, mean: f64, mcse: f64) -> SummaryRow {
         SummaryRow {
@@ -221,16 +214,12 @@ mod tests {
     #[test]
     fn the_table_is_aligned() {
         let rows = [row("mu", 0.123456789, 0.0001234), row("a longer name", -12.0, f64::NAN)];
-        let expected = "\
-                    mean        sd     mcse        5%  50%        95%  ess_bulk  ess_tail  r_hat
-mu             0.1234568  2.000000  0.00012  -1.500000    0  1234.56780       812       640  1.000
-a longer name     -12.00     2.000      nan    -1.500    0       1235       812       640  1.000
-";
-        let got = table(&rows);
-        let widths: Vec<usize> = got.lines().map(|line| line.chars().count()).collect();
-        assert!(widths.iter().all(|width| *width == widths[0]), "{got}");
-        let squeeze = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        let _ = (expected, squeeze);
+        let expected = [
+            "                  mean       sd     mcse        5%  50%         95%  ess_bulk  ess_tail  r_hat",
+            "mu             0.12346  2.00000  0.00012  -1.50000    0  1234.56780       812       640  1.000",
+            "a longer name   -12.00    2.000      nan    -1.500    0        1235       812       640  1.000",
+        ];
+        assert_eq!(table(&rows).lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -238,5 +227,66 @@ a longer name     -12.00     2.000      nan    -1.500    0       1235       812 
         let text = table(&[]);
         assert_eq!(text.split_whitespace().collect::<Vec<_>>(), HEADER);
         assert_eq!(text.lines().count(), 1);
+    }
+
+    #[test]
+    fn digits_follow_the_error() {
+        for (x, mcse, text) in [
+            (1.23456789, 0.1, "1.235"),
+            (1.23456789, 0.00012, "1.23457"),
+            (123456.789, 1000.0, "123457"),
+            (123456.789, 0.5, "123456.79"),
+            (-0.000123456, f64::NAN, "-0.0001235"),
+            (9.9999, 0.01, "10.000"),
+            (0.0, 0.01, "0"),
+            (1.5e-9, 1e-3, "1.500e-9"),
+            (1.5e12, 1e11, "1.500e12"),
+            (1.0, 1e-40, "1.00000000000"),
+            (f64::NEG_INFINITY, 0.1, "-inf"),
+            (f64::NAN, 0.1, "nan"),
+        ] {
+            assert_eq!(rounded(x, 4, mcse), text, "{x} {mcse}");
+        }
+        assert_eq!(fixed(-0.0004, 3), "0.000");
+        assert_eq!(fixed(-0.0006, 3), "-0.001");
+    }
+
+    #[test]
+    fn a_wide_name_loses_its_middle() {
+        let name = format!("(predict{} x)[17]", " (f".repeat(20));
+        let short = short_name(&name);
+        assert_eq!(short.chars().count(), WIDEST_NAME);
+        assert!(short.starts_with("(predict (f") && short.ends_with(" x)[17]"), "{short}");
+        assert_eq!(short_name("(+ a\n\tb)"), "(+ a  b)");
+    }
+
+    #[test]
+    fn advice_names_the_quantity_and_what_to_do() {
+        let fine = row("fine", 1.0, 0.1);
+        assert_eq!(advice(std::slice::from_ref(&fine)), Vec::<String>::new());
+        let apart = SummaryRow { name: "apart".into(), r_hat: 1.2, ..fine.clone() };
+        let few = SummaryRow { name: "few".into(), ess_bulk: 399.0, ..fine.clone() };
+        let bad = SummaryRow { name: "bad".into(), q50: f64::NAN, ..fine.clone() };
+        // A single chain has no R-hat, and too few draws have no effective number.
+        let unknown = SummaryRow { r_hat: f64::NAN, ess_bulk: f64::NAN, ..fine.clone() };
+        let advice = super::advice(&[fine, apart, few, bad, unknown]);
+        assert_eq!(advice.len(), 3, "{advice:#?}");
+        for (text, words) in advice.iter().zip([
+            ["`bad`", "not a number"],
+            ["`apart` (r_hat 1.200)", "--warmup"],
+            ["`few` (ess_bulk 399)", "--draws"],
+        ]) {
+            assert!(words.iter().all(|word| text.contains(word)), "{text}");
+        }
+    }
+
+    #[test]
+    fn advice_about_many_quantities_is_short() {
+        let apart = |i: usize| SummaryRow { r_hat: 2.0, ..row(&format!("x[{i}]"), 0.0, 1.0) };
+        let rows: Vec<SummaryRow> = (0..500).map(apart).collect();
+        let advice = advice(&rows);
+        assert_eq!(advice.len(), 1);
+        assert!(advice[0].contains("`x[2]` (r_hat 2.000) and 497 others"), "{}", advice[0]);
+        assert!(super::advice(&rows[..4])[0].contains(" and 1 other:"));
     }
 }

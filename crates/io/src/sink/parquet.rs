@@ -1,5 +1,6 @@
 //! Parquet, compressed with zstd. How the draws came about is in the key-value metadata of
-//! the file, which readers of any language show.
+//! the file, and once more in the metadata of its Arrow schema: readers that find such a
+//! schema (pyarrow, pandas) show only the latter.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ pub(super) fn write(file: File, rows: &Rows, run: &Run) -> Result<File, Problem>
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_key_value_metadata(Some(entries))
         .build();
-    let schema = Arc::new(schema(rows));
+    let schema = Arc::new(schema(rows).with_metadata(metadata(run)));
     let mut writer =
         ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(encoder)?;
     for chain in 0..rows.lengths.len() {

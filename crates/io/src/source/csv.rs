@@ -32,7 +32,10 @@ pub(super) fn read(path: &Path, options: &TableOptions) -> Result<Table, DataErr
 
 /// Something that can be read more than once.
 enum Input<'a> {
-    File(&'a Path),
+    File {
+        path: &'a Path,
+        size: u64,
+    },
     /// What came through a pipe.
     Bytes(Vec<u8>),
 }
@@ -44,16 +47,23 @@ impl Input<'_> {
             return Err(Problem::Directory);
         }
         if metadata.is_file() {
-            return Ok(Input::File(path));
+            return Ok(Input::File { path, size: metadata.len() });
         }
         std::fs::read(path).map(Input::Bytes).map_err(Problem::Io)
     }
 
     fn open(&self) -> Result<Box<dyn Read + '_>, Problem> {
         Ok(match self {
-            Input::File(path) => Box::new(File::open(path).map_err(Problem::Io)?),
+            Input::File { path, .. } => Box::new(File::open(path).map_err(Problem::Io)?),
             Input::Bytes(bytes) => Box::new(bytes.as_slice()),
         })
+    }
+
+    fn size(&self) -> u64 {
+        match self {
+            Input::File { size, .. } => *size,
+            Input::Bytes(bytes) => bytes.len() as u64,
+        }
     }
 
     fn records(&self) -> Result<Reader<impl Read>, Problem> {
@@ -312,6 +322,9 @@ impl Plan {
         while next(&mut records, &mut record)? {
             number += 1;
             let row = Row { plan: self, input, record: &record, number };
+            if row.swallows_the_end(records.position().byte())? {
+                return Err(Problem::OpenQuote { place: row.place()? });
+            }
             if record.len() != self.header.len() {
                 let (cells, columns) = (record.len(), self.header.len());
                 return Err(Problem::Ragged { place: row.place()?, cells, columns });
@@ -338,6 +351,20 @@ struct Row<'a> {
 impl Row<'_> {
     fn place(&self) -> Result<Place, Problem> {
         Ok(Place { row: self.number, line: self.input.line(self.record)? })
+    }
+
+    /// A quote that is never closed makes the rest of the file, up to the newline that
+    /// [`Input::records`] appends, part of the last cell.
+    fn swallows_the_end(&self, byte_after: u64) -> Result<bool, Problem> {
+        let ends_in_newline = self.record.iter().next_back().is_some_and(|c| c.ends_with(b"\n"));
+        if !ends_in_newline || byte_after <= self.input.size() {
+            return Ok(false);
+        }
+        let mut quotes = 0u64;
+        for byte in BufReader::new(self.input.open()?).bytes() {
+            quotes += u64::from(byte.map_err(Problem::Io)? == b'"');
+        }
+        Ok(!quotes.is_multiple_of(2))
     }
 
     /// Blank lines between rows are skipped. In a file of one column, though, a blank line is

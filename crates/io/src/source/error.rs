@@ -31,6 +31,7 @@ pub(super) enum Problem {
     Ragged { place: Place, cells: usize, columns: usize },
     Missing { place: Place, column: String, cell: String },
     BlankLine { place: Place, column: String },
+    OpenQuote { place: Place },
     NotUtf8 { place: Place, column: String },
     NotNumeric { place: Place, column: String, vector: String, cell: String },
     NoMatch { vector: String, pattern: String, columns: Vec<String> },
@@ -106,6 +107,9 @@ impl fmt::Display for DataError {
                     f,
                     "the line before {place} is blank, so column `{column}` has no value there"
                 )
+            }
+            Problem::OpenQuote { place } => {
+                write!(f, "{place}: a quote (\") is opened and not closed before the file ends")
             }
             Problem::NotUtf8 { place, column } => {
                 write!(f, "{place}, column `{column}`: the cell is not UTF-8 text")
