@@ -1,1 +1,954 @@
-//! (being written)
+//! What is true of every trace between two moves, and the whole of a trace as text.
+//!
+//! [`check`] looks at everything and trusts nothing: it counts references, rebuilds statistics
+//! and recomputes values, and its cost is that of the whole trace. Tests call it after every
+//! move. [`dump`] writes down all that a move may change, to the bit, so that two equal dumps
+//! mean two equal traces: what a roll-back has to bring back.
+
+use std::fmt::{Display, Write};
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smidgen_prob::Statistics;
+use smidgen_value::{ArgumentError, Value};
+
+use crate::id::{FamilyId, NodeId};
+use crate::node::{Child, MemoEntry, MemoKey, NOWHERE, Node, Op, StructureKind};
+use crate::observe::Referent;
+use crate::operand::Operand;
+use crate::procedure::Procedure;
+use crate::tag::Membership;
+use crate::trace::Trace;
+
+/// How far the log marginal of statistics kept step by step may lie from that of statistics
+/// built afresh, relative to 1 and to its size.
+const TOLERANCE: f64 = 1e-8;
+
+type Check = Result<(), String>;
+
+fn ensure(holds: bool, message: impl FnOnce() -> String) -> Check {
+    if holds { Ok(()) } else { Err(message()) }
+}
+
+/// Whether every invariant holds of a trace between two moves; the message names the first one
+/// that does not, and the node or family where it is broken.
+pub fn check(trace: &Trace) -> Result<(), String> {
+    ensure(trace.journal.is_empty(), || {
+        format!(
+            "the journal is empty outside of a transaction: it holds {} edits",
+            trace.journal.len()
+        )
+    })?;
+    check_slots(trace)?;
+    check_edges(trace)?;
+    check_order(trace)?;
+    check_families(trace)?;
+    check_memos(trace)?;
+    check_structures(trace)?;
+    check_choices(trace)?;
+    check_scopes(trace)?;
+    check_statistics(trace)?;
+    check_values(trace)?;
+    check_observations(trace)?;
+    check_names(trace)
+}
+
+/// A node in words, for messages.
+fn named(trace: &Trace, id: NodeId) -> String {
+    match trace.nodes.get(id.index()) {
+        Some(node) => format!("node #{} ({})", id.0, node.op_name()),
+        None => format!("node #{}, which was never made,", id.0),
+    }
+}
+
+fn is_live(trace: &Trace, id: NodeId) -> bool {
+    trace.nodes.get(id.index()).is_some_and(Node::is_live)
+}
+
+fn is_live_family(trace: &Trace, id: FamilyId) -> bool {
+    trace.families.get(id.index()).is_some_and(|family| family.references > 0 && !family.dead)
+}
+
+fn live_families(trace: &Trace) -> impl Iterator<Item = FamilyId> + '_ {
+    (0..trace.families.len() as u32).map(FamilyId).filter(|id| is_live_family(trace, *id))
+}
+
+// ---------------------------------------------------------------- slots
+
+/// A slot is live or free, and the free lists hold exactly the free ones.
+fn check_slots(trace: &Trace) -> Check {
+    let mut listed = FxHashSet::default();
+    for id in &trace.free_nodes {
+        ensure(listed.insert(*id), || {
+            format!("a slot is free once: {} is listed twice", named(trace, *id))
+        })?;
+    }
+    for (k, node) in trace.nodes.iter().enumerate() {
+        let id = NodeId(k as u32);
+        let free = matches!(node.op, Op::Free);
+        ensure(free == listed.contains(&id), || {
+            let wrong =
+                if free { "is free but not listed" } else { "is in use but listed as free" };
+            format!("the free list holds the free slots: {} {wrong}", named(trace, id))
+        })?;
+        ensure(!free || (node.args.is_empty() && node.children.is_empty()), || {
+            format!("a free slot has no edges: {} has some", named(trace, id))
+        })?;
+        ensure(!node.dead, || {
+            format!("nothing is dead outside of a transaction: {}", named(trace, id))
+        })?;
+        ensure(free || !node.pending, || {
+            format!("nothing is pending outside of a proposal: {}", named(trace, id))
+        })?;
+    }
+    let mut listed = FxHashSet::default();
+    for id in &trace.free_families {
+        ensure(listed.insert(*id), || {
+            format!("a family slot is free once: family {} is listed twice", id.0)
+        })?;
+    }
+    for (k, family) in trace.families.iter().enumerate() {
+        let free = listed.contains(&FamilyId(k as u32));
+        ensure(!family.dead, || format!("nothing is dead outside of a transaction: family {k}"))?;
+        ensure(free == (family.references == 0), || {
+            let references = family.references;
+            format!(
+                "a family is free exactly if nothing refers to it: family {k}, with {references} references"
+            )
+        })?;
+        let empty = family.nodes.is_empty() && family.requests.is_empty() && family.memo.is_none();
+        ensure(!free || empty, || format!("a free family holds nothing: family {k}"))?;
+    }
+    Ok(())
+}
+
+// ---------------------------------------------------------------- edges
+
+/// Both ends of every edge know each other's place, and both are live.
+fn check_edges(trace: &Trace) -> Check {
+    for id in trace.live_nodes() {
+        let node = trace.node(id);
+        for (slot, arg) in node.args.iter().enumerate() {
+            let Operand::Node(parent) = arg.operand else { continue };
+            ensure(is_live(trace, parent), || {
+                format!(
+                    "arguments are live: argument {slot} of {} is {}",
+                    named(trace, id),
+                    named(trace, parent)
+                )
+            })?;
+            let entry = trace.node(parent).children.get(arg.position as usize);
+            ensure(entry == Some(&Child { node: id, slot: slot as u32 }), || {
+                format!(
+                    "a parent lists its child where the child says: argument {slot} of {} says place {} of {}, where there is {entry:?}",
+                    named(trace, id),
+                    arg.position,
+                    named(trace, parent),
+                )
+            })?;
+        }
+        for (place, child) in node.children.iter().enumerate() {
+            let arg =
+                trace.nodes.get(child.node.index()).and_then(|n| n.args.get(child.slot as usize));
+            let returned = is_live(trace, child.node)
+                && arg
+                    .is_some_and(|a| a.operand.node() == Some(id) && a.position as usize == place);
+            ensure(returned, || {
+                format!(
+                    "a listed child has that argument: {} lists at place {place} argument {} of {}",
+                    named(trace, id),
+                    child.slot,
+                    named(trace, child.node),
+                )
+            })?;
+        }
+        if let Op::Draw(maker) = node.op {
+            ensure(is_live(trace, maker) && matches!(trace.node(maker).op, Op::Maker(_)), || {
+                format!(
+                    "a draw has a live maker: {} draws from {}",
+                    named(trace, id),
+                    named(trace, maker)
+                )
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// What a node's value or density is computed from.
+fn parents(node: &Node) -> impl Iterator<Item = NodeId> + '_ {
+    let maker = match node.op {
+        Op::Draw(maker) => Some(maker),
+        _ => None,
+    };
+    node.args.iter().filter_map(|arg| arg.operand.node()).chain(maker)
+}
+
+/// The graph has no cycle: nodes can be put in an order with parents first.
+fn check_order(trace: &Trace) -> Check {
+    let mut missing: FxHashMap<NodeId, usize> = FxHashMap::default();
+    let mut users: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
+    let mut ready = Vec::new();
+    for id in trace.live_nodes() {
+        let mut count = 0;
+        for parent in parents(trace.node(id)) {
+            users.entry(parent).or_default().push(id);
+            count += 1;
+        }
+        missing.insert(id, count);
+        if count == 0 {
+            ready.push(id);
+        }
+    }
+    while let Some(id) = ready.pop() {
+        missing.remove(&id);
+        for user in users.remove(&id).unwrap_or_default() {
+            let count = missing.get_mut(&user).expect("its parents have not all come");
+            *count -= 1;
+            if *count == 0 {
+                ready.push(user);
+            }
+        }
+    }
+    match missing.keys().min() {
+        Some(id) => Err(format!("the trace has no cycle: {} depends on itself", named(trace, *id))),
+        None => Ok(()),
+    }
+}
+
+// ---------------------------------------------------------------- families
+
+/// Every node is in one family, after its arguments there; every family is referred to as often
+/// as it says.
+fn check_families(trace: &Trace) -> Check {
+    let mut place: FxHashMap<NodeId, (FamilyId, usize)> = FxHashMap::default();
+    for family in live_families(trace) {
+        for (k, id) in trace.families[family.index()].nodes.iter().enumerate() {
+            ensure(is_live(trace, *id), || {
+                format!("families hold live nodes: family {} holds {}", family.0, named(trace, *id))
+            })?;
+            ensure(place.insert(*id, (family, k)).is_none(), || {
+                format!("a node is in one family, once: {}", named(trace, *id))
+            })?;
+            ensure(trace.node(*id).family == family, || {
+                format!("a node knows its family: {} is in family {}", named(trace, *id), family.0)
+            })?;
+        }
+    }
+    for id in trace.live_nodes() {
+        let Some((family, k)) = place.get(&id).copied() else {
+            return Err(format!(
+                "a live node is in a live family: {} is in none",
+                named(trace, id)
+            ));
+        };
+        for parent in parents(trace.node(id)) {
+            let before = place.get(&parent).is_none_or(|(other, p)| *other != family || *p < k);
+            ensure(before, || {
+                format!(
+                    "arguments come first in a family: {} comes before {}",
+                    named(trace, id),
+                    named(trace, parent)
+                )
+            })?;
+        }
+    }
+    check_references(trace)
+}
+
+fn check_references(trace: &Trace) -> Check {
+    let mut counted: FxHashMap<FamilyId, u32> = FxHashMap::default();
+    for id in trace.live_nodes() {
+        let node = trace.node(id);
+        if node.expansion.is_none() {
+            continue;
+        }
+        ensure(matches!(node.op, Op::Structure(_)), || {
+            format!("only structures have a body: {} has one", named(trace, id))
+        })?;
+        ensure(is_live_family(trace, node.expansion), || {
+            format!("the body of a structure is a live family: that of {} is not", named(trace, id))
+        })?;
+        *counted.entry(node.expansion).or_default() += 1;
+    }
+    for family in live_families(trace) {
+        for request in &trace.families[family.index()].requests {
+            let memoised =
+                is_live_family(trace, *request) && trace.families[request.index()].memo.is_some();
+            ensure(memoised, || {
+                format!(
+                    "a request is for a live memoised family: family {} requests family {}",
+                    family.0, request.0
+                )
+            })?;
+            *counted.entry(*request).or_default() += 1;
+        }
+    }
+    for id in live_families(trace) {
+        let family = &trace.families[id.index()];
+        let found = counted.get(&id).copied().unwrap_or(0);
+        // A body that nothing in the trace refers to belongs to a directive.
+        let owned = u32::from(family.memo.is_none() && found == 0);
+        ensure(family.references == found + owned, || {
+            format!(
+                "references are counted: family {} says {}, found {}",
+                id.0,
+                family.references,
+                found + owned
+            )
+        })?;
+        if let Some(Operand::Node(root)) = family.root {
+            ensure(is_live(trace, root), || {
+                format!(
+                    "the root of a family is live: that of family {} is {}",
+                    id.0,
+                    named(trace, root)
+                )
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Memo tables and the families they made agree.
+fn check_memos(trace: &Trace) -> Check {
+    for id in trace.live_nodes() {
+        let Op::Memo(table) = &trace.node(id).op else { continue };
+        check_procedure(trace, &table.target, || format!("the target of {}", named(trace, id)))?;
+        for (key, entry) in &table.families {
+            let MemoEntry::Family(family) = entry else {
+                return Err(format!(
+                    "no memoised body is in progress: key {key:?} of {} is",
+                    named(trace, id)
+                ));
+            };
+            let agrees = is_live_family(trace, *family)
+                && is_memo_of(trace, *family, id, key)
+                && trace.families[family.index()].root.is_some();
+            ensure(agrees, || {
+                format!(
+                    "a memo entry is a live family of that key: key {key:?} of {} says family {}",
+                    named(trace, id),
+                    family.0
+                )
+            })?;
+        }
+    }
+    for id in live_families(trace) {
+        let Some(entry) = &trace.families[id.index()].memo else { continue };
+        let (memo, key) = &**entry;
+        let listed = is_live(trace, *memo)
+            && matches!(&trace.node(*memo).op, Op::Memo(table) if table.families.get(key) == Some(&MemoEntry::Family(id)));
+        ensure(listed, || {
+            format!(
+                "a memoised family is in its table: family {} is not in that of {}",
+                id.0,
+                named(trace, *memo)
+            )
+        })?;
+    }
+    Ok(())
+}
+
+fn is_memo_of(trace: &Trace, family: FamilyId, memo: NodeId, key: &[Value]) -> bool {
+    let entry = trace.families.get(family.index()).and_then(|family| family.memo.as_ref());
+    entry.is_some_and(|entry| entry.0 == memo && entry.1[..] == *key)
+}
+
+fn same_operand(a: &Operand, b: &Operand) -> bool {
+    match (a, b) {
+        (Operand::Node(a), Operand::Node(b)) => a == b,
+        (Operand::Constant(a), Operand::Constant(b)) => a == b,
+        _ => false,
+    }
+}
+
+/// A structure refers to its body, and what it keeps for the next body is live.
+fn check_structures(trace: &Trace) -> Check {
+    for id in trace.live_nodes() {
+        let node = trace.node(id);
+        let Op::Structure(structure) = &node.op else { continue };
+        let Some(root) = node.root() else {
+            return Err(format!("a structure has a root: {} has none", named(trace, id)));
+        };
+        if !node.expansion.is_none() {
+            let of_body = trace.families[node.expansion.index()].root.as_ref();
+            ensure(of_body.is_some_and(|of_body| same_operand(root, of_body)), || {
+                format!(
+                    "the root of a structure is that of its body: {} has another",
+                    named(trace, id)
+                )
+            })?;
+        }
+        let kept = match &structure.kind {
+            StructureKind::Call { operands } | StructureKind::HigherOrder { operands, .. } => {
+                &operands[..]
+            }
+            StructureKind::Request { memo } => {
+                let key: MemoKey = node.args[..node.args.len() - 1]
+                    .iter()
+                    .map(|arg| trace.settled_value(&arg.operand).clone())
+                    .collect();
+                ensure(is_memo_of(trace, node.expansion, *memo, &key), || {
+                    format!(
+                        "a request has the family of its arguments: {} has another",
+                        named(trace, id)
+                    )
+                })?;
+                &[]
+            }
+            _ => &[],
+        };
+        for operand in kept {
+            ensure(operand.node().is_none_or(|kept| is_live(trace, kept)), || {
+                format!(
+                    "operands that a structure keeps are live: one of {} is not",
+                    named(trace, id)
+                )
+            })?;
+        }
+    }
+    Ok(())
+}
+
+// ---------------------------------------------------------------- choices and scopes
+
+/// The choices are the live random nodes that nothing constrains, each at its place.
+fn check_choices(trace: &Trace) -> Check {
+    for (place, id) in trace.choices.iter().enumerate() {
+        let there = is_live(trace, *id) && trace.node(*id).choice_place as usize == place;
+        ensure(there, || {
+            format!("a choice is live and knows its place: {} at place {place}", named(trace, *id))
+        })?;
+    }
+    for id in trace.live_nodes() {
+        let node = trace.node(id);
+        ensure(!node.constrained || node.is_random(), || {
+            format!("what is constrained is random: {}", named(trace, id))
+        })?;
+        let listed = trace.choices.get(node.choice_place as usize) == Some(&id);
+        ensure(listed || node.choice_place == NOWHERE, || {
+            format!("a place among the choices is real: {} has none", named(trace, id))
+        })?;
+        ensure(listed == (node.is_random() && !node.constrained), || {
+            let wrong = if listed { "is listed" } else { "is not listed" };
+            format!("choices are the unconstrained random nodes: {} {wrong}", named(trace, id))
+        })?;
+    }
+    Ok(())
+}
+
+/// A block: its scope, its id and its members.
+struct Block<'t> {
+    scope: Value,
+    id: Value,
+    members: &'t [NodeId],
+}
+
+/// The blocks of all scopes, those of a scope in the order of history. Fails if a block is empty
+/// or cannot be found by its id.
+fn blocks(trace: &Trace) -> Result<Vec<Block<'_>>, String> {
+    let scopes = trace.scopes();
+    let mut found = Vec::new();
+    for scope in scopes.ids() {
+        let mut by_members = FxHashMap::default();
+        for id in scopes.ordered_blocks(&scope) {
+            by_members.insert(scopes.block(&scope, &id).as_ptr(), id);
+        }
+        for k in 0..scopes.number_of_blocks(&scope) {
+            let members = scopes.block_at(&scope, k);
+            ensure(!members.is_empty(), || {
+                format!("no live block is empty: number {k} of scope {scope}")
+            })?;
+            let Some(id) = by_members.remove(&members.as_ptr()) else {
+                return Err(format!(
+                    "a block is found by its id: number {k} of scope {scope} is not"
+                ));
+            };
+            found.push(Block { scope: scope.clone(), id, members });
+        }
+    }
+    Ok(found)
+}
+
+/// Blocks and the memberships of choices agree.
+fn check_scopes(trace: &Trace) -> Check {
+    let mut blocks = blocks(trace)?;
+    // A membership does not say its scope. But one that all members of a block share, each at
+    // its place, and that no other block has taken, is that block's; the largest blocks first,
+    // for a block's members may all share another one.
+    blocks.sort_by_key(|block| std::cmp::Reverse(block.members.len()));
+    let mut taken: Vec<Membership> = Vec::new();
+    let mut members = 0;
+    for block in &blocks {
+        members += block.members.len();
+        for id in block.members {
+            ensure(trace.is_choice(*id), || {
+                format!(
+                    "the members of blocks are choices: {} in block {} of scope {}",
+                    named(trace, *id),
+                    block.id,
+                    block.scope
+                )
+            })?;
+        }
+        let has = |id: NodeId, place: usize, wanted: Option<Membership>| {
+            let node = trace.node(id);
+            let mine = node.memberships.iter().zip(node.tags.blocks());
+            mine.filter(move |(m, tag)| {
+                m.place() as usize == place
+                    && **tag == block.id
+                    && wanted.is_none_or(|wanted| m.same_block(wanted))
+            })
+        };
+        let shared = has(block.members[0], 0, None).map(|(m, _)| *m).find(|m| {
+            !taken.iter().any(|other| m.same_block(*other))
+                && (block.members.iter().enumerate())
+                    .all(|(k, id)| has(*id, k, Some(*m)).next().is_some())
+        });
+        match shared {
+            Some(membership) => taken.push(membership),
+            None => {
+                return Err(format!(
+                    "the members of a block know their places: those of block {} of scope {}, from {} on, do not",
+                    block.id,
+                    block.scope,
+                    named(trace, block.members[0])
+                ));
+            }
+        }
+    }
+    let mut memberships = 0;
+    for id in &trace.choices {
+        let node = trace.node(*id);
+        ensure(node.memberships.len() == node.tags.blocks().count(), || {
+            format!("a choice is in the blocks of its tags: {} is not", named(trace, *id))
+        })?;
+        memberships += node.memberships.len();
+    }
+    ensure(memberships == members, || {
+        format!("blocks hold all their choices: {memberships} memberships, {members} members")
+    })
+}
+
+// ---------------------------------------------------------------- statistics and values
+
+fn draws_by_maker(trace: &Trace) -> FxHashMap<NodeId, Vec<&Value>> {
+    let mut draws: FxHashMap<NodeId, Vec<&Value>> = FxHashMap::default();
+    for id in trace.live_nodes() {
+        if let Op::Draw(maker) = trace.node(id).op {
+            draws.entry(maker).or_default().push(&trace.node(id).value);
+        }
+    }
+    draws
+}
+
+/// The statistics of a maker are those of its live draws.
+fn check_statistics(trace: &Trace) -> Check {
+    let draws = draws_by_maker(trace);
+    for id in trace.live_nodes() {
+        let Op::Maker(made) = &trace.node(id).op else { continue };
+        let values = draws.get(&id).map_or(&[][..], Vec::as_slice);
+        let counted = made.statistics.count();
+        ensure(counted == values.len(), || {
+            format!(
+                "a maker counts its draws: {} counts {counted} of {}",
+                named(trace, id),
+                values.len()
+            )
+        })?;
+        let kept = trace.with_params(id, |params| made.statistics.log_marginal(params));
+        let rebuilt = trace.with_params(id, |params| {
+            let mut statistics: Box<dyn Statistics> = made.maker.empty(params)?;
+            values.iter().for_each(|value| statistics.add(value));
+            statistics.log_marginal(params)
+        });
+        ensure(agree(&kept, &rebuilt), || {
+            format!(
+                "statistics are those of the draws: {} has log marginal {kept:?}, rebuilt {rebuilt:?}",
+                named(trace, id)
+            )
+        })?;
+    }
+    Ok(())
+}
+
+fn agree(kept: &Result<f64, ArgumentError>, rebuilt: &Result<f64, ArgumentError>) -> bool {
+    match (kept, rebuilt) {
+        (Ok(a), Ok(b)) => {
+            a.to_bits() == b.to_bits() || (a - b).abs() <= TOLERANCE * (1.0 + a.abs().max(b.abs()))
+        }
+        (Err(_), Err(_)) => true,
+        _ => false,
+    }
+}
+
+/// A node whose value is that of its arguments, computed before the last lazy change.
+fn is_left_stale(trace: &Trace, id: NodeId) -> bool {
+    matches!(trace.node(id).op, Op::Function(_) | Op::Structure(_)) && trace.is_stale(id)
+}
+
+/// Fresh deterministic nodes have the values that follow from their arguments.
+fn check_values(trace: &Trace) -> Check {
+    for id in trace.live_nodes() {
+        let node = trace.node(id);
+        if !matches!(node.op, Op::Function(_) | Op::Structure(_)) || is_left_stale(trace, id) {
+            continue;
+        }
+        for arg in &node.args {
+            let stale = arg.operand.node().filter(|parent| is_left_stale(trace, *parent));
+            if let Some(parent) = stale {
+                return Err(format!(
+                    "a fresh node has fresh arguments: {} reads the stale {}",
+                    named(trace, id),
+                    named(trace, parent)
+                ));
+            }
+        }
+        match trace.follow_arguments(id) {
+            Ok(value) => ensure(node.value == value, || {
+                format!(
+                    "values follow from arguments: {} is {}, computed again {}",
+                    named(trace, id),
+                    node.value.brief(),
+                    value.brief()
+                )
+            })?,
+            Err(error) => {
+                return Err(format!(
+                    "values follow from arguments: {} gives an error: {error}",
+                    named(trace, id)
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An observed structure refers to a constrained choice that holds the observed value.
+fn check_observations(trace: &Trace) -> Check {
+    for id in trace.live_nodes() {
+        let Some(observed) = &trace.node(id).observed else { continue };
+        ensure(matches!(trace.node(id).op, Op::Structure(_)), || {
+            format!("an observation passes through structures only: {}", named(trace, id))
+        })?;
+        let Referent::Choice(choice) = trace.referent(&Operand::Node(id)) else {
+            return Err(format!(
+                "an observed structure refers to a choice: {} does not",
+                named(trace, id)
+            ));
+        };
+        let held = &trace.node(choice).value;
+        ensure(trace.node(choice).constrained, || {
+            format!(
+                "an observed structure refers to a constrained choice: {} refers to {}",
+                named(trace, id),
+                named(trace, choice)
+            )
+        })?;
+        ensure(trace.admit(choice, observed).is_ok_and(|admitted| admitted == *held), || {
+            format!(
+                "an observed choice holds the observed value: {} holds {}, observed at {} was {}",
+                named(trace, choice),
+                held.brief(),
+                named(trace, id),
+                observed.brief()
+            )
+        })?;
+    }
+    Ok(())
+}
+
+/// Names, and procedures that stand as constants, refer to live nodes.
+fn check_names(trace: &Trace) -> Check {
+    for (k, operand) in trace.globals.iter().enumerate() {
+        match operand {
+            Some(Operand::Node(id)) => ensure(is_live(trace, *id), || {
+                format!("names are bound to live nodes: name {k} is bound to {}", named(trace, *id))
+            })?,
+            Some(Operand::Constant(value)) => {
+                check_procedure(trace, value, || format!("name {k}"))?
+            }
+            None => {}
+        }
+    }
+    for id in trace.live_nodes() {
+        for value in trace.node(id).args.iter().filter_map(|arg| arg.operand.constant()) {
+            check_procedure(trace, value, || format!("an argument of {}", named(trace, id)))?;
+        }
+    }
+    Ok(())
+}
+
+fn check_procedure(trace: &Trace, value: &Value, holder: impl FnOnce() -> String) -> Check {
+    let (id, is_right) = match Procedure::of(value) {
+        Some(Procedure::Memoised(id)) => {
+            (*id, is_live(trace, *id) && matches!(trace.node(*id).op, Op::Memo(_)))
+        }
+        Some(Procedure::Made(id)) => {
+            (*id, is_live(trace, *id) && matches!(trace.node(*id).op, Op::Maker(_)))
+        }
+        _ => return Ok(()),
+    };
+    ensure(is_right, || format!("procedures are live: {} is of {}", holder(), named(trace, id)))
+}
+
+// ---------------------------------------------------------------- dump
+
+/// All that a move may change, to the bit. Left out is what carries no state: the marks of the
+/// last scaffold, the stamps of freshness, and the room kept for further nodes. Procedures and
+/// environments are numbered in the order in which they occur. Values are as they are stored:
+/// reading may refresh a stale one.
+pub fn dump(trace: &Trace) -> String {
+    let mut dump = Dump { out: String::new(), numbers: FxHashMap::default() };
+    for id in trace.live_nodes() {
+        dump.node(trace, id);
+    }
+    dump.free("nodes", trace.nodes.len(), trace.free_nodes.iter().map(|id| id.index()));
+    for id in live_families(trace) {
+        dump.family(trace, id);
+    }
+    dump.free("families", trace.families.len(), trace.free_families.iter().map(|id| id.index()));
+    dump.put(format_args!(
+        "choices {:?}\n",
+        trace.choices.iter().map(|id| id.0).collect::<Vec<_>>()
+    ));
+    match blocks(trace) {
+        Ok(blocks) => {
+            for block in blocks {
+                dump.put("scope ");
+                dump.value(&block.scope);
+                dump.put(" block ");
+                dump.value(&block.id);
+                dump.put(format_args!(
+                    " {:?}\n",
+                    block.members.iter().map(|id| id.0).collect::<Vec<_>>()
+                ));
+            }
+        }
+        Err(wrong) => dump.put(format_args!("scopes: {wrong}\n")),
+    }
+    for (k, operand) in trace.globals.iter().enumerate() {
+        if let Some(operand) = operand {
+            dump.put(format_args!("name {k} "));
+            dump.operand(operand);
+            dump.put("\n");
+        }
+    }
+    dump.put(format_args!("journal {}\n", trace.journal.len()));
+    dump.out
+}
+
+struct Dump {
+    out: String,
+    /// Procedures and environments met so far, by where they are.
+    numbers: FxHashMap<*const u8, usize>,
+}
+
+impl Dump {
+    fn put(&mut self, text: impl Display) {
+        write!(self.out, "{text}").expect("a string takes any text");
+    }
+
+    fn node(&mut self, trace: &Trace, id: NodeId) {
+        let node = trace.node(id);
+        self.put(format_args!("#{} {}", id.0, node.op_name()));
+        self.op(trace, id);
+        self.put(" args");
+        for arg in &node.args {
+            self.put(" ");
+            self.operand(&arg.operand);
+            if arg.operand.node().is_some() {
+                self.put(format_args!("@{}", arg.position));
+            }
+        }
+        self.put(" children");
+        for child in &node.children {
+            self.put(format_args!(" #{}:{}", child.node.0, child.slot));
+        }
+        self.put(" value ");
+        self.value(&node.value);
+        self.put(format_args!(" family {}", node.family.0));
+        if !node.expansion.is_none() {
+            self.put(format_args!(" body {}", node.expansion.0));
+        }
+        for (is, word) in [
+            (node.constrained, "constrained"),
+            (node.forced, "forced"),
+            (node.pending, "pending"),
+            (node.dead, "dead"),
+        ] {
+            if is {
+                self.put(format_args!(" {word}"));
+            }
+        }
+        if let Some(observed) = &node.observed {
+            self.put(" observed ");
+            self.value(observed);
+        }
+        if node.choice_place != NOWHERE {
+            self.put(format_args!(" choice {} {:?}", node.choice_place, node.memberships));
+        }
+        self.put("\n");
+    }
+
+    /// What an operation holds besides its name.
+    fn op(&mut self, trace: &Trace, id: NodeId) {
+        match &trace.node(id).op {
+            Op::Draw(maker) => self.put(format_args!(" from #{}", maker.0)),
+            Op::Maker(made) => {
+                let log_marginal =
+                    trace.with_params(id, |params| made.statistics.log_marginal(params));
+                self.put(format_args!(" count {} log marginal ", made.statistics.count()));
+                match log_marginal {
+                    Ok(x) => self.value(&Value::Number(x)),
+                    Err(error) => self.put(format_args!("error {error}")),
+                }
+            }
+            Op::Memo(table) => {
+                self.put(" of ");
+                self.value(&table.target);
+                let mut entries: Vec<_> = table.families.iter().collect();
+                entries.sort_by(|a, b| a.0.cmp(b.0));
+                for (key, entry) in entries {
+                    self.put(" [");
+                    self.values(key);
+                    self.put(format_args!("]: {entry:?}"));
+                }
+            }
+            Op::Structure(structure) => match &structure.kind {
+                StructureKind::Call { operands } | StructureKind::HigherOrder { operands, .. } => {
+                    self.put(" of");
+                    for operand in operands {
+                        self.put(" ");
+                        self.operand(operand);
+                    }
+                }
+                StructureKind::Request { memo } => self.put(format_args!(" of #{}", memo.0)),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+
+    fn family(&mut self, trace: &Trace, id: FamilyId) {
+        let family = &trace.families[id.index()];
+        self.put(format_args!("family {} references {}", id.0, family.references));
+        self.put(format_args!(
+            " nodes {:?}",
+            family.nodes.iter().map(|id| id.0).collect::<Vec<_>>()
+        ));
+        self.put(format_args!(
+            " requests {:?}",
+            family.requests.iter().map(|id| id.0).collect::<Vec<_>>()
+        ));
+        if let Some(root) = &family.root {
+            self.put(" root ");
+            self.operand(root);
+        }
+        if let Some(entry) = &family.memo {
+            self.put(format_args!(" memo #{} [", entry.0.0));
+            self.values(&entry.1);
+            self.put("]");
+        }
+        self.put("\n");
+    }
+
+    /// Free slots, last to be used first. Slots at the end that would be used in the order in
+    /// which new ones would be made are as good as not there.
+    fn free(&mut self, what: &str, slots: usize, free: impl Iterator<Item = usize>) {
+        let mut slots = slots;
+        let mut free = free.peekable();
+        while slots > 0 && free.next_if_eq(&(slots - 1)).is_some() {
+            slots -= 1;
+        }
+        self.put(format_args!("{what} {slots} free {:?}\n", free.collect::<Vec<_>>()));
+    }
+
+    fn operand(&mut self, operand: &Operand) {
+        match operand {
+            Operand::Node(id) => self.put(format_args!("#{}", id.0)),
+            Operand::Constant(value) => self.value(value),
+        }
+    }
+
+    fn values(&mut self, values: &[Value]) {
+        for value in values {
+            self.value(value);
+            self.put(" ");
+        }
+    }
+
+    fn reals(&mut self, xs: &[f64]) {
+        for x in xs {
+            self.value(&Value::Number(*x));
+            self.put(" ");
+        }
+    }
+
+    fn value(&mut self, value: &Value) {
+        stacker::maybe_grow(64 << 10, 1 << 20, || self.any_value(value));
+    }
+
+    fn any_value(&mut self, value: &Value) {
+        match value {
+            Value::Number(x) => self.put(format_args!("{x}~{:x}", x.to_bits())),
+            Value::Symbol(name) => self.put(format_args!("'{name}")),
+            Value::Nil | Value::Bool(_) | Value::Text(_) => self.put(value),
+            Value::Pair(_) => {
+                self.put("(");
+                let mut link = value;
+                while let Value::Pair(pair) = link {
+                    self.value(&pair.first);
+                    self.put(" ");
+                    link = &pair.rest;
+                }
+                self.put(". ");
+                self.value(link);
+                self.put(")");
+            }
+            Value::Array(items) => {
+                self.put("array(");
+                self.values(items);
+                self.put(")");
+            }
+            Value::Vector(xs) => {
+                self.put("vector(");
+                self.reals(xs);
+                self.put(")");
+            }
+            Value::Matrix(m) => {
+                self.put(format_args!("matrix({}x{} ", m.rows(), m.cols()));
+                self.reals(m.as_slice());
+                self.put(")");
+            }
+            Value::Dict(dict) => {
+                self.put("dict(");
+                for (key, value) in dict.entries() {
+                    self.value(key);
+                    self.put(": ");
+                    self.value(value);
+                    self.put(" ");
+                }
+                self.put(")");
+            }
+            Value::Procedure(opaque) | Value::Environment(opaque) => {
+                let next = self.numbers.len();
+                let number = *self.numbers.entry(Arc::as_ptr(opaque).cast::<u8>()).or_insert(next);
+                self.put(format_args!("{}${number}", opaque.shown_as));
+                match Procedure::of(value) {
+                    Some(Procedure::Memoised(id) | Procedure::Made(id)) => {
+                        self.put(format_args!(" of #{}", id.0));
+                    }
+                    Some(Procedure::Compound { lambda, .. }) => {
+                        self.put(format_args!(
+                            " at {}..{}",
+                            lambda.body.span.start, lambda.body.span.end
+                        ));
+                    }
+                    Some(Procedure::Builtin(_)) | None => {}
+                }
+            }
+        }
+    }
+}

@@ -24,6 +24,8 @@ pub enum Mistake {
     /// A density that is not a number.
     NotANumber { procedure: String, value: Value },
     Other { message: String, hint: Option<String> },
+    /// Not a mistake: somebody asked to stop.
+    Interrupted,
     /// Not a mistake of the program: the move would make two observations meet in one choice.
     Clash,
 }
@@ -75,6 +77,10 @@ impl EvalError {
 
     pub fn span(&self) -> Option<Span> {
         self.0.span
+    }
+
+    pub fn is_interruption(&self) -> bool {
+        matches!(self.0.mistake, Mistake::Interrupted)
     }
 
     /// Whether a proposal that meets this is simply rejected: it left the domain of a
@@ -143,6 +149,7 @@ impl fmt::Display for EvalError {
                 write!(f, "the log density of {procedure} at {} is not a number", value.brief())
             }
             Mistake::Other { message, .. } => f.write_str(message),
+            Mistake::Interrupted => f.write_str("interrupted"),
             Mistake::Clash => f.write_str("two observations meet in one random choice"),
         }
     }

@@ -7,6 +7,7 @@
 //! drawing one.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 use smidgen_lang::Span;
@@ -387,6 +388,9 @@ impl Trace {
         cx.depth += 1;
         if cx.depth > CALL_LIMIT {
             return cx.fail(EvalError::new(Mistake::TooDeep, span));
+        }
+        if self.interrupt.load(Ordering::Relaxed) {
+            return cx.fail(EvalError::new(Mistake::Interrupted, span));
         }
         Ok(())
     }

@@ -389,17 +389,27 @@ impl Model {
     }
 
     pub fn clear(&mut self) {
+        let interrupt = self.trace.interrupt.clone();
         *self = Model::new();
+        self.trace.interrupt = interrupt;
+    }
+
+    /// Assumed names whose values can change, with what they refer to now.
+    pub fn assumed_changeable(&self) -> Vec<(Symbol, Operand)> {
+        let changeable = self.records.iter().filter_map(|record| match record.kind {
+            RecordKind::Assume(name) => Some((name, record.root.clone())),
+            _ => None,
+        });
+        changeable.filter(|(_, root)| root.node().is_some()).collect()
+    }
+
+    /// The current value of an operand.
+    pub fn operand_value(&mut self, operand: &Operand) -> Result<Value, EvalError> {
+        self.trace.operand_value(operand).cloned()
     }
 
     pub fn records(&self) -> &[Record] {
         &self.records
-    }
-
-    /// The current value of what a record refers to.
-    pub fn record_value(&mut self, k: usize) -> Result<Value, EvalError> {
-        let root = self.records[k].root.clone();
-        self.trace.operand_value(&root).cloned()
     }
 
     pub fn log_joint(&mut self) -> Result<f64, EvalError> {

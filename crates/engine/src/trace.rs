@@ -6,6 +6,9 @@
 //! refers to), constants are no nodes, and a call of a known procedure is its body: the trace
 //! holds only what can change.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use smallvec::SmallVec;
 use smidgen_lang::Span;
 use smidgen_prob::registry;
@@ -41,6 +44,8 @@ pub struct Trace {
     pub(crate) last_lazy: u64,
     /// Number of the last scaffold: the meaning of marks on nodes.
     pub(crate) epoch: u32,
+    /// Set from outside to stop an evaluation that takes too long.
+    pub interrupt: Arc<AtomicBool>,
 }
 
 impl Trace {

@@ -1,0 +1,119 @@
+//! P(k) = C(n, k) p^k (1 - p)^(n - k), the number of successes in n trials.
+
+use rand_distr::Distribution as _;
+use smidgen_value::math::{exp, ln_1p, xlog1py, xlogy};
+use smidgen_value::{ArgumentError, Rng, Value};
+
+use super::saddle_point::log_binomial;
+use super::{outcome, poisson};
+use crate::arguments;
+use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::support::Support;
+
+pub struct Binomial;
+
+static SPEC: Spec = Spec {
+    name: "binomial",
+    aliases: &[],
+    parameters: "n p",
+    arity: Arity::exactly(2),
+    summary: "The number of successes in n trials that succeed with probability p",
+    example: "(binomial 10 0.3)",
+};
+
+/// More values than this are not enumerated.
+const MOST_ENUMERATED: f64 = 10_000.0;
+
+fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
+    let n = arguments::count(args, 0, "a number of trials (a whole number from 0 on)")?;
+    Ok((n as f64, arguments::probability(args, 1)?))
+}
+
+/// A number of successes in n trials.
+pub(crate) fn draw(n: f64, p: f64, rng: &mut Rng) -> f64 {
+    if p > 0.5 {
+        return n - draw(n, 1.0 - p, rng);
+    }
+    let mean = n * p;
+    if mean >= 10.0 {
+        let law = rand_distr::Binomial::new(n as u64, p).expect("p is a probability");
+        return law.sample(rng) as f64;
+    }
+    if mean == 0.0 {
+        return 0.0;
+    }
+    if p < 1e-12 {
+        // The Poisson law of the same mean differs by less than p in total variation.
+        return poisson::draw(mean, rng).min(n);
+    }
+    // Inversion from 0 upwards. Nobody waits for more than 110 successes where 10 are expected;
+    // a search that goes there has lost its last digits and begins anew.
+    let odds = p / (1.0 - p);
+    let p_none = exp(n * ln_1p(-p));
+    'search: loop {
+        let mut rest = rng.uniform();
+        let mut p_next = p_none;
+        let mut k = 0.0;
+        while rest >= p_next {
+            rest -= p_next;
+            k += 1.0;
+            if k > n.min(110.0) {
+                continue 'search;
+            }
+            p_next *= odds * (n - k + 1.0) / k;
+        }
+        return k;
+    }
+}
+
+pub(crate) fn log_mass(k: f64, n: f64, p: f64) -> f64 {
+    if !outcome::is_count(k) || k > n {
+        f64::NEG_INFINITY
+    } else if k == 0.0 {
+        xlog1py(n, -p)
+    } else if k == n {
+        xlogy(n, p)
+    } else {
+        log_binomial(k, n - k, p)
+    }
+}
+
+impl Distribution for Binomial {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
+        let (n, p) = parameters(args)?;
+        Ok(Value::Number(draw(n, p, rng)))
+    }
+
+    fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
+        let (n, p) = parameters(args)?;
+        Ok(log_mass(outcome::number(x), n, p))
+    }
+
+    fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
+        let (n, _) = parameters(args)?;
+        Ok(Support::Integers { low: 0.0, high: n })
+    }
+
+    fn support_arguments(&self) -> &'static [usize] {
+        &[0]
+    }
+
+    fn admit(&self, x: &Value) -> Result<Value, &'static str> {
+        outcome::admit_number(x)
+    }
+
+    fn enumerate(&self, args: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
+        let (n, p) = parameters(args)?;
+        if p == 0.0 || p == 1.0 {
+            return Ok(Some(vec![Value::Number(n * p)]));
+        }
+        if n > MOST_ENUMERATED {
+            return Ok(None);
+        }
+        Ok(Some((0..=n as usize).map(|k| Value::Number(k as f64)).collect()))
+    }
+}

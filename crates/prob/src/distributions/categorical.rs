@@ -1,0 +1,170 @@
+//! P(i) = w_i / sum of w: an index, counted from 0, or the object at that index. Equal objects
+//! add up.
+
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
+use smidgen_value::math::ln;
+use smidgen_value::{ArgumentError, Rng, Value};
+
+use super::outcome;
+use crate::arguments;
+use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::support::Support;
+
+pub struct Categorical;
+
+static SPEC: Spec = Spec {
+    name: "categorical",
+    aliases: &[],
+    parameters: "weights [objects]",
+    arity: Arity::between(1, 2),
+    summary: "An index from 0 on, or the object at it, with probability proportional to its weight",
+    example: "(categorical (array 0.2 0.3 0.5))",
+};
+
+/// Weights that have been checked, with their sum. A categorical choice is too frequent to
+/// allocate: a few weights fit where they are.
+struct Weights<'a> {
+    each: Each<'a>,
+    total: f64,
+}
+
+enum Each<'a> {
+    Borrowed(&'a [f64]),
+    Copied(SmallVec<[f64; 8]>),
+}
+
+impl<'a> Weights<'a> {
+    #[inline]
+    fn read(args: Args<'a>) -> Result<Weights<'a>, ArgumentError> {
+        let each = match args[0] {
+            Value::Vector(xs) => Some(Each::Borrowed(xs)),
+            Value::Array(items) => {
+                items.iter().map(Value::as_number).collect::<Option<_>>().map(Each::Copied)
+            }
+            list => list.to_reals().map(|weights| Each::Copied(SmallVec::from_vec(weights))),
+        };
+        let Some(each) = each else {
+            return Err(ArgumentError::wrong_type(0, "a vector of numbers", args[0]));
+        };
+        let mut weights = Weights { each, total: 0.0 };
+        let (mut total, mut least) = (0.0, 0.0_f64);
+        for weight in weights.as_slice() {
+            total += weight;
+            least = least.min(*weight);
+        }
+        weights.total = total;
+        if least < 0.0 || total.is_nan() {
+            Err(ArgumentError::domain(0, "non-negative weights", args[0]))
+        } else if total == 0.0 {
+            Err(ArgumentError::domain(0, "weights of which some are positive", args[0]))
+        } else if total == f64::INFINITY {
+            Err(ArgumentError::domain(0, "weights with a finite sum", args[0]))
+        } else {
+            Ok(weights)
+        }
+    }
+
+    #[inline]
+    fn as_slice(&self) -> &[f64] {
+        match &self.each {
+            Each::Borrowed(weights) => weights,
+            Each::Copied(weights) => weights,
+        }
+    }
+
+    #[inline]
+    fn log_probability(&self, weight: f64) -> f64 {
+        let ratio = weight / self.total;
+        if ratio.is_normal() { ln(ratio) } else { ln(weight) - ln(self.total) }
+    }
+}
+
+/// The objects, of which there are as many as weights; None if the outcomes are indices.
+#[inline]
+fn objects<'a>(args: Args<'a>, n: usize) -> Result<Option<Cow<'a, [Value]>>, ArgumentError> {
+    let objects = match args.get(1) {
+        None => return Ok(None),
+        Some(Value::Array(items)) => Cow::Borrowed(items.as_slice()),
+        Some(_) => Cow::Owned(arguments::elements(args, 1)?),
+    };
+    if objects.len() == n {
+        Ok(Some(objects))
+    } else {
+        let message = format!("the dimensions differ: {n} weights for {} objects", objects.len());
+        Err(ArgumentError::other(message))
+    }
+}
+
+impl Distribution for Categorical {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    #[inline]
+    fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
+        let weights = Weights::read(args)?;
+        let each = weights.as_slice();
+        let objects = objects(args, each.len())?;
+        let mut rest = rng.uniform() * weights.total;
+        let mut index = 0;
+        while index < each.len() && rest >= each[index] {
+            rest -= each[index];
+            index += 1;
+        }
+        if index == each.len() {
+            // Rounding has left a rest after the last weight: the last possible index it is.
+            index = each.iter().rposition(|weight| *weight > 0.0).expect("one is positive");
+        }
+        Ok(match objects {
+            None => Value::Number(index as f64),
+            Some(objects) => objects[index].clone(),
+        })
+    }
+
+    #[inline]
+    fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
+        let weights = Weights::read(args)?;
+        let each = weights.as_slice();
+        let weight = match objects(args, each.len())? {
+            None => {
+                let index = outcome::number(x);
+                if !outcome::is_count(index) || index >= each.len() as f64 {
+                    return Ok(f64::NEG_INFINITY);
+                }
+                each[index as usize]
+            }
+            Some(objects) => {
+                let equal = objects.iter().zip(each).filter(|(object, _)| *object == x);
+                equal.map(|(_, weight)| weight).sum()
+            }
+        };
+        Ok(weights.log_probability(weight))
+    }
+
+    fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
+        Ok(Support::Finite(self.enumerate(args)?.unwrap_or_default()))
+    }
+
+    fn support_arguments(&self) -> &'static [usize] {
+        &[0, 1]
+    }
+
+    fn admit(&self, x: &Value) -> Result<Value, &'static str> {
+        Ok(x.clone())
+    }
+
+    fn enumerate(&self, args: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
+        let weights = Weights::read(args)?;
+        let each = weights.as_slice();
+        let objects = objects(args, each.len())?;
+        let possible = (0..each.len()).filter(|i| each[*i] > 0.0);
+        let Some(objects) = objects else {
+            return Ok(Some(possible.map(|i| Value::Number(i as f64)).collect()));
+        };
+        let mut seen = rustc_hash::FxHashSet::default();
+        let each_once = possible.map(|i| &objects[i]).filter(|object| seen.insert(*object));
+        Ok(Some(each_once.cloned().collect()))
+    }
+}

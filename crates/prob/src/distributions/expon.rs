@@ -1,0 +1,55 @@
+//! f(x) = rate e^(-rate x) for x >= 0.
+
+use rand_distr::{Distribution as _, Exp1};
+use smidgen_value::math::ln;
+use smidgen_value::{ArgumentError, Rng, Value};
+
+use super::outcome;
+use crate::arguments;
+use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::support::Support;
+
+pub struct Expon;
+
+static SPEC: Spec = Spec {
+    name: "expon",
+    aliases: &["exponential"],
+    parameters: "rate",
+    arity: Arity::exactly(1),
+    summary: "A waiting time when events come at this rate",
+    example: "(expon 1)",
+};
+
+fn parameters(args: Args<'_>) -> Result<f64, ArgumentError> {
+    arguments::positive(args, 0, "a positive rate")
+}
+
+impl Distribution for Expon {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
+        let rate = parameters(args)?;
+        let waiting: f64 = Exp1.sample(rng);
+        Ok(Value::Number((waiting / rate).min(f64::MAX)))
+    }
+
+    fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
+        let rate = parameters(args)?;
+        let x = outcome::number(x);
+        if !(x >= 0.0 && x.is_finite()) {
+            return Ok(f64::NEG_INFINITY);
+        }
+        Ok(ln(rate) - rate * x)
+    }
+
+    fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
+        parameters(args)?;
+        Ok(Support::POSITIVE)
+    }
+
+    fn admit(&self, x: &Value) -> Result<Value, &'static str> {
+        outcome::admit_number(x)
+    }
+}

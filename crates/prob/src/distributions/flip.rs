@@ -1,0 +1,58 @@
+//! P(true) = p, P(false) = 1 - p.
+
+use smidgen_value::{ArgumentError, Rng, Value};
+
+use super::bernoulli::{log_probability, success};
+use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::support::Support;
+
+pub struct Flip;
+
+static SPEC: Spec = Spec {
+    name: "flip",
+    aliases: &[],
+    parameters: "[p]",
+    arity: Arity::between(0, 1),
+    summary: "true with probability p (one half if not given), otherwise false",
+    example: "(flip 0.3)",
+};
+
+impl Distribution for Flip {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    #[inline]
+    fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
+        let p = success(args)?;
+        Ok(Value::Bool(rng.uniform() < p))
+    }
+
+    #[inline]
+    fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
+        let p = success(args)?;
+        Ok(match x {
+            Value::Bool(heads) => log_probability(*heads, p),
+            _ => f64::NEG_INFINITY,
+        })
+    }
+
+    fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
+        success(args)?;
+        Ok(Support::Booleans)
+    }
+
+    /// 0 and 1 stand for the two sides of the coin; no other number is a boolean.
+    fn admit(&self, x: &Value) -> Result<Value, &'static str> {
+        match x.as_number() {
+            Some(number) if number == 0.0 || number == 1.0 => Ok(Value::Bool(number == 1.0)),
+            _ => Err("a boolean"),
+        }
+    }
+
+    fn enumerate(&self, args: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
+        let p = success(args)?;
+        let possible = [(false, p < 1.0), (true, p > 0.0)];
+        Ok(Some(possible.iter().filter(|(_, can)| *can).map(|(x, _)| Value::Bool(*x)).collect()))
+    }
+}

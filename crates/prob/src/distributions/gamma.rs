@@ -1,0 +1,101 @@
+//! f(x) = rate^shape x^(shape - 1) e^(-rate x) / Gamma(shape) for x > 0.
+
+use rand_distr::Distribution as _;
+use smidgen_value::math::{exp, ln};
+use smidgen_value::{ArgumentError, Rng, Value};
+
+use super::outcome;
+use super::saddle_point::log_gamma_kernel;
+use crate::arguments;
+use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::support::Support;
+
+pub struct Gamma;
+
+static SPEC: Spec = Spec {
+    name: "gamma",
+    aliases: &[],
+    parameters: "shape rate",
+    arity: Arity::exactly(2),
+    summary: "A positive number with mean shape / rate",
+    example: "(gamma 2 1)",
+};
+
+#[inline]
+fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
+    Ok((
+        arguments::positive(args, 0, "a positive shape")?,
+        arguments::positive(args, 1, "a positive rate")?,
+    ))
+}
+
+#[inline]
+pub(crate) fn draw(shape: f64, rate: f64, rng: &mut Rng) -> f64 {
+    outcome::positive(if shape < 1.0 {
+        exp(draw_log(shape, rng) - ln(rate))
+    } else {
+        draw_large(shape, rng) / rate
+    })
+}
+
+/// The logarithm of a draw with rate 1, which for a small shape may be far below that of the
+/// smallest double.
+#[inline]
+pub(crate) fn draw_log(shape: f64, rng: &mut Rng) -> f64 {
+    if shape < 1.0 {
+        ln(draw_large(shape + 1.0, rng)) + rng.log_uniform() / shape
+    } else {
+        ln(draw_large(shape, rng))
+    }
+}
+
+#[inline]
+fn draw_large(shape: f64, rng: &mut Rng) -> f64 {
+    rand_distr::Gamma::new(shape, 1.0).expect("a positive shape").sample(rng)
+}
+
+#[inline]
+pub(crate) fn log_density(x: f64, shape: f64, rate: f64) -> f64 {
+    if !(x >= 0.0 && x.is_finite()) {
+        return f64::NEG_INFINITY;
+    }
+    if x == 0.0 {
+        // The limit from the right.
+        return match shape {
+            1.0 => ln(rate),
+            _ if shape < 1.0 => f64::INFINITY,
+            _ => f64::NEG_INFINITY,
+        };
+    }
+    let t = rate * x;
+    let log_t = if t.is_normal() { ln(t) } else { ln(rate) + ln(x) };
+    log_gamma_kernel(shape - 1.0, shape, t, log_t) + ln(rate)
+}
+
+impl Distribution for Gamma {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    #[inline]
+    fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
+        let (shape, rate) = parameters(args)?;
+        Ok(Value::Number(draw(shape, rate, rng)))
+    }
+
+    #[inline]
+    fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
+        let (shape, rate) = parameters(args)?;
+        let x = outcome::number(x);
+        Ok(log_density(x, shape, rate))
+    }
+
+    fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
+        parameters(args)?;
+        Ok(Support::POSITIVE)
+    }
+
+    fn admit(&self, x: &Value) -> Result<Value, &'static str> {
+        outcome::admit_number(x)
+    }
+}

@@ -1,0 +1,51 @@
+//! f(x) = 2 / (pi scale (1 + (x / scale)^2)) for x >= 0.
+
+use smidgen_value::math::LN_2;
+use smidgen_value::{ArgumentError, Rng, Value};
+
+use super::cauchy;
+use super::outcome;
+use crate::arguments;
+use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::support::Support;
+
+pub struct HalfCauchy;
+
+static SPEC: Spec = Spec {
+    name: "half_cauchy",
+    aliases: &[],
+    parameters: "scale",
+    arity: Arity::exactly(1),
+    summary: "The size of a Cauchy draw around 0",
+    example: "(half_cauchy 1)",
+};
+
+fn parameters(args: Args<'_>) -> Result<f64, ArgumentError> {
+    arguments::positive(args, 0, "a positive scale")
+}
+
+impl Distribution for HalfCauchy {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
+        let scale = parameters(args)?;
+        Ok(Value::Number(outcome::finite(scale * cauchy::draw(rng).abs())))
+    }
+
+    fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
+        let scale = parameters(args)?;
+        let x = outcome::number(x);
+        Ok(if x >= 0.0 { cauchy::log_density(x, scale) + LN_2 } else { f64::NEG_INFINITY })
+    }
+
+    fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
+        parameters(args)?;
+        Ok(Support::POSITIVE)
+    }
+
+    fn admit(&self, x: &Value) -> Result<Value, &'static str> {
+        outcome::admit_number(x)
+    }
+}

@@ -1,0 +1,59 @@
+//! f(x) = exp(-|x - loc| / scale) / (2 scale).
+
+use rand_distr::{Distribution as _, Exp1};
+use smidgen_value::math::{LN_2, ln};
+use smidgen_value::{ArgumentError, Rng, Value};
+
+use super::outcome;
+use crate::arguments;
+use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::support::Support;
+
+pub struct Laplace;
+
+static SPEC: Spec = Spec {
+    name: "laplace",
+    aliases: &[],
+    parameters: "loc scale",
+    arity: Arity::exactly(2),
+    summary: "A real number around loc, an exponential draw to either side",
+    example: "(laplace 0 1)",
+};
+
+fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
+    Ok((
+        arguments::finite(args, 0, "a finite location")?,
+        arguments::positive(args, 1, "a positive scale")?,
+    ))
+}
+
+impl Distribution for Laplace {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
+        let (loc, scale) = parameters(args)?;
+        let distance: f64 = Exp1.sample(rng);
+        let signed = if rng.coin() { distance } else { -distance };
+        Ok(Value::Number(outcome::finite(loc + scale * signed)))
+    }
+
+    fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
+        let (loc, scale) = parameters(args)?;
+        let x = outcome::number(x);
+        if !x.is_finite() {
+            return Ok(f64::NEG_INFINITY);
+        }
+        Ok(-((x - loc) / scale).abs() - ln(scale) - LN_2)
+    }
+
+    fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
+        parameters(args)?;
+        Ok(Support::Reals)
+    }
+
+    fn admit(&self, x: &Value) -> Result<Value, &'static str> {
+        outcome::admit_number(x)
+    }
+}

@@ -1,0 +1,60 @@
+//! f(x) = exp(-z^2 / 2) / (x sigma sqrt(2 pi)) with z = (log x - mu) / sigma, for x > 0.
+
+use rand_distr::{Distribution as _, StandardNormal};
+use smidgen_value::math::{exp, ln};
+use smidgen_value::{ArgumentError, Rng, Value};
+
+use super::normal;
+use super::outcome;
+use crate::arguments;
+use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::support::Support;
+
+pub struct Lognormal;
+
+static SPEC: Spec = Spec {
+    name: "lognormal",
+    aliases: &[],
+    parameters: "mu sigma",
+    arity: Arity::exactly(2),
+    summary: "A positive number whose logarithm is normal with mean mu and standard deviation sigma",
+    example: "(lognormal 0 1)",
+};
+
+fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
+    Ok((
+        arguments::finite(args, 0, "a finite mean of the logarithm")?,
+        arguments::positive(args, 1, "a positive standard deviation of the logarithm")?,
+    ))
+}
+
+impl Distribution for Lognormal {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
+        let (mu, sigma) = parameters(args)?;
+        let z: f64 = StandardNormal.sample(rng);
+        Ok(Value::Number(outcome::positive(exp(mu + sigma * z))))
+    }
+
+    fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
+        let (mu, sigma) = parameters(args)?;
+        let x = outcome::number(x);
+        if !(x > 0.0 && x.is_finite()) {
+            return Ok(f64::NEG_INFINITY);
+        }
+        let log_x = ln(x);
+        Ok(normal::log_density(log_x, mu, sigma) - log_x)
+    }
+
+    fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
+        parameters(args)?;
+        Ok(Support::POSITIVE)
+    }
+
+    fn admit(&self, x: &Value) -> Result<Value, &'static str> {
+        outcome::admit_number(x)
+    }
+}

@@ -1,0 +1,70 @@
+//! P(k) = Gamma(k + r) / (k! Gamma(r)) p^r (1 - p)^k, the number of failures before the r-th
+//! success, for real r > 0; mean r (1 - p) / p.
+
+use smidgen_value::math::ln;
+use smidgen_value::{ArgumentError, Rng, Value};
+
+use super::geometric::positive_probability;
+use super::saddle_point::log_binomial;
+use super::{gamma, outcome, poisson};
+use crate::arguments;
+use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::support::Support;
+
+pub struct NegativeBinomial;
+
+static SPEC: Spec = Spec {
+    name: "negative_binomial",
+    aliases: &[],
+    parameters: "r p",
+    arity: Arity::exactly(2),
+    summary: "The number of failures before the r-th success, each trial succeeding with probability p",
+    example: "(negative_binomial 3 0.5)",
+};
+
+fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
+    let r = arguments::positive(args, 0, "a positive number of successes")?;
+    Ok((r, positive_probability(args, 1)?))
+}
+
+impl Distribution for NegativeBinomial {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    /// A Poisson draw with a gamma-distributed rate.
+    fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
+        let (r, p) = parameters(args)?;
+        if p == 1.0 {
+            return Ok(Value::Number(0.0));
+        }
+        let rate = gamma::draw(r, p / (1.0 - p), rng);
+        Ok(Value::Number(poisson::draw(rate, rng)))
+    }
+
+    fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
+        let (r, p) = parameters(args)?;
+        let k = outcome::number(x);
+        Ok(if !outcome::is_count(k) {
+            f64::NEG_INFINITY
+        } else if k == 0.0 {
+            r * ln(p)
+        } else {
+            log_binomial(r, k, p) + ln(r / (r + k))
+        })
+    }
+
+    fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
+        parameters(args)?;
+        Ok(Support::COUNTS)
+    }
+
+    fn admit(&self, x: &Value) -> Result<Value, &'static str> {
+        outcome::admit_number(x)
+    }
+
+    fn enumerate(&self, args: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
+        let (_, p) = parameters(args)?;
+        Ok((p == 1.0).then(|| vec![Value::Number(0.0)]))
+    }
+}

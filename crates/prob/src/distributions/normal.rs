@@ -1,0 +1,67 @@
+//! f(x) = exp(-z^2 / 2) / (sd sqrt(2 pi)) with z = (x - mean) / sd.
+
+use rand_distr::{Distribution as _, StandardNormal};
+use smidgen_value::math::{HALF_LN_2PI, ln};
+use smidgen_value::{ArgumentError, Rng, Value};
+
+use super::outcome;
+use crate::arguments;
+use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::support::Support;
+
+pub struct Normal;
+
+static SPEC: Spec = Spec {
+    name: "normal",
+    aliases: &[],
+    parameters: "mean sd",
+    arity: Arity::exactly(2),
+    summary: "A real number with this mean and standard deviation, normally distributed",
+    example: "(normal 0 1)",
+};
+
+#[inline]
+fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
+    Ok((
+        arguments::finite(args, 0, "a finite mean")?,
+        arguments::positive(args, 1, "a positive standard deviation")?,
+    ))
+}
+
+#[inline]
+pub(crate) fn log_density(x: f64, mean: f64, sd: f64) -> f64 {
+    if !x.is_finite() {
+        return f64::NEG_INFINITY;
+    }
+    let z = (x - mean) / sd;
+    -0.5 * z * z - ln(sd) - HALF_LN_2PI
+}
+
+impl Distribution for Normal {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    #[inline]
+    fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
+        let (mean, sd) = parameters(args)?;
+        let z: f64 = StandardNormal.sample(rng);
+        Ok(Value::Number(outcome::finite(mean + sd * z)))
+    }
+
+    #[inline]
+    fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
+        let (mean, sd) = parameters(args)?;
+        let x = outcome::number(x);
+        Ok(log_density(x, mean, sd))
+    }
+
+    fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
+        parameters(args)?;
+        Ok(Support::Reals)
+    }
+
+    fn admit(&self, x: &Value) -> Result<Value, &'static str> {
+        outcome::admit_number(x)
+    }
+}

@@ -1,0 +1,71 @@
+//! P(k) = rate^k e^-rate / k!.
+
+use rand_distr::{Distribution as _, StandardNormal};
+use smidgen_value::math::{HALF_LN_2PI, ln, ln_gamma};
+use smidgen_value::{ArgumentError, Rng, Value};
+
+use super::outcome;
+use super::saddle_point::{deviance, stirling_error};
+use crate::arguments;
+use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::support::Support;
+
+pub struct Poisson;
+
+static SPEC: Spec = Spec {
+    name: "poisson",
+    aliases: &[],
+    parameters: "rate",
+    arity: Arity::exactly(1),
+    summary: "The number of events in a unit of time when they come at this rate",
+    example: "(poisson 4)",
+};
+
+fn rate(args: Args<'_>) -> Result<f64, ArgumentError> {
+    arguments::positive(args, 0, "a positive rate")
+}
+
+pub(crate) fn draw(rate: f64, rng: &mut Rng) -> f64 {
+    if rate > 1e17 {
+        // Doubles this large are further apart than the normal law is from the exact one.
+        let z: f64 = StandardNormal.sample(rng);
+        return outcome::finite((rate + rate.sqrt() * z).round());
+    }
+    rand_distr::Poisson::new(rate).expect("a positive rate").sample(rng)
+}
+
+pub(crate) fn log_mass(k: f64, rate: f64) -> f64 {
+    if !outcome::is_count(k) {
+        f64::NEG_INFINITY
+    } else if k == 0.0 {
+        -rate
+    } else if k < 16.0 {
+        k * ln(rate) - rate - ln_gamma(k + 1.0)
+    } else {
+        -HALF_LN_2PI - 0.5 * ln(k) - stirling_error(k) - deviance(k, rate, 0.0)
+    }
+}
+
+impl Distribution for Poisson {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
+        Ok(Value::Number(draw(rate(args)?, rng)))
+    }
+
+    fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
+        let rate = rate(args)?;
+        Ok(log_mass(outcome::number(x), rate))
+    }
+
+    fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
+        rate(args)?;
+        Ok(Support::COUNTS)
+    }
+
+    fn admit(&self, x: &Value) -> Result<Value, &'static str> {
+        outcome::admit_number(x)
+    }
+}

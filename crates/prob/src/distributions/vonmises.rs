@@ -1,0 +1,115 @@
+//! f(x) = exp(kappa cos(x - mu)) / (2 pi I_0(kappa)) on the circle, x from -pi to pi.
+
+use smidgen_value::math::{HALF_LN_2PI, PI, atan2, cos, hypot, ln, ln_1p, sin};
+use smidgen_value::{ArgumentError, Rng, Value};
+
+use super::outcome;
+use crate::arguments;
+use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::support::Support;
+
+pub struct Vonmises;
+
+static SPEC: Spec = Spec {
+    name: "vonmises",
+    aliases: &[],
+    parameters: "mu kappa",
+    arity: Arity::exactly(2),
+    summary: "An angle in (-pi, pi] around mu, the more concentrated the larger kappa",
+    example: "(vonmises 0 2)",
+};
+
+fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
+    Ok((
+        arguments::finite(args, 0, "a finite mean angle")?,
+        arguments::number_where(args, 1, "a non-negative (zero or positive) concentration", |x| {
+            x >= 0.0 && x.is_finite()
+        })?,
+    ))
+}
+
+const TURN: f64 = 2.0 * PI;
+
+/// log(e^-kappa I_0(kappa))
+fn log_scaled_bessel(kappa: f64) -> f64 {
+    let (mut term, mut sum, mut n) = (1.0, 0.0, 0.0);
+    if kappa < 30.0 {
+        // The sum over n > 0 of (kappa / 2)^2n / n!^2.
+        while term > 1e-17 * sum {
+            n += 1.0;
+            term *= 0.25 * kappa * kappa / (n * n);
+            sum += term;
+        }
+        return ln_1p(sum) - kappa;
+    }
+    // The asymptotic series, whose smallest term is far below rounding from 30 on.
+    while term > 1e-17 {
+        n += 1.0;
+        term *= (2.0 * n - 1.0) * (2.0 * n - 1.0) / (8.0 * kappa * n);
+        sum += term;
+    }
+    ln_1p(sum) - HALF_LN_2PI - 0.5 * ln(kappa)
+}
+
+/// An angle around 0, by Best and Fisher's (1979) rejection from the wrapped Cauchy law with
+/// parameter rho, in terms of 1 - rho and 1 - cos so that no kappa is too small or too large.
+fn draw(kappa: f64, rng: &mut Rng) -> f64 {
+    let root = hypot(1.0, 2.0 * kappa);
+    let tau = 1.0 + root;
+    let kappa_over_rho = (tau.sqrt() + 2f64.sqrt()) * tau / (2.0 * tau.sqrt());
+    let rho = kappa / kappa_over_rho;
+    let gap = if kappa < 1.0 {
+        1.0 - rho
+    } else {
+        ((2.0 * tau).sqrt() - 1.0 - 1.0 / (root + 2.0 * kappa)) / (2.0 * kappa)
+    };
+    loop {
+        let half_angle = 0.5 * PI * rng.open_uniform();
+        let (s, c) = (sin(half_angle), cos(half_angle));
+        let one_minus_cosine = 2.0 * gap * gap * s * s / (gap * gap + 4.0 * rho * c * c);
+        let weight = 0.5 * kappa_over_rho * gap * gap + kappa * one_minus_cosine;
+        let u = rng.open_uniform();
+        if weight * (2.0 - weight) > u || ln(weight / u) + 1.0 >= weight {
+            let angle = 2.0 * atan2(one_minus_cosine.sqrt(), (2.0 - one_minus_cosine).sqrt());
+            return if rng.coin() { angle } else { -angle };
+        }
+    }
+}
+
+impl Distribution for Vonmises {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
+        let (mu, kappa) = parameters(args)?;
+        let turned = mu - TURN * (mu / TURN).round() + draw(kappa, rng);
+        let x = if turned > PI {
+            turned - TURN
+        } else if turned <= -PI {
+            turned + TURN
+        } else {
+            turned
+        };
+        Ok(Value::Number(x.clamp(-PI, PI)))
+    }
+
+    fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
+        let (mu, kappa) = parameters(args)?;
+        let x = outcome::number(x);
+        if !(-PI..=PI).contains(&x) {
+            return Ok(f64::NEG_INFINITY);
+        }
+        let half_sine = sin(0.5 * (x - mu));
+        Ok(-2.0 * kappa * half_sine * half_sine - 2.0 * HALF_LN_2PI - log_scaled_bessel(kappa))
+    }
+
+    fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
+        parameters(args)?;
+        Ok(Support::Interval { low: -PI, high: PI })
+    }
+
+    fn admit(&self, x: &Value) -> Result<Value, &'static str> {
+        outcome::admit_number(x)
+    }
+}

@@ -1,0 +1,295 @@
+//! Directives to steps: all text is lowered, tables are loaded and constants defined. A step can
+//! be executed on any number of traces.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use smidgen_engine::Model;
+use smidgen_engine::environment::Environment;
+use smidgen_engine::model::Code;
+use smidgen_io::{ColumnSelection, TableOptions, VectorColumn, read_table};
+use smidgen_lang::core::ExprRef;
+use smidgen_lang::lower::{self, Scope};
+use smidgen_lang::syntax::{Directive, DirectiveKind, ForSource, Named, Syntax, SyntaxKind};
+use smidgen_lang::{Diagnostic, SourceMap, Span, printer};
+use smidgen_value::{Rng, Symbol, Table};
+
+use crate::catalog::Catalog;
+
+/// A directive ready to run.
+pub struct Step {
+    /// Number of the top-level directive, from 1.
+    pub number: usize,
+    pub label: Option<String>,
+    pub span: Span,
+    pub kind: StepKind,
+}
+
+pub enum StepKind {
+    Assume { name: Symbol, expr: ExprRef },
+    Observe { expr: ExprRef, value: ExprRef },
+    /// `text`: what names its draws when there is no label.
+    Predict { expr: ExprRef, text: String },
+    /// A kernel keeps state, so each trace reads the program for itself.
+    Infer { kernel: Syntax, scope: Scope },
+    Sample { expr: ExprRef },
+    Force { expr: ExprRef, value: ExprRef },
+    Report { label: String },
+    Forget { label: String },
+    Freeze { label: String },
+    Clear,
+    LogJoint,
+    LogLikelihood,
+    For { bounds: Bounds, body: Vec<Step> },
+}
+
+pub enum Bounds {
+    Rows(usize),
+    Range { low: ExprRef, high: ExprRef },
+}
+
+pub struct Compiler<'a> {
+    pub catalog: &'a mut Catalog,
+    pub sources: &'a SourceMap,
+}
+
+type Compiled<T> = Result<T, Vec<Diagnostic>>;
+
+impl Compiler<'_> {
+    /// The step of a directive. None if it acts on the catalog alone, which has then happened.
+    pub fn top_level(
+        &mut self,
+        directive: &Directive,
+        number: usize,
+        folder: &Path,
+    ) -> Compiled<Option<Step>> {
+        let scope = Scope::global();
+        match &directive.kind {
+            DirectiveKind::Define { name, value } => {
+                self.check_free(name)?;
+                let expr = lower::lower_named(value, &scope, self.catalog, name.name)?;
+                let code = Code { expr: &expr, environment: &Environment::default() };
+                // No random choice is allowed, so the stream is not used.
+                let value = Model::new().constant(code, &mut Rng::from_seed(0));
+                self.catalog.define(name.name, value.map_err(|e| vec![e.into_diagnostic()])?);
+                Ok(None)
+            }
+            DirectiveKind::Table { name, path, options } => {
+                self.check_free(name)?;
+                self.table(name, path.as_ref(), options, folder)?;
+                Ok(None)
+            }
+            DirectiveKind::Assume { name, .. } => {
+                if self.catalog.is_defined(name.name) {
+                    let message = format!("`{}` is already defined", name.name);
+                    return Err(vec![Diagnostic::error(name.span, message)]);
+                }
+                self.catalog.note_assumed(name.name);
+                self.step(directive, number, &scope).map(Some)
+            }
+            _ => self.step(directive, number, &scope).map(Some),
+        }
+    }
+
+    fn check_free(&self, name: &Named<Symbol>) -> Compiled<()> {
+        if self.catalog.is_defined(name.name) {
+            let message = format!("`{}` is already defined", name.name);
+            return Err(vec![Diagnostic::error(name.span, message)]);
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, directive: &Directive, number: usize, scope: &Scope) -> Compiled<Step> {
+        let catalog = &*self.catalog;
+        let lower = |syntax: &Syntax| lower::lower(syntax, scope, catalog);
+        // Both parts are looked at before either's mistakes are reported.
+        let both = |a: &Syntax, b: &Syntax| match (lower(a), lower(b)) {
+            (Ok(a), Ok(b)) => Ok((a, b)),
+            (a, b) => Err([a.err(), b.err()].into_iter().flatten().flatten().collect::<Vec<_>>()),
+        };
+        let kind = match &directive.kind {
+            DirectiveKind::Assume { name, expr } => StepKind::Assume {
+                name: name.name,
+                expr: lower::lower_named(expr, scope, catalog, name.name)?,
+            },
+            DirectiveKind::Observe { expr, value } => {
+                let (expr, value) = both(expr, value)?;
+                StepKind::Observe { expr, value }
+            }
+            DirectiveKind::Force { expr, value } => {
+                let (expr, value) = both(expr, value)?;
+                StepKind::Force { expr, value }
+            }
+            DirectiveKind::Predict { expr } => StepKind::Predict {
+                text: printer::squeeze(self.sources.text(expr.span)),
+                expr: lower(expr)?,
+            },
+            DirectiveKind::Sample { expr } => StepKind::Sample { expr: lower(expr)? },
+            DirectiveKind::Infer { kernel } => {
+                StepKind::Infer { kernel: kernel.clone(), scope: scope.clone() }
+            }
+            DirectiveKind::Report { label } => StepKind::Report { label: label.name.clone() },
+            DirectiveKind::Forget { label } => StepKind::Forget { label: label.name.clone() },
+            DirectiveKind::Freeze { label } => StepKind::Freeze { label: label.name.clone() },
+            DirectiveKind::Clear => StepKind::Clear,
+            DirectiveKind::LogJoint => StepKind::LogJoint,
+            DirectiveKind::LogLikelihood => StepKind::LogLikelihood,
+            DirectiveKind::For { variable, source, body } => {
+                self.for_loop(variable, source, body, number, scope)?
+            }
+            DirectiveKind::Define { .. } | DirectiveKind::Table { .. } | DirectiveKind::Load { .. } => {
+                let message = "define, table and load stand at the top level of a program, not in a for";
+                return Err(vec![Diagnostic::error(directive.span, message)]);
+            }
+        };
+        let label = directive.label.as_ref().map(|label| label.name.clone());
+        Ok(Step { number, label, span: directive.span, kind })
+    }
+
+    fn for_loop(
+        &mut self,
+        variable: &Named<Symbol>,
+        source: &ForSource,
+        body: &[Directive],
+        number: usize,
+        scope: &Scope,
+    ) -> Compiled<StepKind> {
+        let (bounds, inner) = match source {
+            ForSource::Table(name) => {
+                let table = lower::Catalog::table(self.catalog, name.name);
+                let Some(table) = table else {
+                    let message = format!("there is no table `{}`", name.name);
+                    let hint = format!("load it first: [table {} \"path.csv\"]", name.name);
+                    return Err(vec![Diagnostic::error(name.span, message).hint(hint)]);
+                };
+                (Bounds::Rows(table.rows()), scope.with_row(variable.name, table))
+            }
+            ForSource::Range { low, high, .. } => {
+                let low = lower::lower(low, scope, self.catalog)?;
+                let high = lower::lower(high, scope, self.catalog)?;
+                (Bounds::Range { low, high }, scope.with_variable(variable.name))
+            }
+        };
+        let mut steps = Vec::new();
+        let mut diagnostics = Vec::new();
+        for directive in body {
+            if let DirectiveKind::Assume { .. } = directive.kind {
+                let message = "assume in a for is an error: each name is bound once";
+                let hint = "assume a memoised procedure of the index instead: [assume f (mem (lambda (i) ...))]";
+                diagnostics.push(Diagnostic::error(directive.span, message).hint(hint));
+                continue;
+            }
+            match self.step(directive, number, &inner) {
+                Ok(step) => steps.push(step),
+                Err(mut more) => diagnostics.append(&mut more),
+            }
+        }
+        if diagnostics.is_empty() {
+            Ok(StepKind::For { bounds, body: steps })
+        } else {
+            Err(diagnostics)
+        }
+    }
+
+    fn table(
+        &mut self,
+        name: &Named<Symbol>,
+        path: Option<&Named<String>>,
+        options: &[Syntax],
+        folder: &Path,
+    ) -> Compiled<()> {
+        let options = TableOptions { vectors: options.iter().map(vector_option).collect::<Result<_, _>>()? };
+        let path = match (self.catalog.data.get(name.name.as_str()), path) {
+            (Some(outside), _) => outside.clone(),
+            (None, Some(path)) => folder.join(&path.name),
+            (None, None) => {
+                let message = format!("table `{}` has no file", name.name);
+                let hint = format!("give one with --data {}=path.csv", name.name);
+                return Err(vec![Diagnostic::error(name.span, message).hint(hint)]);
+            }
+        };
+        let span = name.span;
+        let table: Table = read_table(&path, &options)
+            .map_err(|error| vec![Diagnostic::error(span, error.to_string())])?;
+        self.catalog.add_table(name.name, table);
+        Ok(())
+    }
+}
+
+/// `(vector x "x*")` or `(vector x a b c)`.
+fn vector_option(option: &Syntax) -> Compiled<VectorColumn> {
+    let wrong = || {
+        vec![
+            Diagnostic::error(option.span, "this is no option of a table")
+                .hint("an option binds several columns as one vector: (vector x \"x*\") or (vector x a b c)"),
+        ]
+    };
+    let SyntaxKind::List(items) = &option.kind else { return Err(wrong()) };
+    let [head, name, columns @ ..] = items.as_slice() else { return Err(wrong()) };
+    let (SyntaxKind::Name(head), SyntaxKind::Name(name)) = (&head.kind, &name.kind) else {
+        return Err(wrong());
+    };
+    if head.as_str() != "vector" || columns.is_empty() {
+        return Err(wrong());
+    }
+    let names: Option<Vec<String>> = columns
+        .iter()
+        .map(|column| match &column.kind {
+            SyntaxKind::Name(name) => Some(name.to_string()),
+            SyntaxKind::Text(text) => Some(text.clone()),
+            _ => None,
+        })
+        .collect();
+    let names = names.ok_or_else(wrong)?;
+    let columns = match names.as_slice() {
+        [pattern] if pattern.contains('*') => ColumnSelection::Glob(pattern.clone()),
+        _ => ColumnSelection::List(names),
+    };
+    Ok(VectorColumn { name: *name, columns })
+}
+
+/// The parameters `{name}` that a program mentions.
+pub fn mentioned_parameters<'a>(directives: impl IntoIterator<Item = &'a Directive>) -> Vec<Symbol> {
+    let mut found = Vec::new();
+    for directive in directives {
+        visit_directive(directive, &mut |name| found.push(name));
+    }
+    found
+}
+
+fn visit_directive(directive: &Directive, found: &mut dyn FnMut(Symbol)) {
+    let mut each = |parts: &[&Syntax]| parts.iter().for_each(|part| visit_syntax(part, found));
+    match &directive.kind {
+        DirectiveKind::Assume { expr, .. }
+        | DirectiveKind::Predict { expr }
+        | DirectiveKind::Sample { expr } => each(&[expr]),
+        DirectiveKind::Observe { expr, value } | DirectiveKind::Force { expr, value } => {
+            each(&[expr, value]);
+        }
+        DirectiveKind::Infer { kernel } => each(&[kernel]),
+        DirectiveKind::Define { value, .. } => each(&[value]),
+        DirectiveKind::For { source, body, .. } => {
+            if let ForSource::Range { low, high, .. } = source {
+                each(&[low, high]);
+            }
+            body.iter().for_each(|inner| visit_directive(inner, found));
+        }
+        _ => {}
+    }
+}
+
+/// The parameters that an expression mentions.
+pub fn visit_syntax(syntax: &Syntax, found: &mut dyn FnMut(Symbol)) {
+    let mut work = vec![syntax];
+    while let Some(syntax) = work.pop() {
+        match &syntax.kind {
+            SyntaxKind::Parameter(name) => found(*name),
+            SyntaxKind::Quote(inner) => work.push(inner),
+            SyntaxKind::List(items) => work.extend(items),
+            _ => {}
+        }
+    }
+}
+
+/// Compiled steps are shared by the threads that run chains.
+pub type Steps = Arc<Vec<Step>>;

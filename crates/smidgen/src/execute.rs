@@ -1,0 +1,299 @@
+//! Steps on one trace.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use smidgen_engine::environment::Environment;
+use smidgen_engine::model::Code;
+use smidgen_engine::operand::Operand;
+use smidgen_engine::{EvalError, Model};
+use smidgen_infer::spec::Reader;
+use smidgen_infer::{Program, Run};
+use smidgen_lang::core::ExprRef;
+use smidgen_lang::lower::{self, Scope};
+use smidgen_lang::syntax::Syntax;
+use smidgen_lang::{Diagnostic, SourceMap, Span, printer};
+use smidgen_value::{Rng, Symbol, Value};
+
+use crate::catalog::Catalog;
+use crate::compile::{Bounds, Step, StepKind};
+use crate::outcome::{Inferred, Outcome, OutcomeKind};
+
+/// What `infer`, `sample` and `report` do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Everything happens now and is shown.
+    Run,
+    /// `infer` is kept for later as the kernel of one draw; `sample` and `report` do nothing.
+    Sample,
+}
+
+pub struct Executor<'a> {
+    pub model: &'a mut Model,
+    pub rng: &'a mut Rng,
+    pub catalog: &'a Catalog,
+    pub sources: &'a SourceMap,
+    pub interrupt: Arc<AtomicBool>,
+    pub mode: Mode,
+    pub outcomes: Vec<Outcome>,
+    /// In [`Mode::Sample`]: what was predicted, and the kernels.
+    pub predicted: Vec<(String, Operand)>,
+    pub programs: Vec<Program>,
+}
+
+impl Executor<'_> {
+    /// A directive: whole or not at all. (A loop with `infer` in it is whole step by step, an
+    /// `infer` keeps the transitions it has made.)
+    pub fn execute(&mut self, step: &Step) -> Result<(), Diagnostic> {
+        self.at_top(step, &Environment::default(), "")
+    }
+
+    fn at_top(&mut self, step: &Step, env: &Environment, suffix: &str) -> Result<(), Diagnostic> {
+        match &step.kind {
+            StepKind::Infer { kernel, scope } => {
+                self.infer(step, kernel, scope, env, suffix).map_err(|d| in_directive(d, step.span))
+            }
+            StepKind::For { bounds, body } if infers(step) => {
+                self.each(bounds, step, env, suffix, |this, env, suffix| {
+                    body.iter().try_for_each(|inner| this.at_top(inner, env, suffix))
+                })
+            }
+            StepKind::Clear => {
+                self.model.clear();
+                Ok(())
+            }
+            _ => {
+                let (shown, predicted) = (self.outcomes.len(), self.predicted.len());
+                // The model is put aside so that the transaction can own it.
+                let mut model = std::mem::take(self.model);
+                let result = model.whole(|model| self.inside(model, step, env, suffix));
+                *self.model = model;
+                if result.is_err() {
+                    self.outcomes.truncate(shown);
+                    self.predicted.truncate(predicted);
+                }
+                result
+            }
+        }
+    }
+
+    fn each(
+        &mut self,
+        bounds: &Bounds,
+        step: &Step,
+        env: &Environment,
+        suffix: &str,
+        mut body: impl FnMut(&mut Self, &Environment, &str) -> Result<(), Diagnostic>,
+    ) -> Result<(), Diagnostic> {
+        let mut model = std::mem::take(self.model);
+        let range = range_of(&mut model, bounds, step.span, env, self.rng);
+        *self.model = model;
+        for i in range? {
+            let inner = env.push([Operand::Constant(Value::Number(i as f64))]);
+            body(self, &inner, &format!("{suffix}[{i}]"))?;
+        }
+        Ok(())
+    }
+
+    /// A step that is part of a transaction.
+    fn inside(
+        &mut self,
+        model: &mut Model,
+        step: &Step,
+        env: &Environment,
+        suffix: &str,
+    ) -> Result<(), Diagnostic> {
+        if let StepKind::For { bounds, body } = &step.kind {
+            for i in range_of(model, bounds, step.span, env, self.rng)? {
+                let inner = env.push([Operand::Constant(Value::Number(i as f64))]);
+                let suffix = format!("{suffix}[{i}]");
+                for inner_step in body {
+                    self.inside(model, inner_step, &inner, &suffix)?;
+                }
+            }
+            return Ok(());
+        }
+        let label = step.label.as_ref().map(|label| format!("{label}{suffix}"));
+        let shown = self
+            .on_model(model, step, env, label.clone())
+            .map_err(|error| in_directive(error.into_diagnostic(), step.span))?;
+        if let Some(kind) = shown {
+            self.outcomes.push(Outcome { directive: step.number, label, kind });
+        }
+        Ok(())
+    }
+
+    fn on_model(
+        &mut self,
+        model: &mut Model,
+        step: &Step,
+        environment: &Environment,
+        label: Option<String>,
+    ) -> Result<Option<OutcomeKind>, EvalError> {
+        let code = |expr| Code { expr, environment };
+        let rng = &mut *self.rng;
+        Ok(match &step.kind {
+            StepKind::Assume { name, expr } => {
+                let value = model.assume(*name, code(expr), label, rng)?;
+                Some(OutcomeKind::Assume { name: name.to_string(), value })
+            }
+            StepKind::Observe { expr, value } => {
+                let value = model.constant(code(value), rng)?;
+                model.observe(code(expr), value, label, rng)?;
+                None
+            }
+            StepKind::Predict { expr, text } => {
+                let name = label.clone().unwrap_or_else(|| text.clone());
+                let (root, value) = model.predict(code(expr), label, rng)?;
+                self.predicted.push((name, root));
+                Some(OutcomeKind::Predict(value))
+            }
+            StepKind::Sample { .. } | StepKind::Report { .. } if self.mode == Mode::Sample => None,
+            StepKind::Sample { expr } => Some(OutcomeKind::Sample(model.sample(code(expr), rng)?)),
+            StepKind::Force { expr, value } => {
+                let value = model.constant(code(value), rng)?;
+                Some(OutcomeKind::Force(model.force(code(expr), &value, rng)?))
+            }
+            StepKind::Report { label } => Some(OutcomeKind::Report(model.report(label)?)),
+            StepKind::Forget { label } => {
+                model.forget(label)?;
+                None
+            }
+            StepKind::Freeze { label } => {
+                model.freeze(label)?;
+                None
+            }
+            StepKind::LogJoint => Some(OutcomeKind::LogJoint(model.log_joint()?)),
+            StepKind::LogLikelihood => Some(OutcomeKind::LogLikelihood(model.log_likelihood()?)),
+            StepKind::Infer { .. } | StepKind::For { .. } | StepKind::Clear => {
+                unreachable!("handled before")
+            }
+        })
+    }
+
+    fn infer(
+        &mut self,
+        step: &Step,
+        kernel: &Syntax,
+        scope: &Scope,
+        env: &Environment,
+        suffix: &str,
+    ) -> Result<(), Diagnostic> {
+        let mut program = self.read_program(kernel, scope, env)?;
+        if self.mode == Mode::Sample {
+            self.programs.push(program);
+            return Ok(());
+        }
+        let mut run = Run { interrupt: self.interrupt.clone(), ..Run::default() };
+        let result = self
+            .model
+            .find_feasible_start(self.rng)
+            .and_then(|()| program.execute(self.model, self.rng, &mut run));
+        match result {
+            Err(error) if !error.is_interruption() => return Err(error.into_diagnostic()),
+            _ => {}
+        }
+        let tallies = (0..program.kernels.len()).map(|k| *run.tally(k)).collect::<Vec<_>>();
+        let inferred = Inferred {
+            kernels: program.kernels.iter().cloned().zip(tallies).collect(),
+            draws: std::mem::take(&mut run.collected),
+            warnings: std::mem::take(&mut run.warnings),
+            interrupted: run.is_interrupted(),
+        };
+        let label = step.label.as_ref().map(|label| format!("{label}{suffix}"));
+        let kind = OutcomeKind::Infer(inferred);
+        self.outcomes.push(Outcome { directive: step.number, label, kind });
+        Ok(())
+    }
+
+    /// Reads an inference program for this trace.
+    pub fn read_program(
+        &mut self,
+        kernel: &Syntax,
+        scope: &Scope,
+        environment: &Environment,
+    ) -> Result<Program, Diagnostic> {
+        let mut reader = KernelReader {
+            catalog: self.catalog,
+            sources: self.sources,
+            scope,
+            environment,
+            model: self.model,
+            rng: self.rng,
+        };
+        Program::read(kernel, &mut reader, environment)
+    }
+}
+
+fn infers(step: &Step) -> bool {
+    match &step.kind {
+        StepKind::Infer { .. } => true,
+        StepKind::For { body, .. } => body.iter().any(infers),
+        _ => false,
+    }
+}
+
+fn in_directive(mut diagnostic: Diagnostic, span: Span) -> Diagnostic {
+    match diagnostic.span {
+        None => diagnostic.span = Some(span),
+        Some(_) => diagnostic.path.insert(0, ("in this directive".to_owned(), span)),
+    }
+    diagnostic
+}
+
+fn range_of(
+    model: &mut Model,
+    bounds: &Bounds,
+    span: Span,
+    environment: &Environment,
+    rng: &mut Rng,
+) -> Result<std::ops::Range<i64>, Diagnostic> {
+    let mut end = |expr: &ExprRef| {
+        let value = model
+            .constant(Code { expr, environment }, rng)
+            .map_err(|error| in_directive(error.into_diagnostic(), span))?;
+        value.as_integer().ok_or_else(|| {
+            let message = format!("expected a whole number, found {} {}", value.type_name(), value.brief());
+            Diagnostic::error(expr.span, message)
+        })
+    };
+    match bounds {
+        Bounds::Rows(rows) => Ok(0..*rows as i64),
+        Bounds::Range { low, high } => Ok(end(low)?..end(high)?),
+    }
+}
+
+struct KernelReader<'a> {
+    catalog: &'a Catalog,
+    sources: &'a SourceMap,
+    scope: &'a Scope,
+    environment: &'a Environment,
+    model: &'a mut Model,
+    rng: &'a mut Rng,
+}
+
+fn first(mut diagnostics: Vec<Diagnostic>) -> Diagnostic {
+    diagnostics.swap_remove(0)
+}
+
+impl Reader for KernelReader<'_> {
+    fn value(&mut self, syntax: &Syntax) -> Result<Value, Diagnostic> {
+        let expr = lower::lower(syntax, self.scope, self.catalog).map_err(first)?;
+        let code = Code { expr: &expr, environment: self.environment };
+        self.model.constant(code, self.rng).map_err(EvalError::into_diagnostic)
+    }
+
+    fn is_loop_variable(&self, name: Symbol) -> bool {
+        self.scope.binds(name)
+    }
+
+    fn code(&mut self, syntax: &Syntax) -> Result<(String, ExprRef), Diagnostic> {
+        let name = printer::squeeze(self.sources.text(syntax.span));
+        let expr = lower::lower(syntax, self.scope, self.catalog).map_err(first)?;
+        Ok((name, expr))
+    }
+
+    fn text(&self, span: Span) -> String {
+        printer::squeeze(self.sources.text(span))
+    }
+}

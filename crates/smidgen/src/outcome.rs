@@ -1,0 +1,77 @@
+//! What a directive shows: plain data for front ends.
+
+use smidgen_infer::Tally;
+use smidgen_value::Value;
+
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Number of the top-level directive, from 1.
+    pub directive: usize,
+    pub label: Option<String>,
+    pub kind: OutcomeKind,
+}
+
+#[derive(Clone, Debug)]
+pub enum OutcomeKind {
+    Assume { name: String, value: Value },
+    Predict(Value),
+    Sample(Value),
+    Report(Value),
+    Force(Value),
+    LogJoint(f64),
+    LogLikelihood(f64),
+    Infer(Inferred),
+}
+
+/// What an `infer` directive did.
+#[derive(Clone, Debug, Default)]
+pub struct Inferred {
+    /// One per kernel, with its text.
+    pub kernels: Vec<(String, Tally)>,
+    /// What `collect` stored, by name.
+    pub draws: Vec<(String, Vec<Value>)>,
+    pub warnings: Vec<String>,
+    pub interrupted: bool,
+}
+
+impl Inferred {
+    pub fn total(&self) -> Tally {
+        let mut total = Tally::default();
+        for (_, tally) in &self.kernels {
+            total.transitions += tally.transitions;
+            total.accepted += tally.accepted;
+            total.sections_used += tally.sections_used;
+            total.population += tally.population;
+        }
+        total
+    }
+}
+
+impl OutcomeKind {
+    /// The name of the directive.
+    pub fn name(&self) -> &'static str {
+        match self {
+            OutcomeKind::Assume { .. } => "assume",
+            OutcomeKind::Predict(_) => "predict",
+            OutcomeKind::Sample(_) => "sample",
+            OutcomeKind::Report(_) => "report",
+            OutcomeKind::Force(_) => "force",
+            OutcomeKind::LogJoint(_) => "log_joint",
+            OutcomeKind::LogLikelihood(_) => "log_likelihood",
+            OutcomeKind::Infer(_) => "infer",
+        }
+    }
+
+    /// The value shown, if it is one.
+    pub fn value(&self) -> Option<Value> {
+        match self {
+            OutcomeKind::Assume { value, .. }
+            | OutcomeKind::Predict(value)
+            | OutcomeKind::Sample(value)
+            | OutcomeKind::Report(value)
+            | OutcomeKind::Force(value) => Some(value.clone()),
+            OutcomeKind::LogJoint(x) | OutcomeKind::LogLikelihood(x) => Some(Value::Number(*x)),
+            OutcomeKind::Infer(_) => None,
+        }
+    }
+}

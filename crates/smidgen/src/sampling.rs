@@ -1,0 +1,390 @@
+//! Several independent chains of a program.
+//!
+//! Every chain executes the directives on a trace of its own, with its own random stream, so the
+//! draws do not depend on the number of threads. One draw is one application of the kernel.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use smidgen_draws::{self as draws, Draws, KernelReport};
+use smidgen_engine::environment::Environment;
+use smidgen_engine::model::Code;
+use smidgen_engine::operand::Operand;
+use smidgen_engine::{EvalError, Model};
+use smidgen_infer::{Program, Run, Tally};
+use smidgen_lang::core::ExprRef;
+use smidgen_lang::lower::{self, Scope};
+use smidgen_lang::syntax::Syntax;
+use smidgen_lang::{Diagnostic, SourceMap, parser};
+use smidgen_value::{Rng, Value};
+
+use crate::catalog::Catalog;
+use crate::compile::{Compiler, Step, visit_syntax};
+use crate::execute::{Executor, Mode};
+use crate::load::TopDirective;
+use crate::session::Session;
+
+#[derive(Clone, Debug)]
+pub struct SampleRequest {
+    /// Instead of the program's own `infer` directives.
+    pub kernel: Option<String>,
+    pub draws: usize,
+    pub warmup: usize,
+    pub thin: usize,
+    pub chains: usize,
+    pub seed: u64,
+    /// Expressions evaluated after each draw.
+    pub record: Vec<String>,
+    pub threads: usize,
+}
+
+impl Default for SampleRequest {
+    fn default() -> SampleRequest {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        SampleRequest {
+            kernel: None,
+            draws: 1000,
+            warmup: 1000,
+            thin: 1,
+            chains: 4,
+            seed: 0,
+            record: Vec::new(),
+            threads,
+        }
+    }
+}
+
+/// How far the chains are: read it from another thread.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Applications of the kernel, warm-up included, over all chains.
+    pub done: AtomicU64,
+    pub total: AtomicU64,
+}
+
+pub struct Sampled {
+    pub run: draws::Run,
+    /// Whether it was stopped before all draws were made.
+    pub interrupted: bool,
+}
+
+#[derive(Debug)]
+pub struct SampleError(pub Vec<Diagnostic>);
+
+impl From<Diagnostic> for SampleError {
+    fn from(diagnostic: Diagnostic) -> SampleError {
+        SampleError(vec![diagnostic])
+    }
+}
+
+/// What all chains share.
+struct Plan<'a> {
+    steps: Vec<Step>,
+    kernel: Option<Syntax>,
+    record: Vec<(String, ExprRef)>,
+    catalog: &'a Catalog,
+    sources: &'a SourceMap,
+    request: &'a SampleRequest,
+    progress: &'a Progress,
+    interrupt: std::sync::Arc<AtomicBool>,
+    /// Set when a chain fails: the others need not go on.
+    failed: AtomicBool,
+}
+
+struct Chain {
+    draws: Draws,
+    kernels: Vec<String>,
+    tallies: Vec<Tally>,
+    warnings: Vec<String>,
+    complete: bool,
+}
+
+/// Runs the chains of a program.
+pub fn sample(
+    session: &mut Session,
+    program: &[TopDirective],
+    request: &SampleRequest,
+    progress: &Progress,
+) -> Result<Sampled, SampleError> {
+    let kernel = match &request.kernel {
+        Some(text) => Some(session.parse_option("--kernel", text)?),
+        None => None,
+    };
+    let mut record = Vec::new();
+    for text in &request.record {
+        record.push((text.clone(), session.parse_option("--record", text)?));
+    }
+    check_parameters(session, program, kernel.iter().chain(record.iter().map(|(_, s)| s)))?;
+    let mut compiler = Compiler { catalog: &mut session.catalog, sources: &session.sources };
+    let mut steps = Vec::new();
+    for top in program {
+        let step = compiler.top_level(&top.directive, top.number, &top.folder);
+        steps.extend(step.map_err(SampleError)?);
+    }
+    let mut lowered = Vec::new();
+    for (name, syntax) in record {
+        let expr = lower::lower(&syntax, &Scope::global(), &session.catalog).map_err(SampleError)?;
+        lowered.push((name, expr));
+    }
+    progress.total.store((request.chains * (request.warmup + request.draws)) as u64, Ordering::Relaxed);
+    let plan = Plan {
+        steps,
+        kernel,
+        record: lowered,
+        catalog: &session.catalog,
+        sources: &session.sources,
+        request,
+        progress,
+        interrupt: session.interrupt.clone(),
+        failed: AtomicBool::new(false),
+    };
+    let chains = plan.run_chains()?;
+    Ok(plan.assemble(chains, program))
+}
+
+fn check_parameters<'a>(
+    session: &Session,
+    program: &[TopDirective],
+    options: impl Iterator<Item = &'a Syntax>,
+) -> Result<(), SampleError> {
+    let mut also = Vec::new();
+    for syntax in options {
+        visit_syntax(syntax, &mut |name| also.push(name.to_string()));
+    }
+    let unused = session.unused_parameters(program, &also);
+    match unused.first() {
+        None => Ok(()),
+        Some(_) => Err(unused_parameters(&unused).into()),
+    }
+}
+
+/// The error about parameters that nothing mentions.
+pub fn unused_parameters(names: &[String]) -> Diagnostic {
+    let list: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    Diagnostic::error(None, format!("--param {} is not used by the program", list.join(", ")))
+        .hint("a parameter stands in the program as {name}")
+}
+
+impl Session {
+    /// An expression given as an option.
+    pub fn parse_option(&mut self, name: &str, text: &str) -> Result<Syntax, SampleError> {
+        let source = self.sources.add(name, text);
+        parser::parse_expression(source, text).map_err(SampleError)
+    }
+}
+
+impl Plan<'_> {
+    fn run_chains(&self) -> Result<Vec<Chain>, SampleError> {
+        let next = AtomicUsize::new(0);
+        let results: Mutex<Vec<Option<Result<Chain, Diagnostic>>>> =
+            Mutex::new((0..self.request.chains).map(|_| None).collect());
+        let work = || {
+            loop {
+                let k = next.fetch_add(1, Ordering::Relaxed);
+                if k >= self.request.chains || self.failed.load(Ordering::Relaxed) {
+                    return;
+                }
+                let result = self.guarded_chain(k);
+                self.failed.fetch_or(result.is_err(), Ordering::Relaxed);
+                results.lock().expect("no thread panics while it holds the results")[k] = Some(result);
+            }
+        };
+        let threads = self.request.threads.clamp(1, self.request.chains.max(1));
+        std::thread::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let results = results.into_inner().expect("no thread panics while it holds the results");
+        let mut chains = Vec::new();
+        for result in results.into_iter().flatten() {
+            chains.push(result?);
+        }
+        Ok(chains)
+    }
+
+    /// A broken invariant of ours must not take the other chains, or the user's terminal, down.
+    fn guarded_chain(&self, k: usize) -> Result<Chain, Diagnostic> {
+        catch_unwind(AssertUnwindSafe(|| self.chain(k))).unwrap_or_else(|_| {
+            Err(Diagnostic::error(None, "internal error in a chain: this is a bug of smidgen")
+                .hint("please report it with the program and the seed"))
+        })
+    }
+
+    fn chain(&self, k: usize) -> Result<Chain, Diagnostic> {
+        let mut rng = Rng::for_chain(self.request.seed, k as u64);
+        let mut model = Model::new();
+        model.trace_mut().interrupt = self.interrupt.clone();
+        let mut executor = Executor {
+            model: &mut model,
+            rng: &mut rng,
+            catalog: self.catalog,
+            sources: self.sources,
+            interrupt: self.interrupt.clone(),
+            mode: Mode::Sample,
+            outcomes: Vec::new(),
+            predicted: Vec::new(),
+            programs: Vec::new(),
+        };
+        for step in &self.steps {
+            executor.execute(step)?;
+        }
+        let mut program = match &self.kernel {
+            Some(kernel) => {
+                executor.read_program(kernel, &Scope::global(), &Environment::default())?
+            }
+            None if executor.programs.is_empty() => Program::default_sweeps(1),
+            None => Program::sequence(std::mem::take(&mut executor.programs)),
+        };
+        let predicted = executor.predicted;
+        let watch = self.watch(&mut model, predicted).map_err(EvalError::into_diagnostic)?;
+        self.draw(&mut model, &mut rng, &mut program, &watch).map_err(EvalError::into_diagnostic)
+    }
+
+    /// What is recorded after each draw.
+    fn watch(
+        &self,
+        model: &mut Model,
+        predicted: Vec<(String, Operand)>,
+    ) -> Result<Vec<Watch>, EvalError> {
+        let mut watch: Vec<Watch> =
+            predicted.into_iter().map(|(name, root)| Watch::Operand(name, root)).collect();
+        watch.extend(self.record.iter().map(|(name, expr)| Watch::Expression(name.clone(), expr.clone())));
+        if watch.is_empty() {
+            for (name, root) in model.assumed_changeable() {
+                let value = model.operand_value(&root)?;
+                if matches!(value, Value::Number(_) | Value::Bool(_) | Value::Vector(_)) {
+                    watch.push(Watch::Operand(name.to_string(), root));
+                }
+            }
+        }
+        Ok(watch)
+    }
+
+    fn draw(
+        &self,
+        model: &mut Model,
+        rng: &mut Rng,
+        program: &mut Program,
+        watch: &[Watch],
+    ) -> Result<Chain, EvalError> {
+        let names = watch.iter().map(|w| w.name().to_owned());
+        let mut draws = Draws::new(names, 1);
+        let mut run = Run { interrupt: self.interrupt.clone(), ..Run::default() };
+        let mut made = 0;
+        let result = (|| {
+            model.find_feasible_start(rng)?;
+            for _ in 0..self.request.warmup {
+                if !self.step(model, rng, program, &mut run)? {
+                    return Ok(());
+                }
+            }
+            run.tallies.clear();
+            for _ in 0..self.request.draws {
+                for _ in 0..self.request.thin {
+                    program.execute(model, rng, &mut run)?;
+                }
+                if self.is_stopped() {
+                    return Ok(());
+                }
+                self.progress.done.fetch_add(1, Ordering::Relaxed);
+                let mut values = Vec::with_capacity(watch.len());
+                for watched in watch {
+                    values.push(watched.value(model, rng)?);
+                }
+                draws.push(0, values);
+                made += 1;
+            }
+            Ok(())
+        })();
+        match result {
+            Err(error @ EvalError { .. }) if !error.is_interruption() => return Err(error),
+            _ => {}
+        }
+        let tallies = (0..program.kernels.len()).map(|k| *run.tally(k)).collect();
+        Ok(Chain {
+            draws,
+            kernels: program.kernels.clone(),
+            tallies,
+            warnings: run.warnings,
+            complete: made == self.request.draws,
+        })
+    }
+
+    /// One application of the kernel. False when the chain has to stop.
+    fn step(
+        &self,
+        model: &mut Model,
+        rng: &mut Rng,
+        program: &mut Program,
+        run: &mut Run,
+    ) -> Result<bool, EvalError> {
+        program.execute(model, rng, run)?;
+        self.progress.done.fetch_add(1, Ordering::Relaxed);
+        Ok(!self.is_stopped())
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
+    }
+
+    fn assemble(&self, chains: Vec<Chain>, program: &[TopDirective]) -> Sampled {
+        let mut kernels: Vec<KernelReport> = Vec::new();
+        let mut warnings: Vec<String> = Vec::new();
+        let interrupted = chains.len() < self.request.chains || chains.iter().any(|c| !c.complete);
+        for chain in &chains {
+            for (k, (text, tally)) in chain.kernels.iter().zip(&chain.tallies).enumerate() {
+                if k >= kernels.len() {
+                    let evaluator = "trace".to_owned();
+                    kernels.push(KernelReport { kernel: text.clone(), evaluator, ..KernelReport::default() });
+                }
+                kernels[k].transitions += tally.transitions;
+                kernels[k].accepted += tally.accepted;
+                kernels[k].sections_used += tally.sections_used;
+                kernels[k].population += tally.population;
+            }
+            for warning in &chain.warnings {
+                if !warnings.contains(warning) {
+                    warnings.push(warning.clone());
+                }
+            }
+        }
+        let text = program.first().map_or_else(String::new, |top| {
+            self.sources.get(top.directive.span.source).text.to_string()
+        });
+        let run = draws::Run {
+            seed: self.request.seed,
+            chains: self.request.chains,
+            draws: Draws::join(chains.into_iter().map(|chain| chain.draws)),
+            kernels,
+            warnings,
+            program: text,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        Sampled { run, interrupted }
+    }
+}
+
+enum Watch {
+    Operand(String, Operand),
+    Expression(String, ExprRef),
+}
+
+impl Watch {
+    fn name(&self) -> &str {
+        match self {
+            Watch::Operand(name, _) | Watch::Expression(name, _) => name,
+        }
+    }
+
+    fn value(&self, model: &mut Model, rng: &mut Rng) -> Result<Value, EvalError> {
+        match self {
+            Watch::Operand(_, root) => model.operand_value(root),
+            Watch::Expression(_, expr) => {
+                model.sample(Code { expr, environment: &Environment::default() }, rng)
+            }
+        }
+    }
+}
