@@ -21,6 +21,10 @@ pub struct Catalog {
 }
 
 impl Catalog {
+    pub fn new(params: BTreeMap<String, Value>, data: BTreeMap<String, PathBuf>) -> Catalog {
+        Catalog { params, data, ..Catalog::default() }
+    }
+
     pub fn add_table(&mut self, name: Symbol, table: Table) {
         self.tables.insert(name.to_string(), Arc::new(table));
     }

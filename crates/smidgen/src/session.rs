@@ -37,8 +37,7 @@ pub struct Session {
 
 impl Session {
     pub fn new(settings: Settings) -> Session {
-        let catalog =
-            Catalog { params: settings.params, data: settings.data, ..Catalog::default() };
+        let catalog = Catalog::new(settings.params, settings.data);
         let mut model = Model::new();
         model.trace_mut().interrupt = settings.interrupt.clone();
         Session {
