@@ -60,7 +60,8 @@ pub(crate) struct Regeneration<'r> {
     pub(crate) claimed: &'r [(NodeId, Value)],
     /// Choices that an observation came to and that were not prepared for it.
     pub(crate) redirected: Vec<(NodeId, Value)>,
-    /// What was proposed for the principals, in order.
+    /// Whether the attempt may have to be made again, with what was proposed for the principals.
+    pub(crate) replayed: bool,
     pub(crate) proposed: Vec<(NodeId, Proposed)>,
 }
 

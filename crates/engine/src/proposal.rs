@@ -129,6 +129,27 @@ impl Proposer for Fixed {
     }
 }
 
+/// Gives one principal a value that was drawn from its prior before.
+struct Preset(Value);
+
+impl Proposer for Preset {
+    fn is_local(&self, _: &Choice<'_>) -> Result<bool, EvalError> {
+        Ok(false)
+    }
+
+    fn propose(&mut self, _: &Choice<'_>, _: &mut Rng) -> Result<Proposed, EvalError> {
+        Ok(Proposed::Drawn(self.0.clone()))
+    }
+}
+
+enum Beforehand {
+    /// The draw is the current value: there is nothing to do.
+    Unchanged,
+    Drawn(Preset),
+    /// The value has to be drawn in the course of the regeneration.
+    No,
+}
+
 /// A tentative move. Dropped without [`Proposal::commit`], it restores the trace.
 pub struct Proposal<'t> {
     trace: &'t mut Trace,
@@ -158,6 +179,15 @@ impl<'t> Proposal<'t> {
             log_old: 0.0,
             log_new: 0.0,
             committed: false,
+        };
+        let mut preset = match proposal.draw_beforehand(proposer, rng)? {
+            Beforehand::Unchanged => return Ok(proposal),
+            Beforehand::Drawn(preset) => Some(preset),
+            Beforehand::No => None,
+        };
+        let proposer = match &mut preset {
+            Some(preset) => preset as &mut dyn Proposer,
+            None => proposer,
         };
         match proposal.attempt(proposer, rng)? {
             ControlFlow::Break(()) => Ok(proposal),
@@ -206,6 +236,34 @@ impl<'t> Proposal<'t> {
         self.committed = true;
     }
 
+    /// A single principal has arguments that do not change, so its value can be drawn before
+    /// anything is touched. If that is the value it has, and nothing random hangs on its
+    /// existence, the move is the identity: a common case for discrete choices, and free.
+    fn draw_beforehand(
+        &mut self,
+        proposer: &mut dyn Proposer,
+        rng: &mut Rng,
+    ) -> Result<Beforehand, EvalError> {
+        let [id] = self.scaffold.principals[..] else { return Ok(Beforehand::No) };
+        let single = self.scaffold.released.is_empty() && !self.scaffold.transient_is_random;
+        if !single || proposer.is_local(&Choice { trace: self.trace, node: id })? {
+            return Ok(Beforehand::No);
+        }
+        self.trace.refresh_arguments(id)?;
+        let value = match proposer.propose(&Choice { trace: self.trace, node: id }, rng)? {
+            Proposed::Drawn(value) => value,
+            Proposed::Prior => match self.trace.redraw(id, rng)? {
+                Some(value) => value,
+                None => return Ok(Beforehand::No),
+            },
+            Proposed::Local { .. } => unreachable!("the proposer said it was not local"),
+        };
+        if value == self.trace.node(id).value {
+            return Ok(Beforehand::Unchanged);
+        }
+        Ok(Beforehand::Drawn(Preset(value)))
+    }
+
     /// One attempt. Continues with the choices that observations came to, and what was proposed,
     /// if it has to be made again with those.
     #[allow(clippy::type_complexity)]
@@ -229,6 +287,7 @@ impl<'t> Proposal<'t> {
                 released: &self.scaffold.released,
                 claimed: &self.scaffold.claimed,
                 redirected: Vec::new(),
+                replayed: self.scaffold.observation_moves,
                 proposed: Vec::new(),
             }),
         };
@@ -453,7 +512,9 @@ impl Trace {
             Proposed::Prior => Proposed::Drawn(self.draw_from_prior(id, cx.rng)?),
             other => other,
         };
-        regeneration.proposed.push((id, proposed.clone()));
+        if regeneration.replayed {
+            regeneration.proposed.push((id, proposed.clone()));
+        }
         match proposed {
             Proposed::Drawn(value) => Ok((value, 0.0)),
             Proposed::Local { value, log_q_ratio } => {
@@ -487,6 +548,23 @@ impl Trace {
             _ => unreachable!("only random nodes are drawn"),
         };
         drawn.map_err(|error| self.argument_error(name, error, node.origin))
+    }
+
+    /// A draw from the prior of a choice that is in place. None if its statistics cannot be
+    /// changed and put back to the bit.
+    fn redraw(&mut self, id: NodeId, rng: &mut Rng) -> Result<Option<Value>, EvalError> {
+        let Op::Draw(maker) = self.node(id).op else {
+            return self.draw_from_prior(id, rng).map(Some);
+        };
+        self.refresh_arguments(maker)?;
+        if self.statistics(maker).snapshot().is_some() {
+            return Ok(None);
+        }
+        let current = self.node(id).value.clone();
+        self.statistics_mut(maker).remove(&current);
+        let drawn = self.draw_from_prior(id, rng);
+        self.statistics_mut(maker).add(&current);
+        drawn.map(Some)
     }
 
     /// Finds the family of a structure whose existential arguments have changed.

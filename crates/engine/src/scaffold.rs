@@ -34,6 +34,8 @@ pub struct Scaffold {
     pub makers: Vec<NodeId>,
     pub(crate) released: Vec<NodeId>,
     pub(crate) claimed: Vec<(NodeId, Value)>,
+    /// Whether an observation may come to refer to another choice.
+    pub(crate) observation_moves: bool,
     /// Whether T holds random choices.
     pub(crate) transient_is_random: bool,
     stack: Vec<(NodeId, u32)>,
@@ -64,14 +66,17 @@ impl Scaffold {
     }
 
     fn build_with_observations(&mut self, trace: &mut Trace, principals: &[NodeId]) {
+        self.observation_moves = false;
         loop {
             self.build_once(trace, principals);
             let before = self.released.len();
             for k in 0..self.target.len() {
                 let id = self.target[k];
-                if trace.node(id).role == Role::Restructured
-                    && trace.node(id).observed.is_some()
-                    && let Some(choice) = self.surviving_referent(trace, id)
+                if trace.node(id).role != Role::Restructured || trace.node(id).observed.is_none() {
+                    continue;
+                }
+                self.observation_moves = true;
+                if let Some(choice) = self.surviving_referent(trace, id)
                     && !self.released.contains(&choice)
                 {
                     self.released.push(choice);

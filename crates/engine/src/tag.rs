@@ -131,6 +131,9 @@ impl Scopes {
     /// Adds a choice to the blocks of its tags; gives its memberships.
     pub(crate) fn enter(&mut self, node: NodeId, tags: &Tags) -> Memberships {
         let mut memberships = Memberships::new();
+        if tags.0.is_none() {
+            return memberships;
+        }
         for (scope_id, block_id) in tags.effective() {
             let scope = match self.by_id.get(scope_id) {
                 Some(&scope) => scope,
