@@ -59,7 +59,7 @@ impl Trace {
                 let value = self.follow_arguments(id)?;
                 let revision = self.revision;
                 let node = self.node_mut(id);
-                if node.value != value {
+                if !node.value.is_identical(&value) {
                     (node.value, node.changed_at) = (value, revision);
                 }
             }

@@ -11,6 +11,7 @@ use smidgen_value::{Symbol, Value};
 use crate::id::{FamilyId, NodeId};
 use crate::node::{Args, MemoEntry, MemoKey, NOWHERE, Node, Op};
 use crate::operand::Operand;
+use crate::tag::Memberships;
 use crate::trace::Trace;
 
 pub(crate) enum Edit {
@@ -26,7 +27,8 @@ pub(crate) enum Edit {
     Released(FamilyId),
     /// One more request on the list of this family.
     Requested(FamilyId),
-    ChoiceEntered(NodeId),
+    /// With the places it had when it left earlier, if it did.
+    ChoiceEntered(NodeId, Option<Box<Memberships>>),
     ChoiceLeft(NodeId, u32),
     Counted(NodeId, Value),
     Uncounted(NodeId, Value),
@@ -115,8 +117,11 @@ impl Trace {
             Edit::Requested(id) => {
                 self.families[id.index()].requests.pop();
             }
-            Edit::ChoiceEntered(id) => {
+            Edit::ChoiceEntered(id, earlier) => {
                 self.leave_choices(id);
+                if let Some(earlier) = earlier {
+                    self.node_mut(id).memberships = *earlier;
+                }
             }
             Edit::ChoiceLeft(id, place) => self.re_enter_choices(id, place),
             Edit::Counted(maker, value) => self.statistics_mut(maker).remove(&value),
@@ -190,7 +195,9 @@ impl Trace {
     // ------------------------------------------------------------ choices
 
     pub(crate) fn enter_choices(&mut self, id: NodeId) {
-        self.journal.push(Edit::ChoiceEntered(id));
+        let earlier = std::mem::take(&mut self.node_mut(id).memberships);
+        let earlier = (!earlier.is_empty()).then(|| Box::new(earlier));
+        self.journal.push(Edit::ChoiceEntered(id, earlier));
         let place = self.choices.len() as u32;
         self.choices.push(id);
         let node = &mut self.nodes[id.index()];
@@ -211,8 +218,11 @@ impl Trace {
             self.node_mut(moved).choice_place = place;
         }
         self.node_mut(id).choice_place = NOWHERE;
-        for m in self.node(id).memberships.iter().rev().copied().collect::<crate::tag::Memberships>() {
-            if let Some(moved) = self.scopes.leave(m) {
+        for k in (0..self.node(id).memberships.len()).rev() {
+            let m = &mut self.nodes[id.index()].memberships[k];
+            let moved = self.scopes.leave(m);
+            let m = *m;
+            if let Some(moved) = moved {
                 self.correct_membership(moved, m, m.place());
             }
         }

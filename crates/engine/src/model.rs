@@ -370,7 +370,7 @@ impl Model {
         let root = self.records[place].root.clone();
         let value = self.trace.operand_value(&root)?.clone();
         if let Operand::Node(id) = root {
-            if self.trace.node(id).constrained {
+            if self.trace.node(id).constrained || self.trace.node(id).observed.is_some() {
                 let message = format!("`{label}` is observed: forget the observation before you freeze it");
                 return Err(EvalError::other(None, message));
             }

@@ -152,6 +152,8 @@ pub struct Node {
     pub forced: bool,
     /// In D, detached and not yet regenerated.
     pub(crate) pending: bool,
+    /// Being regenerated right now.
+    pub(crate) in_progress: bool,
     /// Detached with its family; freed when the transaction commits.
     pub(crate) dead: bool,
     /// For a structure on the way from an observation to its choice: the observed value.
@@ -179,6 +181,7 @@ impl Node {
             constrained: false,
             forced: false,
             pending: false,
+            in_progress: false,
             dead: false,
             observed: None,
             mark: 0,

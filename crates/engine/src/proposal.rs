@@ -258,7 +258,7 @@ impl<'t> Proposal<'t> {
             },
             Proposed::Local { .. } => unreachable!("the proposer said it was not local"),
         };
-        if value == self.trace.node(id).value {
+        if value.is_identical(&self.trace.node(id).value) {
             return Ok(Beforehand::Unchanged);
         }
         Ok(Beforehand::Drawn(Preset(value)))
@@ -335,7 +335,8 @@ impl<'t> Proposal<'t> {
     fn undo(&mut self) {
         self.trace.rollback_to(self.savepoint);
         for id in self.scaffold.target.iter().chain(&self.scaffold.makers) {
-            self.trace.node_mut(*id).pending = false;
+            let node = self.trace.node_mut(*id);
+            (node.pending, node.in_progress) = (false, false);
         }
     }
 }
@@ -432,7 +433,22 @@ impl Trace {
         id: NodeId,
         cx: &mut Evaluation<'_>,
     ) -> Result<(), EvalError> {
-        self.node_mut(id).pending = false;
+        // Still pending, so that a second visit on the way is noticed.
+        if std::mem::replace(&mut self.node_mut(id).in_progress, true) {
+            let message = "endless recursion: this value comes to depend on itself";
+            return cx.fail(EvalError::other(self.node(id).origin, message));
+        }
+        self.regenerate_in_progress(id, cx)?;
+        let node = self.node_mut(id);
+        (node.pending, node.in_progress) = (false, false);
+        Ok(())
+    }
+
+    fn regenerate_in_progress(
+        &mut self,
+        id: NodeId,
+        cx: &mut Evaluation<'_>,
+    ) -> Result<(), EvalError> {
         let restructured = self.role(id) == Some(Role::Restructured);
         let read = self.node(id).args.len() - usize::from(restructured);
         for slot in 0..read {
@@ -444,7 +460,7 @@ impl Trace {
             Op::Structure(_) if restructured => self.restructure(id, cx),
             Op::Function(_) | Op::Structure(_) => {
                 let value = self.follow_arguments(id)?;
-                if self.node(id).value != value {
+                if !self.node(id).value.is_identical(&value) {
                     self.set_value(id, value);
                 }
                 Ok(())
@@ -596,7 +612,7 @@ impl Trace {
         self.journal.push(Edit::Root(id, Box::new(old)));
         self.link(id, root_slot);
         let value = self.settled_value(&root).clone();
-        if self.node(id).value != value {
+        if !self.node(id).value.is_identical(&value) {
             self.set_value(id, value);
         }
         Ok(())

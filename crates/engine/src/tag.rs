@@ -63,6 +63,8 @@ pub struct Membership {
     scope: u32,
     block: u32,
     place: u32,
+    /// Where the block stood among the live ones when this, its last member, left.
+    place_in_live: u32,
 }
 
 pub type Memberships = SmallVec<[Membership; 1]>;
@@ -145,14 +147,14 @@ impl Scopes {
                 }
             };
             let (block, place) = self.scopes[scope as usize].enter(node, block_id);
-            memberships.push(Membership { scope, block, place });
+            memberships.push(Membership { scope, block, place, place_in_live: 0 });
         }
         memberships
     }
 
     /// Removes a choice. Returns, for each of its blocks, the choice that took its place, whose
     /// membership the caller has to correct by [`Membership::moved_to`].
-    pub(crate) fn leave(&mut self, m: Membership) -> Option<NodeId> {
+    pub(crate) fn leave(&mut self, m: &mut Membership) -> Option<NodeId> {
         self.scopes[m.scope as usize].leave(m)
     }
 
@@ -212,11 +214,12 @@ impl Scope {
         block
     }
 
-    fn leave(&mut self, m: Membership) -> Option<NodeId> {
+    fn leave(&mut self, m: &mut Membership) -> Option<NodeId> {
         let block = &mut self.blocks[m.block as usize];
         block.members.swap_remove(m.place as usize);
         let moved = block.members.get(m.place as usize).copied();
         if block.members.is_empty() {
+            m.place_in_live = block.place_in_live;
             let place = block.place_in_live as usize;
             self.live.swap_remove(place);
             if let Some(&other) = self.live.get(place) {
@@ -232,7 +235,7 @@ impl Scope {
         if self.blocks[m.block as usize].members.is_empty() {
             let reopened = self.free.pop();
             debug_assert_eq!(reopened, Some(m.block), "undone in reverse order");
-            let place = self.blocks[m.block as usize].place_in_live as usize;
+            let place = m.place_in_live as usize;
             self.live.push(m.block);
             let last = self.live.len() - 1;
             self.live.swap(place, last);

@@ -163,7 +163,8 @@ impl Trace {
         node.origin = origin;
         node.tags = tags;
         node.choice_place = crate::node::NOWHERE;
-        (node.constrained, node.forced, node.pending, node.dead) = (false, false, false, false);
+        (node.constrained, node.forced) = (false, false);
+        (node.pending, node.in_progress, node.dead) = (false, false, false);
         node.mark = 0;
         (node.changed_at, node.verified_at) = (revision, revision);
         for slot in 0..node.args.len() {

@@ -212,6 +212,31 @@ impl Value {
         }
     }
 
+    /// Whether nothing can tell the two apart, unlike equality, for which `true` is 1 and -0 is
+    /// 0. May be false for equal containers.
+    pub fn is_identical(&self, other: &Value) -> bool {
+        let bits = |a: &[f64], b: &[f64]| {
+            a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.to_bits() == y.to_bits())
+        };
+        match (self, other) {
+            (Value::Number(a), Value::Number(b)) => a.to_bits() == b.to_bits(),
+            (Value::Bool(a), Value::Bool(b)) => a == b,
+            (Value::Nil, Value::Nil) => true,
+            (Value::Symbol(a), Value::Symbol(b)) => a == b,
+            (Value::Text(a), Value::Text(b)) => a == b,
+            (Value::Vector(a), Value::Vector(b)) => bits(a, b),
+            (Value::Matrix(a), Value::Matrix(b)) => {
+                a.rows() == b.rows() && bits(a.as_slice(), b.as_slice())
+            }
+            (Value::Pair(a), Value::Pair(b)) => Arc::ptr_eq(a, b),
+            (Value::Array(a), Value::Array(b)) => Arc::ptr_eq(a, b),
+            (Value::Dict(a), Value::Dict(b)) => Arc::ptr_eq(a, b),
+            (Value::Procedure(a), Value::Procedure(b))
+            | (Value::Environment(a), Value::Environment(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
     /// The type in the language's words, with its article: "a number".
     pub fn type_name(&self) -> &'static str {
         match self {
