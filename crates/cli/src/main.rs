@@ -1,13 +1,47 @@
-//! (being written)
-use smidgen::{Session, Settings};
-fn main() {
-    let mut session = Session::new(Settings { seed: 1, ..Settings::default() });
-    let path = std::env::args().nth(1).unwrap();
-    let program = match session.parse_file(path.as_ref()) { Ok(p) => p, Err(d) => { println!("{d:#?}"); return } };
-    for directive in &program {
-        match session.execute(directive) {
-            Ok(outcomes) => for o in outcomes { println!("{o:?}") },
-            Err(d) => { println!("{d:#?}"); return }
-        }
+//! The command `smidgen`: programs in files or at a prompt, results as text or JSON.
+//!
+//! Reading order: [`args`] (what can be typed), [`failure`] (how a command ends badly), then one
+//! file per command: [`run`], [`sample`], [`check`], [`repl`], [`help`], [`debug`], [`bench`].
+//! They share [`inputs`] (parameters, data, seed), [`render`] (diagnostics on a terminal),
+//! [`output`] (what directives show), [`interrupt`] and [`progress`].
+
+mod args;
+mod bench;
+mod check;
+mod debug;
+mod failure;
+mod help;
+mod inputs;
+mod interrupt;
+mod output;
+mod progress;
+mod render;
+mod repl;
+mod run;
+mod sample;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    failure::describe_bugs_in_one_line();
+    let command = Cli::parse().command;
+    let done = failure::guarded(|| execute(&command)).unwrap_or(Err(Failure::Bug));
+    done.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
+}
+
+fn execute(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Run(args) => run::run(args),
+        Command::Sample(args) => sample::sample(args),
+        Command::Check(args) => check::check(args),
+        Command::Repl(args) => repl::repl(args),
+        Command::Help(args) => help::help(args),
+        Command::Debug(args) => debug::debug(args),
+        Command::Bench(args) => bench::bench(args),
     }
 }

@@ -237,16 +237,16 @@ impl<'t> Proposal<'t> {
     }
 
     /// A single principal has arguments that do not change, so its value can be drawn before
-    /// anything is touched. If that is the value it has, and nothing random hangs on its
-    /// existence, the move is the identity: a common case for discrete choices, and free.
+    /// anything is touched. If that is the value it has, the move is the identity, which is
+    /// reversible and free: a common case for discrete choices. (Algorithm 1 as printed would
+    /// redraw T even then; its choices have moves of their own.)
     fn draw_beforehand(
         &mut self,
         proposer: &mut dyn Proposer,
         rng: &mut Rng,
     ) -> Result<Beforehand, EvalError> {
         let [id] = self.scaffold.principals[..] else { return Ok(Beforehand::No) };
-        let single = self.scaffold.released.is_empty() && !self.scaffold.transient_is_random;
-        if !single || proposer.is_local(&Choice { trace: self.trace, node: id })? {
+        if !self.scaffold.released.is_empty() || proposer.is_local(&Choice { trace: self.trace, node: id })? {
             return Ok(Beforehand::No);
         }
         self.trace.refresh_arguments(id)?;

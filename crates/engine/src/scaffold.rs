@@ -36,8 +36,6 @@ pub struct Scaffold {
     pub(crate) claimed: Vec<(NodeId, Value)>,
     /// Whether an observation may come to refer to another choice.
     pub(crate) observation_moves: bool,
-    /// Whether T holds random choices.
-    pub(crate) transient_is_random: bool,
     stack: Vec<(NodeId, u32)>,
 }
 
@@ -96,7 +94,6 @@ impl Scaffold {
         self.transient.clear();
         self.absorbing.clear();
         self.makers.clear();
-        self.transient_is_random = false;
         let sources = principals.len() + self.released.len() + self.claimed.len();
         for k in 0..sources {
             let id = self.source(k);
@@ -193,7 +190,6 @@ impl Scaffold {
                 if matches!(trace.node(id).op, Op::Structure(_)) && !counted {
                     self.disable(trace, expansion);
                 }
-                self.transient_is_random |= trace.node(id).is_random();
                 trace.mark(id, Role::Transient);
             }
             for k in 0..trace.families[family].requests.len() {

@@ -1,0 +1,206 @@
+//! What can be typed: commands and their options.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+#[derive(Parser)]
+#[command(
+    name = "smidgen",
+    version,
+    about = "Probabilistic programming whose inference reads only as much data as it needs",
+    disable_help_subcommand = true
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Execute the directives of a program in order
+    Run(RunArgs),
+    /// Draw from the posterior with several chains and summarise the draws
+    Sample(SampleArgs),
+    /// Parse and resolve a program without running it
+    Check(CheckArgs),
+    /// Type directives and expressions at a prompt
+    Repl(ReplArgs),
+    /// Explain a name of the language, or list all names
+    Help(HelpArgs),
+    /// Show the trace of a program, or the scaffold of a block of it
+    Debug(DebugArgs),
+    /// Measure single-site transitions per second on small bundled programs
+    Bench(BenchArgs),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For reading
+    Text,
+    /// For other programs
+    Json,
+}
+
+/// What a program takes from outside.
+#[derive(Args)]
+pub struct InputArgs {
+    /// Give {NAME} of the program a value: a JSON number, boolean, string or list, or @file.json
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = crate::inputs::parse_param)]
+    pub params: Vec<(String, String)>,
+    /// Load the table NAME from this file instead of the one in the program
+    #[arg(long = "data", value_name = "NAME=PATH", value_parser = crate::inputs::parse_data)]
+    pub data: Vec<(String, PathBuf)>,
+}
+
+#[derive(Args)]
+pub struct SeedArgs {
+    /// Seed of the random streams; a fresh one is drawn and shown without it
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+}
+
+#[derive(Args)]
+pub struct RunArgs {
+    /// The program
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub inputs: InputArgs,
+    #[command(flatten)]
+    pub seed: SeedArgs,
+    /// How results are printed; JSON is one object a line
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+#[derive(Args)]
+pub struct SampleArgs {
+    /// The program
+    pub file: PathBuf,
+    /// The kernel of one draw, instead of the program's own [infer ...]
+    #[arg(long, value_name = "KERNEL")]
+    pub kernel: Option<String>,
+    /// Draws kept per chain
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub draws: usize,
+    /// Applications of the kernel before the first draw
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub warmup: usize,
+    /// Applications of the kernel per draw
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
+    pub thin: usize,
+    /// Independent chains
+    #[arg(long, value_name = "C", default_value_t = 4, value_parser = at_least_one)]
+    pub chains: usize,
+    #[command(flatten)]
+    pub seed: SeedArgs,
+    /// Also record this expression after each draw (repeatable)
+    #[arg(long, value_name = "EXPR")]
+    pub record: Vec<String>,
+    /// Write the draws to a .csv, .json, .parquet or .arrow file
+    #[arg(long, value_name = "PATH")]
+    pub out: Option<PathBuf>,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Threads that run the chains; the draws do not depend on it [default: one per processor]
+    #[arg(long, value_name = "T", value_parser = at_least_one)]
+    pub threads: Option<usize>,
+    /// Let the default kernel use subsampling
+    #[arg(long)]
+    pub approximate: bool,
+    #[command(flatten)]
+    pub inputs: InputArgs,
+}
+
+#[derive(Args)]
+pub struct CheckArgs {
+    /// The program
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub inputs: InputArgs,
+}
+
+#[derive(Args)]
+pub struct ReplArgs {
+    #[command(flatten)]
+    pub seed: SeedArgs,
+    #[command(flatten)]
+    pub inputs: InputArgs,
+}
+
+#[derive(Args)]
+pub struct HelpArgs {
+    /// A directive, special form, kernel or procedure
+    pub name: Option<String>,
+    /// Print the whole reference as Markdown
+    #[arg(long, conflicts_with = "name")]
+    pub markdown: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum View {
+    /// All nodes of the trace
+    Trace,
+    /// What a move of one block touches
+    Scaffold,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Picture {
+    /// A listing
+    Text,
+    /// A graph for Graphviz
+    Dot,
+}
+
+#[derive(Args)]
+pub struct DebugArgs {
+    /// What to show
+    #[arg(value_enum)]
+    pub view: View,
+    /// The program; its [infer ...]s are skipped
+    pub file: PathBuf,
+    /// Scaffold: the scope of the block
+    #[arg(long, value_name = "SCOPE", default_value = "default")]
+    pub scope: String,
+    /// Scaffold: the block of the scope (of scope `default`: the number of the choice, from 0)
+    /// [default: the first]
+    #[arg(long, value_name = "BLOCK")]
+    pub block: Option<String>,
+    /// How it is drawn
+    #[arg(long, value_enum, default_value_t = Picture::Text)]
+    pub format: Picture,
+    /// Write it to a file instead
+    #[arg(long, value_name = "PATH")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub seed: SeedArgs,
+    #[command(flatten)]
+    pub inputs: InputArgs,
+}
+
+#[derive(Args)]
+pub struct BenchArgs {
+    /// Processor seconds spent on each program
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = positive_seconds)]
+    pub seconds: f64,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("it must be at least 1".to_owned()),
+        Ok(n) => Ok(n),
+        Err(_) => Err("it must be a whole number, at least 1".to_owned()),
+    }
+}
+
+fn positive_seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if seconds > 0.0 && seconds <= 3600.0 => Ok(seconds),
+        _ => Err("it must be a number of seconds, more than 0 and at most 3600".to_owned()),
+    }
+}

@@ -1,0 +1,1 @@
+use crate::failure::Failure; pub fn debug(_: &crate::args::DebugArgs) -> Result<(), Failure> { Err(Failure::message("soon")) }

@@ -1,0 +1,88 @@
+//! `smidgen help`: the names of the language.
+
+use std::io::{self, Write};
+
+use clap::CommandFactory;
+use smidgen::lang::diagnostic::closest;
+use smidgen::reference::{self, Entry};
+
+use crate::args::{Cli, HelpArgs};
+use crate::failure::Failure;
+
+pub fn help(args: &HelpArgs) -> Result<(), Failure> {
+    let text = match &args.name {
+        Some(name) => about(name).map_err(Failure::message)?,
+        None if args.markdown => reference::markdown(),
+        None => overview(),
+    };
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// Everything with this name, or what to say when there is nothing.
+pub fn about(name: &str) -> Result<String, String> {
+    let found = reference::find(name);
+    if found.is_empty() {
+        let entries = reference::entries();
+        let names = entries.iter().flat_map(|e| [e.name].into_iter().chain(e.aliases.iter().copied()));
+        let close = closest(name, names);
+        let hint = close.map_or_else(String::new, |close| format!("; did you mean `{close}`?"));
+        return Err(format!("there is no `{name}` in the language{hint}"));
+    }
+    let texts: Vec<String> = found.iter().map(describe).collect();
+    Ok(texts.join("\n"))
+}
+
+fn describe(entry: &Entry) -> String {
+    let mut text = format!("{}\n  {}\n", entry.shape, entry.summary);
+    if !entry.aliases.is_empty() {
+        text.push_str(&format!("  also: {}\n", entry.aliases.join(", ")));
+    }
+    if !entry.example.is_empty() {
+        text.push_str(&format!("  example: {}\n", entry.example));
+    }
+    text.push_str(&format!("  ({})\n", entry.group.to_lowercase()));
+    text
+}
+
+// ---------------------------------------------------------------- the overview
+
+fn overview() -> String {
+    let mut text = String::from("Commands (smidgen COMMAND --help tells more)\n");
+    for command in Cli::command().get_subcommands() {
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        text.push_str(&format!("  {:<8} {about}\n", command.get_name()));
+    }
+    for (group, names) in groups() {
+        text.push_str(&format!("\n{group}\n{}", wrapped(&names)));
+    }
+    text.push_str("\nsmidgen help NAME explains a name.\n");
+    text
+}
+
+/// The names, by group, in the order of the reference.
+fn groups() -> Vec<(&'static str, Vec<&'static str>)> {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for entry in reference::entries() {
+        match groups.iter_mut().find(|(group, _)| *group == entry.group) {
+            Some((_, names)) => names.push(entry.name),
+            None => groups.push((entry.group, vec![entry.name])),
+        }
+    }
+    groups
+}
+
+/// Indented lines of at most 80 columns.
+fn wrapped(names: &[&str]) -> String {
+    let mut lines = vec![String::from(" ")];
+    for name in names {
+        let line = lines.last_mut().expect("there is a first line");
+        if line.len() + 1 + name.len() > 80 {
+            lines.push(format!("  {name}"));
+        } else {
+            line.push(' ');
+            line.push_str(name);
+        }
+    }
+    lines.join("\n") + "\n"
+}

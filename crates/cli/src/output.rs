@@ -1,0 +1,126 @@
+//! What directives show, as text and as JSON.
+
+use smidgen::draws::{self, Draws, Quantity};
+use smidgen::infer::Tally;
+use smidgen::io::value_to_json;
+use smidgen::lang::syntax::{Directive, DirectiveKind};
+use smidgen::lang::{SourceMap, Span, printer};
+use smidgen::outcome::Inferred;
+use smidgen::value::Value;
+use smidgen::{Outcome, OutcomeKind};
+
+// ---------------------------------------------------------------- JSON
+
+/// The line of an outcome, if it has one.
+pub fn json_line(outcome: &Outcome) -> Option<String> {
+    let (directive, label, kind) = (outcome.directive, &outcome.label, outcome.kind.name());
+    let object = match &outcome.kind {
+        OutcomeKind::Assume { .. } => return None,
+        OutcomeKind::Infer(inferred) => {
+            let total = inferred.total();
+            let collected = inferred.draws.iter();
+            let draws: serde_json::Map<_, _> = collected
+                .map(|(name, values)| (name.clone(), values.iter().map(value_to_json).collect()))
+                .collect();
+            serde_json::json!({
+                "directive": directive, "label": label, "kind": kind,
+                "transitions": total.transitions, "accepted": total.accepted,
+                "sections": total.sections_used, "draws": draws,
+            })
+        }
+        shown => {
+            let value = shown.value().as_ref().map(value_to_json);
+            serde_json::json!({
+                "directive": directive, "label": label, "kind": kind, "value": value,
+            })
+        }
+    };
+    Some(object.to_string())
+}
+
+// ---------------------------------------------------------------- text
+
+/// The text of an outcome: `name = value`, or what an inference did.
+pub fn text(outcome: &Outcome, directive: &Directive, sources: &SourceMap) -> String {
+    if let OutcomeKind::Infer(inferred) = &outcome.kind {
+        return inference(inferred);
+    }
+    let name = match &outcome.kind {
+        OutcomeKind::Assume { name, .. } => Some(name.clone()),
+        kind => outcome.label.clone().or_else(|| subject(directive, kind.name(), sources)),
+    };
+    let name = name.unwrap_or_else(|| outcome.kind.name().to_owned());
+    let value = outcome.kind.value().unwrap_or(Value::Nil);
+    format!("{name} = {value}\n")
+}
+
+/// What a shown value is of, when there is no label: the expression's text. A loop over several
+/// directives of the same kind does not tell which of them it was.
+fn subject(directive: &Directive, kind: &str, sources: &SourceMap) -> Option<String> {
+    let mut found = Vec::new();
+    subjects(directive, kind, &mut found);
+    match found.as_slice() {
+        [one] => Some(printer::squeeze(sources.text(*one))),
+        _ => None,
+    }
+}
+
+fn subjects(directive: &Directive, wanted: &str, found: &mut Vec<Span>) {
+    let (kind, span) = match &directive.kind {
+        DirectiveKind::Predict { expr } => ("predict", expr.span),
+        DirectiveKind::Sample { expr } => ("sample", expr.span),
+        DirectiveKind::Force { expr, .. } => ("force", expr.span),
+        DirectiveKind::Report { label } => ("report", label.span),
+        DirectiveKind::For { body, .. } => {
+            return body.iter().for_each(|inner| subjects(inner, wanted, found));
+        }
+        _ => return,
+    };
+    if kind == wanted && directive.label.is_none() {
+        found.push(span);
+    }
+}
+
+fn inference(inferred: &Inferred) -> String {
+    let mut text = String::new();
+    for (kernel, tally) in &inferred.kernels {
+        text.push_str(&format!("infer {}\n", kernel_line(kernel, tally)));
+    }
+    let mut collected = Draws::default();
+    for (name, values) in &inferred.draws {
+        collected.add(Quantity::new(name.clone(), vec![values.clone()]));
+    }
+    if !inferred.draws.is_empty() {
+        text.push_str(&summary(&collected));
+    }
+    text
+}
+
+/// A kernel, its transitions, acceptance, and sections used of the population.
+pub fn kernel_line(kernel: &str, tally: &Tally) -> String {
+    let transitions = tally.transitions;
+    let plural = if transitions == 1 { "" } else { "s" };
+    let mut line = format!("{kernel}: {transitions} transition{plural}");
+    if transitions > 0 {
+        line.push_str(&format!(", {} accepted", percent(tally.accepted, transitions)));
+    }
+    if tally.population > 0 {
+        let (used, all) = (tally.sections_used, tally.population);
+        line.push_str(&format!(", {used} of {all} sections used ({})", percent(used, all)));
+    }
+    line
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.1}%", 100.0 * part as f64 / whole as f64)
+}
+
+/// The table of all draws that are numbers, and what became of the others.
+pub fn summary(draws: &Draws) -> String {
+    let rows = draws::summarise(draws);
+    let mut text = if rows.is_empty() { String::new() } else { draws::table(&rows) };
+    for (name, reason) in draws.unflattened() {
+        text.push_str(&format!("{name}: {reason}\n"));
+    }
+    text
+}

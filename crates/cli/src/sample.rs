@@ -1,0 +1,130 @@
+//! `smidgen sample`: several chains, their draws, and what can be said about them.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use smidgen::infer::Tally;
+use smidgen::sampling::{self, Progress};
+use smidgen::{SampleRequest, Sampled, Session, TopDirective, draws};
+
+use crate::args::{Format, SampleArgs};
+use crate::failure::{Failure, say};
+use crate::interrupt::Interrupt;
+use crate::{inputs, output, progress, render};
+
+pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
+    if let Some(path) = &args.out {
+        check_target(path)?;
+    }
+    let seed = inputs::seed(&args.seed);
+    let interrupt = Interrupt::listen(true);
+    let mut session = inputs::session(&args.inputs, seed, interrupt.flag.clone())?;
+    let program = inputs::parse(&mut session, &args.file)?;
+    inputs::check_data_used(&session, &program)?;
+    let sampled = draw(&mut session, &program, &request(args, seed), &interrupt)?;
+    if let Some(path) = &args.out {
+        write(path, &sampled)?;
+    }
+    show(&sampled, args.format)?;
+    if sampled.interrupted { Err(Failure::Interrupted) } else { Ok(()) }
+}
+
+fn request(args: &SampleArgs, seed: u64) -> SampleRequest {
+    let default = SampleRequest::default();
+    SampleRequest {
+        kernel: args.kernel.clone(),
+        draws: args.draws,
+        warmup: args.warmup,
+        thin: args.thin,
+        chains: args.chains,
+        seed,
+        record: args.record.clone(),
+        threads: args.threads.unwrap_or(default.threads),
+    }
+}
+
+fn draw(
+    session: &mut Session,
+    program: &[TopDirective],
+    request: &SampleRequest,
+    interrupt: &Interrupt,
+) -> Result<Sampled, Failure> {
+    let progress = Progress::default();
+    let result =
+        progress::with_bar(&progress, || sampling::sample(session, program, request, &progress));
+    match result {
+        Err(_) if interrupt.is_set() => {
+            say("nothing was drawn yet");
+            Err(Failure::Interrupted)
+        }
+        result => result.map_err(|error| Failure::sample(session, error)),
+    }
+}
+
+// ---------------------------------------------------------------- the file of draws
+
+/// A file that cannot be written is better known before the chains run.
+fn check_target(path: &Path) -> Result<(), Failure> {
+    const KNOWN: [&str; 4] = ["csv", "json", "parquet", "arrow"];
+    let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+    let shown = path.display();
+    if !extension.is_some_and(|extension| KNOWN.contains(&extension.as_str())) {
+        let formats = ".csv, .json, .parquet and .arrow";
+        return Err(Failure::Usage(format!("--out {shown}: draws are written to {formats} files")));
+    }
+    if path.is_dir() {
+        return Err(Failure::message(format!("--out {shown}: this is a folder")));
+    }
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            let message = format!("--out {shown}: there is no folder {}", folder.display());
+            Err(Failure::message(message))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn write(path: &Path, sampled: &Sampled) -> Result<(), Failure> {
+    let report = smidgen::io::write_draws(path, &sampled.run)
+        .map_err(|error| Failure::message(error.to_string()))?;
+    for (name, reason) in report.skipped {
+        render::warn(&format!("{} does not hold `{name}`: {reason}", path.display()));
+    }
+    Ok(())
+}
+
+// ---------------------------------------------------------------- on the screen
+
+fn show(sampled: &Sampled, format: Format) -> Result<(), Failure> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match format {
+        Format::Json => writeln!(out, "{}", smidgen::io::run_to_json(&sampled.run))?,
+        Format::Text => out.write_all(text(sampled).as_bytes())?,
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn text(sampled: &Sampled) -> String {
+    let run = &sampled.run;
+    let mut text = output::summary(&run.draws);
+    if run.draws.quantities().is_empty() {
+        text.push_str("nothing to record: the program has no predict and assumes no random number; use --record EXPR\n");
+    }
+    text.push('\n');
+    for kernel in &run.kernels {
+        let tally = Tally {
+            transitions: kernel.transitions,
+            accepted: kernel.accepted,
+            sections_used: kernel.sections_used,
+            population: kernel.population,
+        };
+        text.push_str(&output::kernel_line(&kernel.kernel, &tally));
+        text.push('\n');
+    }
+    let advice = draws::advice(&draws::summarise(&run.draws));
+    for warning in run.warnings.iter().cloned().chain(advice) {
+        text.push_str(&format!("warning: {warning}\n"));
+    }
+    text
+}
