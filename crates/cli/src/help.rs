@@ -24,7 +24,8 @@ pub fn about(name: &str) -> Result<String, String> {
     let found = reference::find(name);
     if found.is_empty() {
         let entries = reference::entries();
-        let names = entries.iter().flat_map(|e| [e.name].into_iter().chain(e.aliases.iter().copied()));
+        let names =
+            entries.iter().flat_map(|e| [e.name].into_iter().chain(e.aliases.iter().copied()));
         let close = closest(name, names);
         let hint = close.map_or_else(String::new, |close| format!("; did you mean `{close}`?"));
         return Err(format!("there is no `{name}` in the language{hint}"));
@@ -53,11 +54,16 @@ fn overview() -> String {
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
         text.push_str(&format!("  {:<8} {about}\n", command.get_name()));
     }
-    for (group, names) in groups() {
-        text.push_str(&format!("\n{group}\n{}", wrapped(&names)));
-    }
+    text.push('\n');
+    text.push_str(&names());
     text.push_str("\nsmidgen help NAME explains a name.\n");
     text
+}
+
+/// All names, by group.
+pub fn names() -> String {
+    let group = |(group, names): (&str, Vec<&str>)| format!("{group}\n{}", wrapped(&names));
+    groups().into_iter().map(group).collect::<Vec<_>>().join("\n")
 }
 
 /// The names, by group, in the order of the reference.

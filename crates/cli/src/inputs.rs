@@ -51,7 +51,8 @@ fn json_value(text: &str) -> Result<Value, String> {
 /// The value of a parameter, from its text or from the file it names.
 fn param_value(name: &str, text: &str) -> Result<Value, Failure> {
     let Some(path) = text.strip_prefix('@') else {
-        return json_value(text).map_err(|error| Failure::Usage(format!("--param {name}: {error}")));
+        return json_value(text)
+            .map_err(|error| Failure::Usage(format!("--param {name}: {error}")));
     };
     let problem = |error: String| Failure::message(format!("--param {name}: {path}: {error}"));
     let text = std::fs::read_to_string(path)

@@ -17,8 +17,7 @@ pub struct Interrupt {
 impl Interrupt {
     /// Listens from now on. `busy` says whether work has begun that looks at the flag.
     pub fn listen(busy: bool) -> Interrupt {
-        let interrupt =
-            Interrupt { flag: Arc::default(), busy: Arc::new(AtomicBool::new(busy)) };
+        let interrupt = Interrupt { flag: Arc::default(), busy: Arc::new(AtomicBool::new(busy)) };
         let seen = interrupt.clone();
         // Without a handler a signal ends the process, which is the next best thing.
         let _ = ctrlc::set_handler(move || {

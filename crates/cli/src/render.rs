@@ -21,6 +21,11 @@ pub fn show(diagnostics: &[Diagnostic], sources: &SourceMap) {
     }
 }
 
+/// An error without a place.
+pub fn error(message: &str) {
+    show(&[Diagnostic::error(None, message)], &SourceMap::default());
+}
+
 /// A warning without a place.
 pub fn warn(message: &str) {
     show(&[Diagnostic::warning(None, message)], &SourceMap::default());

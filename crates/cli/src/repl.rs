@@ -1,1 +1,175 @@
-use crate::failure::Failure; pub fn repl(_: &crate::args::ReplArgs) -> Result<(), Failure> { Err(Failure::message("soon")) }
+//! `smidgen repl`: directives and expressions, typed or piped in, on one trace. An error leaves
+//! everything as it was.
+
+mod prompt;
+mod reader;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use smidgen::lang::lexer::{Bracket, TokenKind, lex};
+use smidgen::lang::syntax::{Directive, DirectiveKind};
+use smidgen::lang::{Diagnostic, SourceId};
+use smidgen::{Outcome, OutcomeKind, Session, TopDirective};
+
+use crate::args::{Picture, ReplArgs, View};
+use crate::failure::{Failure, guarded, say};
+use crate::interrupt::Interrupt;
+use crate::{debug, help, inputs, output, render, run};
+use reader::{Entry, Reader};
+
+const COMMANDS: &str = "\
+[assume x (normal 0 1)] and other directives change the model; an expression shows its value
+:help [NAME]               explain a name of the language, or list all names
+:trace                     show the trace
+:scaffold [SCOPE [BLOCK]]  show what a move of this block touches
+:quit                      leave (also Ctrl-D); Ctrl-C stops a running inference
+";
+
+pub fn repl(args: &ReplArgs) -> Result<(), Failure> {
+    let seed = inputs::seed(&args.seed);
+    let interrupt = Interrupt::listen(false);
+    let session = inputs::session(&args.inputs, seed, interrupt.flag.clone())?;
+    let mut repl = Repl { session, interrupt };
+    let mut reader = Reader::new(names(&repl.session));
+    if reader.is_terminal() {
+        write!(io::stdout(), "smidgen {} (:help explains)\n", env!("CARGO_PKG_VERSION"))?;
+    }
+    loop {
+        match reader.next() {
+            Entry::Text(text) => {
+                if !repl.answer(&text)? {
+                    return Ok(());
+                }
+                reader.set_names(names(&repl.session));
+            }
+            Entry::Cancelled => {}
+            Entry::End => return Ok(()),
+        }
+    }
+}
+
+struct Repl {
+    session: Session,
+    interrupt: Interrupt,
+}
+
+impl Repl {
+    /// Does what was typed. False when it was the wish to leave.
+    fn answer(&mut self, text: &str) -> Result<bool, Failure> {
+        let text = text.trim();
+        match text.strip_prefix(':') {
+            Some(command) => {
+                let words: Vec<&str> = command.split_whitespace().collect();
+                if matches!(words.as_slice(), ["quit" | "q" | "exit"]) {
+                    return Ok(false);
+                }
+                match self.command(&words) {
+                    Ok(shown) => print(&shown)?,
+                    Err(message) => render::error(&message),
+                }
+            }
+            None => self.execute_text(text)?,
+        }
+        Ok(true)
+    }
+
+    fn command(&mut self, words: &[&str]) -> Result<String, String> {
+        match words {
+            ["help" | "h"] => Ok(format!("{COMMANDS}\n{}", help::names())),
+            ["help" | "h", name] => help::about(name),
+            ["trace"] => debug::picture(&mut self.session, View::Trace, "", None, Picture::Text),
+            ["scaffold", place @ ..] if place.len() <= 2 => {
+                let scope = place.first().copied().unwrap_or("default");
+                let block = place.get(1).copied();
+                debug::picture(&mut self.session, View::Scaffold, scope, block, Picture::Text)
+            }
+            _ => Err("there is no such command here; :help lists them".to_owned()),
+        }
+    }
+
+    fn execute_text(&mut self, text: &str) -> Result<(), Failure> {
+        match self.parse(text) {
+            Ok(program) => {
+                for top in &program {
+                    if !self.execute(top)? {
+                        break;
+                    }
+                }
+            }
+            Err(diagnostics) => render::show(&diagnostics, self.session.sources()),
+        }
+        Ok(())
+    }
+
+    /// The directives of a text; a bare expression is `[sample expression]`.
+    fn parse(&mut self, text: &str) -> Result<Vec<TopDirective>, Vec<Diagnostic>> {
+        if !is_expression(text) {
+            return self.session.parse_text("<repl>", text);
+        }
+        let expr = self.session.parse_option("<repl>", text).map_err(|error| error.0)?;
+        let span = expr.span;
+        let directive = Directive { label: None, kind: DirectiveKind::Sample { expr }, span };
+        Ok(vec![TopDirective { number: 0, directive, folder: PathBuf::new() }])
+    }
+
+    /// Executes a directive and shows what it has to show. False if it failed or was stopped.
+    fn execute(&mut self, top: &TopDirective) -> Result<bool, Failure> {
+        let session = &mut self.session;
+        let result = self.interrupt.during(|| guarded(|| session.execute(top)));
+        let stopped = self.interrupt.is_set();
+        match result {
+            Some(Ok(outcomes)) => self.show(top, &outcomes)?,
+            Some(Err(_)) if stopped => {}
+            Some(Err(diagnostics)) => {
+                render::show(&diagnostics, self.session.sources());
+                return Ok(false);
+            }
+            None => {
+                say("the prompt goes on, but the trace may be damaged: [clear] starts over");
+                return Ok(false);
+            }
+        }
+        if stopped {
+            say("interrupted");
+        }
+        Ok(!stopped)
+    }
+
+    fn show(&self, top: &TopDirective, outcomes: &[Outcome]) -> io::Result<()> {
+        let mut shown = String::new();
+        for outcome in outcomes {
+            match &outcome.kind {
+                OutcomeKind::Sample(value) => shown.push_str(&format!("{value}\n")),
+                _ => {
+                    shown.push_str(&output::text(outcome, &top.directive, self.session.sources()));
+                }
+            }
+        }
+        print(&shown)?;
+        run::show_warnings(outcomes);
+        Ok(())
+    }
+}
+
+fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Whether a text is an expression, not directives (with or without a label).
+fn is_expression(text: &str) -> bool {
+    let tokens = lex(SourceId(0), text);
+    match tokens.as_slice() {
+        [] => false,
+        [first, ..] if first.kind == TokenKind::Open(Bracket::Square) => false,
+        [_, second, ..] if second.kind == TokenKind::Colon => false,
+        _ => true,
+    }
+}
+
+/// What may be typed in place of a name.
+fn names(session: &Session) -> Vec<String> {
+    smidgen::lang::lower::Catalog::known_names(session.catalog())
+}

@@ -73,7 +73,10 @@ impl Trace {
         if log_p.is_nan() {
             let procedure = format!("the applications of {name}");
             let count = Value::Number(self.statistics(maker).count() as f64);
-            return Err(EvalError::new(Mistake::NotANumber { procedure, value: count }, node.origin));
+            return Err(EvalError::new(
+                Mistake::NotANumber { procedure, value: count },
+                node.origin,
+            ));
         }
         Ok(log_p)
     }

@@ -11,19 +11,35 @@ pub const CALL_LIMIT: u32 = 100_000;
 
 #[derive(Clone, Debug)]
 pub enum Mistake {
-    Unbound { name: Symbol, suggestion: Option<String> },
+    Unbound {
+        name: Symbol,
+        suggestion: Option<String>,
+    },
     UsedTooEarly(Symbol),
     NotAProcedure(Value),
-    WrongCount { procedure: String, wanted: Arity, found: usize },
-    Argument { procedure: &'static str, error: ArgumentError },
+    WrongCount {
+        procedure: String,
+        wanted: Arity,
+        found: usize,
+    },
+    Argument {
+        procedure: &'static str,
+        error: ArgumentError,
+    },
     Condition(Value),
     TooDeep,
     MemoLoop,
     /// A draw from an improper distribution.
     Improper(&'static str),
     /// A density that is not a number.
-    NotANumber { procedure: String, value: Value },
-    Other { message: String, hint: Option<String> },
+    NotANumber {
+        procedure: String,
+        value: Value,
+    },
+    Other {
+        message: String,
+        hint: Option<String>,
+    },
     /// Not a mistake: somebody asked to stop.
     Interrupted,
     /// Not a mistake of the program: the move would make two observations meet in one choice.
@@ -60,7 +76,8 @@ impl EvalError {
         /// Frames shown at each end of a long path.
         const SHOWN: usize = 6;
         if self.0.path.is_empty() {
-            let mut shown: Vec<_> = path.iter().map(|(f, at)| (format!("in a call of {f}"), *at)).collect();
+            let mut shown: Vec<_> =
+                path.iter().map(|(f, at)| (format!("in a call of {f}"), *at)).collect();
             if shown.len() > 2 * SHOWN {
                 let left_out = shown.len() - 2 * SHOWN;
                 shown.drain(SHOWN..SHOWN + left_out);
@@ -102,7 +119,8 @@ impl EvalError {
                 diagnostic.hints.push(format!("did you mean `{name}`?"));
             }
             Mistake::TooDeep => diagnostic.hints.push(
-                "is there a recursion without an end, or one whose depth grows with the data?".into(),
+                "is there a recursion without an end, or one whose depth grows with the data?"
+                    .into(),
             ),
             Mistake::Improper(_) => diagnostic
                 .hints

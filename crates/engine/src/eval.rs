@@ -66,7 +66,11 @@ pub(crate) struct Regeneration<'r> {
 }
 
 impl<'r> Evaluation<'r> {
-    pub(crate) fn of_directive(rng: &'r mut Rng, family: FamilyId, improper: bool) -> Evaluation<'r> {
+    pub(crate) fn of_directive(
+        rng: &'r mut Rng,
+        family: FamilyId,
+        improper: bool,
+    ) -> Evaluation<'r> {
         Evaluation {
             rng,
             family,
@@ -191,19 +195,17 @@ impl Trace {
                     }
                 }
             }
-            ExprKind::ScopeExclude { scope, body } => {
-                match self.eval(scope, env, cx, None)? {
-                    Operand::Constant(scope) => {
-                        self.check_scope(&scope, expr.span, cx)?;
-                        let tags = cx.tags.exclude(scope);
-                        self.eval_tagged(body, env, tags, cx, want)
-                    }
-                    scope => {
-                        let kind = StructureKind::Exclude { body: body.clone() };
-                        self.structure(kind, env, SmallVec::from_iter([scope]), expr.span, cx, want)
-                    }
+            ExprKind::ScopeExclude { scope, body } => match self.eval(scope, env, cx, None)? {
+                Operand::Constant(scope) => {
+                    self.check_scope(&scope, expr.span, cx)?;
+                    let tags = cx.tags.exclude(scope);
+                    self.eval_tagged(body, env, tags, cx, want)
                 }
-            }
+                scope => {
+                    let kind = StructureKind::Exclude { body: body.clone() };
+                    self.structure(kind, env, SmallVec::from_iter([scope]), expr.span, cx, want)
+                }
+            },
             ExprKind::Constant(_)
             | ExprKind::Local { .. }
             | ExprKind::Global(_)
@@ -241,7 +243,10 @@ impl Trace {
             Value::Symbol(_) | Value::Number(_) | Value::Bool(_) | Value::Text(_) => Ok(()),
             other => cx.fail(EvalError::other(
                 span,
-                format!("a scope is named by a symbol, a number or a string, found {}", other.type_name()),
+                format!(
+                    "a scope is named by a symbol, a number or a string, found {}",
+                    other.type_name()
+                ),
             )),
         }
     }

@@ -44,8 +44,8 @@ impl Trace {
 
     #[cold]
     fn refresh_stale(&mut self, id: NodeId) -> Result<(), EvalError> {
-        let follows_arguments =
-            matches!(self.node(id).op, Op::Function(_) | Op::Structure(_)) && !self.node(id).pending;
+        let follows_arguments = matches!(self.node(id).op, Op::Function(_) | Op::Structure(_))
+            && !self.node(id).pending;
         if follows_arguments {
             let verified_at = self.node(id).verified_at;
             let mut changed = false;

@@ -49,7 +49,9 @@ fn assemble_matrix(args: &[&Value]) -> Result<Value, ArgumentError> {
     let size = |i: usize| args[i].as_integer().expect("sizes were checked") as usize;
     let entries: Result<Vec<f64>, _> = args[2..]
         .iter()
-        .map(|entry| entry.as_number().ok_or_else(|| ArgumentError::wrong_type(2, "a number", entry)))
+        .map(|entry| {
+            entry.as_number().ok_or_else(|| ArgumentError::wrong_type(2, "a number", entry))
+        })
         .collect();
     Ok(Value::matrix(Matrix::new(size(0), size(1), entries?)))
 }
@@ -80,7 +82,9 @@ impl Trace {
     ) -> Result<Operand, EvalError> {
         let deciding: SmallVec<[usize; 2]> = (0..operands.len())
             .filter(|i| self.decides(which, *i) && operands[*i].constant().is_none())
-            .filter(|i| !(self.takes_elements(which, *i) && self.fixed_elements(&operands[*i]).is_some()))
+            .filter(|i| {
+                !(self.takes_elements(which, *i) && self.fixed_elements(&operands[*i]).is_some())
+            })
             .collect();
         if !deciding.is_empty() {
             let arguments = deciding.iter().map(|i| operands[*i].clone()).collect();
@@ -200,7 +204,13 @@ impl Trace {
         let mut results = Operands::new();
         for k in 0..lists[0].len() {
             let arguments = lists.iter().map(|list| list[k].clone()).collect();
-            results.push(self.apply(operands[0].clone(), arguments, Site::at(site.span), cx, None)?);
+            results.push(self.apply(
+                operands[0].clone(),
+                arguments,
+                Site::at(site.span),
+                cx,
+                None,
+            )?);
         }
         let collect = if which == HigherOrder::Map { *LIST } else { *ARRAY };
         self.apply_function(collect, results, Site::at(site.span), cx)
@@ -218,7 +228,8 @@ impl Trace {
             match value.as_integer().filter(|n| (0..=100_000).contains(n)) {
                 Some(n) => *size = n as usize,
                 None => {
-                    let error = ArgumentError::domain(i, "a whole number of rows or columns", value);
+                    let error =
+                        ArgumentError::domain(i, "a whole number of rows or columns", value);
                     return self.bad_argument("build_matrix", error, site, cx);
                 }
             }
@@ -228,7 +239,8 @@ impl Trace {
             for j in 0..sizes[1] {
                 let place = [i, j].map(|k| Operand::Constant(Value::Number(k as f64)));
                 let f = operands[2].clone();
-                let entry = self.apply(f, SmallVec::from_iter(place), Site::at(site.span), cx, None)?;
+                let entry =
+                    self.apply(f, SmallVec::from_iter(place), Site::at(site.span), cx, None)?;
                 entries.push(entry);
             }
         }
@@ -250,7 +262,9 @@ impl Trace {
         let expression = self.settled_value(&operands[0]);
         let lowered = lower::syntax_of_value(expression, site.span)
             .map_err(|diagnostic| vec![diagnostic])
-            .and_then(|syntax| lower::lower(&syntax, &Scope::of_environment(&named.names), &NoCatalog));
+            .and_then(|syntax| {
+                lower::lower(&syntax, &Scope::of_environment(&named.names), &NoCatalog)
+            });
         let expr = match lowered {
             Ok(expr) => expr,
             Err(diagnostics) => {

@@ -104,7 +104,14 @@ impl Model {
         result
     }
 
-    fn record(&mut self, label: Option<String>, kind: RecordKind, root: Operand, family: FamilyId, expr: &ExprRef) {
+    fn record(
+        &mut self,
+        label: Option<String>,
+        kind: RecordKind,
+        root: Operand,
+        family: FamilyId,
+        expr: &ExprRef,
+    ) {
         let number = self.next_number;
         self.next_number += 1;
         if let Some(label) = &label {
@@ -132,11 +139,12 @@ impl Model {
         want: Option<&Value>,
     ) -> Result<(FamilyId, Operand, Option<NodeId>, f64), EvalError> {
         let mut cx = Evaluation::of_directive(rng, FamilyId::NONE, improper);
-        let (family, root) = self.trace.in_new_family(&mut cx, Default::default(), |trace, cx| {
-            let root = trace.eval(code.expr, code.environment, cx, want)?;
-            trace.settle_operand(&root, cx)?;
-            Ok(root)
-        })?;
+        let (family, root) =
+            self.trace.in_new_family(&mut cx, Default::default(), |trace, cx| {
+                let root = trace.eval(code.expr, code.environment, cx, want)?;
+                trace.settle_operand(&root, cx)?;
+                Ok(root)
+            })?;
         Ok((family, root, cx.observed_at, cx.log_observed))
     }
 
@@ -208,8 +216,7 @@ impl Model {
     ) -> Result<(), EvalError> {
         let span = code.expr.span;
         self.check_label(label.as_deref(), span)?;
-        let (family, root, taken, log_observed) =
-            self.evaluate(code, rng, true, Some(&value))?;
+        let (family, root, taken, log_observed) = self.evaluate(code, rng, true, Some(&value))?;
         let id = self.observable(&root, span, "observe")?;
         if taken == Some(id) {
             self.check_support(id, span)?;
@@ -235,7 +242,8 @@ impl Model {
                 .hint("only the result of a random procedure can be observed")),
             Referent::Deterministic(id) => {
                 let name = self.trace.node(id).op_name();
-                let message = format!("cannot {verb} the result of the deterministic procedure {name}");
+                let message =
+                    format!("cannot {verb} the result of the deterministic procedure {name}");
                 Err(EvalError::other(span, message)
                     .hint("observe a random choice, for instance (normal expr small_sd)"))
             }
@@ -280,8 +288,7 @@ impl Model {
         }
         let mut fixed = Fixed(vec![(id, Proposed::Drawn(value))]);
         let mut scaffold = Scaffold::new();
-        let proposal =
-            Proposal::propose(&mut self.trace, &mut scaffold, &[id], &mut fixed, rng)?;
+        let proposal = Proposal::propose(&mut self.trace, &mut scaffold, &[id], &mut fixed, rng)?;
         proposal.keep();
         Ok(())
     }
@@ -296,8 +303,11 @@ impl Model {
         let (family, root, ..) = self.evaluate(code, rng, true, None)?;
         let id = self.observable(&root, span, "force")?;
         if self.trace.node(id).changed_at > self.trace.revision {
-            return Err(EvalError::other(span, "this expression makes a new random choice: there is nothing to force")
-                .hint("force a choice that the program has made, by its name or by the same call"));
+            return Err(EvalError::other(
+                span,
+                "this expression makes a new random choice: there is nothing to force",
+            )
+            .hint("force a choice that the program has made, by its name or by the same call"));
         }
         self.trace.release(family)?;
         self.impose(id, value, span, rng)?;
@@ -319,7 +329,10 @@ impl Model {
             .position(|record| Some(record.number) == number || by_name(record))
             .ok_or_else(|| {
                 let known: Vec<&str> = self.by_label.keys().map(String::as_str).collect();
-                let error = EvalError::other(None, format!("there is no directive with the label `{label}`"));
+                let error = EvalError::other(
+                    None,
+                    format!("there is no directive with the label `{label}`"),
+                );
                 match smidgen_lang::diagnostic::closest(label, known) {
                     Some(close) => error.hint(format!("did you mean `{close}`?")),
                     None => error,
@@ -339,7 +352,8 @@ impl Model {
             let users = self.records.iter().filter(|record| record.needs.contains(&name));
             let users = users.filter(|record| record.number != self.records[place].number).count();
             if users > 0 {
-                let message = format!("`{name}` cannot be forgotten: other directives ({users}) use it");
+                let message =
+                    format!("`{name}` cannot be forgotten: other directives ({users}) use it");
                 return Err(EvalError::other(None, message).hint("forget those first"));
             }
             self.trace.bind_global(name, None);
@@ -371,7 +385,8 @@ impl Model {
         let value = self.trace.operand_value(&root)?.clone();
         if let Operand::Node(id) = root {
             if self.trace.node(id).constrained || self.trace.node(id).observed.is_some() {
-                let message = format!("`{label}` is observed: forget the observation before you freeze it");
+                let message =
+                    format!("`{label}` is observed: forget the observation before you freeze it");
                 return Err(EvalError::other(None, message));
             }
             let (is_draw, expansion) = match self.trace.node(id).op {

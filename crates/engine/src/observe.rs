@@ -16,7 +16,10 @@ use crate::trace::Trace;
 
 pub(crate) fn wrong_type(name: &str, wanted: &str, value: &Value, span: Span) -> EvalError {
     let (found, brief) = (value.type_name(), value.brief());
-    EvalError::other(span, format!("{name} gives {wanted}, but the observed value is {found} {brief}"))
+    EvalError::other(
+        span,
+        format!("{name} gives {wanted}, but the observed value is {found} {brief}"),
+    )
 }
 
 /// What an expression refers to.
@@ -33,7 +36,9 @@ impl Trace {
             let Operand::Node(id) = operand else { return Referent::Constant };
             match &self.node(*id).op {
                 Op::Random(_) | Op::Draw(_) => return Referent::Choice(*id),
-                Op::Structure(_) => operand = self.node(*id).root().expect("a structure has a root"),
+                Op::Structure(_) => {
+                    operand = self.node(*id).root().expect("a structure has a root")
+                }
                 Op::Frozen => return Referent::Constant,
                 _ => return Referent::Deterministic(*id),
             }
@@ -80,7 +85,8 @@ impl Trace {
         let node = self.node(id);
         let support = match &node.op {
             Op::Random(distribution) => {
-                let fixed = |i: &usize| node.args.get(*i).is_none_or(|a| a.operand.constant().is_some());
+                let fixed =
+                    |i: &usize| node.args.get(*i).is_none_or(|a| a.operand.constant().is_some());
                 if !distribution.support_arguments().iter().all(fixed) {
                     return Ok(false);
                 }
@@ -134,7 +140,8 @@ impl Trace {
             return Err(EvalError::new(Mistake::Clash, self.node(id).origin));
         }
         if !self.node(id).children.is_empty() {
-            let message = "an observation came to refer to a new choice that other new choices already use";
+            let message =
+                "an observation came to refer to a new choice that other new choices already use";
             return Err(EvalError::other(self.node(id).origin, message));
         }
         let value = self.admit(id, value)?;

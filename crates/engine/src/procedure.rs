@@ -14,7 +14,10 @@ use crate::id::NodeId;
 pub enum Procedure {
     Builtin(Builtin),
     /// `(lambda ...)` where it was evaluated.
-    Compound { lambda: Arc<Lambda>, environment: Environment },
+    Compound {
+        lambda: Arc<Lambda>,
+        environment: Environment,
+    },
     /// `(mem f)`: its families live in the memo node.
     Memoised(NodeId),
     /// What a maker made: its statistics live in the maker's node.

@@ -172,14 +172,8 @@ impl<'t> Proposal<'t> {
     ) -> Result<Proposal<'t>, EvalError> {
         scaffold.build(trace, principals);
         let savepoint = trace.savepoint();
-        let mut proposal = Proposal {
-            trace,
-            scaffold,
-            savepoint,
-            log_old: 0.0,
-            log_new: 0.0,
-            committed: false,
-        };
+        let mut proposal =
+            Proposal { trace, scaffold, savepoint, log_old: 0.0, log_new: 0.0, committed: false };
         let mut preset = match proposal.draw_beforehand(proposer, rng)? {
             Beforehand::Unchanged => return Ok(proposal),
             Beforehand::Drawn(preset) => Some(preset),
@@ -246,7 +240,9 @@ impl<'t> Proposal<'t> {
         rng: &mut Rng,
     ) -> Result<Beforehand, EvalError> {
         let [id] = self.scaffold.principals[..] else { return Ok(Beforehand::No) };
-        if !self.scaffold.released.is_empty() || proposer.is_local(&Choice { trace: self.trace, node: id })? {
+        if !self.scaffold.released.is_empty()
+            || proposer.is_local(&Choice { trace: self.trace, node: id })?
+        {
             return Ok(Beforehand::No);
         }
         self.trace.refresh_arguments(id)?;
@@ -317,13 +313,15 @@ impl<'t> Proposal<'t> {
         let principals = self.scaffold.principals.clone();
         let origin = self.trace.node(claimed[0].0).origin;
         if principals.len() > 1 {
-            let message = "a joint move of several choices would make an observation refer to another choice";
+            let message =
+                "a joint move of several choices would make an observation refer to another choice";
             return Err(EvalError::other(origin, message)
                 .hint("move the choices one at a time: block `one` or `each`"));
         }
         self.scaffold.build_claiming(self.trace, &principals, claimed);
         let arguments = self.trace.node(principals[0]).args.iter();
-        let coupled = arguments.filter_map(|arg| arg.operand.node()).any(|id| self.trace.role(id).is_some());
+        let coupled =
+            arguments.filter_map(|arg| arg.operand.node()).any(|id| self.trace.role(id).is_some());
         let mut replay = Fixed(proposed);
         if coupled || self.attempt(&mut replay, rng)?.is_continue() {
             let message = "which choice this observation refers to depends on the choice itself or on other new random choices";
@@ -474,11 +472,7 @@ impl Trace {
         }
     }
 
-    fn regenerate_choice(
-        &mut self,
-        id: NodeId,
-        cx: &mut Evaluation<'_>,
-    ) -> Result<(), EvalError> {
+    fn regenerate_choice(&mut self, id: NodeId, cx: &mut Evaluation<'_>) -> Result<(), EvalError> {
         if let Op::Draw(maker) = self.node(id).op {
             self.settle(maker, cx)?;
             self.settle_arguments(maker, cx)?;
@@ -522,8 +516,7 @@ impl Trace {
             self.enter_choices(id);
             return Ok((self.draw_from_prior(id, cx.rng)?, 0.0));
         }
-        let proposed =
-            regeneration.proposer.propose(&Choice { trace: self, node: id }, cx.rng)?;
+        let proposed = regeneration.proposer.propose(&Choice { trace: self, node: id }, cx.rng)?;
         let proposed = match proposed {
             Proposed::Prior => Proposed::Drawn(self.draw_from_prior(id, cx.rng)?),
             other => other,

@@ -108,9 +108,8 @@ impl Scaffold {
         self.target.reverse();
         self.close_transient(trace);
         if !self.transient.is_empty() {
-            let in_target = |id: &NodeId| {
-                matches!(trace.node(*id).role, Role::Target | Role::Restructured)
-            };
+            let in_target =
+                |id: &NodeId| matches!(trace.node(*id).role, Role::Target | Role::Restructured);
             self.target.retain(in_target);
             self.absorbing.retain(|id| trace.node(*id).role == Role::Absorbing);
             self.makers.retain(|id| trace.node(*id).role == Role::AbsorbingMaker);
@@ -230,7 +229,9 @@ impl Scaffold {
 
     /// T as nodes.
     pub fn transient_nodes<'a>(&'a self, trace: &'a Trace) -> impl Iterator<Item = NodeId> + 'a {
-        self.transient.iter().flat_map(|family| trace.families[family.index()].nodes.iter().copied())
+        self.transient
+            .iter()
+            .flat_map(|family| trace.families[family.index()].nodes.iter().copied())
     }
 }
 

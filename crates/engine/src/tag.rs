@@ -114,7 +114,9 @@ impl Scopes {
 
     pub fn block(&self, scope: &Value, block: &Value) -> &[NodeId] {
         self.scope(scope)
-            .and_then(|scope| scope.by_id.get(block).map(|b| &scope.blocks[*b as usize].members[..]))
+            .and_then(|scope| {
+                scope.by_id.get(block).map(|b| &scope.blocks[*b as usize].members[..])
+            })
             .unwrap_or(&[])
     }
 
@@ -160,10 +162,14 @@ impl Scopes {
 
     /// Undoes [`Scopes::leave`], in reverse order of leaving. Returns the choice that has to
     /// move back to the end.
-    pub(crate) fn re_enter(&mut self, node: NodeId, m: Membership, block: &Value) -> Option<(NodeId, u32)> {
+    pub(crate) fn re_enter(
+        &mut self,
+        node: NodeId,
+        m: Membership,
+        block: &Value,
+    ) -> Option<(NodeId, u32)> {
         self.scopes[m.scope as usize].re_enter(node, m, block)
     }
-
 }
 
 impl Membership {
@@ -183,7 +189,13 @@ impl Membership {
 
 impl Scope {
     fn new(id: Value) -> Scope {
-        Scope { id, blocks: Vec::new(), free: Vec::new(), live: Vec::new(), by_id: FxHashMap::default() }
+        Scope {
+            id,
+            blocks: Vec::new(),
+            free: Vec::new(),
+            live: Vec::new(),
+            by_id: FxHashMap::default(),
+        }
     }
 
     fn enter(&mut self, node: NodeId, block_id: &Value) -> (u32, u32) {

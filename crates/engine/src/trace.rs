@@ -133,10 +133,7 @@ impl Trace {
 
     pub(crate) fn unbound(&self, name: Symbol, span: Span) -> EvalError {
         let suggestion = smidgen_lang::diagnostic::closest(name.as_str(), registry::names());
-        EvalError::new(
-            Mistake::Unbound { name, suggestion: suggestion.map(str::to_owned) },
-            span,
-        )
+        EvalError::new(Mistake::Unbound { name, suggestion: suggestion.map(str::to_owned) }, span)
     }
 
     // ------------------------------------------------------------ nodes

@@ -28,14 +28,20 @@ pub enum Block {
     /// Every block in turn, in the order of their ids.
     Each,
     /// The same, restricted to ids from `low` to `high`, both included.
-    Range { low: Value, high: Value },
+    Range {
+        low: Value,
+        high: Value,
+    },
 }
 
 /// The blocks of one transition. The names of choices stay valid only until the trace changes:
 /// a sweep asks for each block's members when its turn comes.
 pub enum Turn {
     /// One block, of so many that could have been drawn.
-    Drawn { principals: Vec<NodeId>, blocks: usize },
+    Drawn {
+        principals: Vec<NodeId>,
+        blocks: usize,
+    },
     Block(Vec<NodeId>),
     /// Blocks of a named scope, in this order.
     Sweep(Vec<Value>),
@@ -120,9 +126,14 @@ impl Target {
             ids => format!("scopes with random choices: {}", list(&ids)),
         };
         match &self.scope {
-            Scope::Default => "the program has no unconstrained random choice: nothing to infer".into(),
+            Scope::Default => {
+                "the program has no unconstrained random choice: nothing to infer".into()
+            }
             Scope::Named(scope) if trace.scopes().number_of_blocks(scope) == 0 => {
-                format!("scope {scope} holds no unconstrained random choice ({})", known(trace.scopes()))
+                format!(
+                    "scope {scope} holds no unconstrained random choice ({})",
+                    known(trace.scopes())
+                )
             }
             Scope::Named(scope) => {
                 let blocks = list(&trace.scopes().ordered_blocks(scope));
@@ -131,7 +142,9 @@ impl Target {
                     Block::Range { low, high } => format!("blocks {low} to {high}"),
                     Block::One | Block::All | Block::Each => "it".to_owned(),
                 };
-                format!("{wanted} of scope {scope} holds no unconstrained random choice (blocks: {blocks})")
+                format!(
+                    "{wanted} of scope {scope} holds no unconstrained random choice (blocks: {blocks})"
+                )
             }
         }
     }

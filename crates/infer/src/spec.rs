@@ -31,7 +31,11 @@ pub static KERNELS: &[&KernelSpec] = &[&mh::SPEC];
 /// Combinators and their shapes, for `help` and for messages.
 pub static COMBINATORS: &[(&str, &str, &str)] = &[
     ("cycle", "(cycle (k1 k2 ...) n)", "The kernels one after the other, n times"),
-    ("mixture", "(mixture (w1 k1 w2 k2 ...) n)", "n times one of the kernels, drawn with these weights"),
+    (
+        "mixture",
+        "(mixture (w1 k1 w2 k2 ...) n)",
+        "n times one of the kernels, drawn with these weights",
+    ),
     ("repeat", "(repeat n k)", "The kernel n times"),
     ("do", "(do k1 k2 ...)", "The kernels one after the other; (do) alone does nothing"),
     ("collect", "(collect expr ...)", "Stores the current values of the expressions as a draw"),
@@ -69,7 +73,8 @@ impl<'a> Arguments<'a> {
 
 impl Argument<'_> {
     pub fn error(&self, wanted: &str) -> Diagnostic {
-        let message = format!("expected {wanted}, found {} {}", self.value.type_name(), self.value.brief());
+        let message =
+            format!("expected {wanted}, found {} {}", self.value.type_name(), self.value.brief());
         Diagnostic::error(self.syntax.span, message)
     }
 
@@ -121,8 +126,11 @@ pub fn read_kernel(
 ) -> Result<(Box<dyn Kernel>, u64), Diagnostic> {
     let wrong_count = || {
         let found = items.len() - 1;
-        Diagnostic::error(span, format!("{} has the wrong number of arguments ({found})", spec.name))
-            .hint(format!("its shape is {}", spec.shape))
+        Diagnostic::error(
+            span,
+            format!("{} has the wrong number of arguments ({found})", spec.name),
+        )
+        .hint(format!("its shape is {}", spec.shape))
     };
     let fixed = 3 + spec.positional.len();
     if items.len() <= fixed {

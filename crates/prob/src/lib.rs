@@ -16,6 +16,6 @@ pub mod procedure;
 pub mod registry;
 pub mod support;
 
-pub use procedure::{Arity, Args, Distribution, Function, Maker, Spec, Statistics};
+pub use procedure::{Args, Arity, Distribution, Function, Maker, Spec, Statistics};
 pub use registry::{Builtin, lookup};
 pub use support::Support;

@@ -54,7 +54,9 @@ impl Support {
         };
         match self {
             Support::Reals => number(&|x| x.is_finite()),
-            Support::Interval { low, high } => number(&|x| x.is_finite() && *low <= x && x <= *high),
+            Support::Interval { low, high } => {
+                number(&|x| x.is_finite() && *low <= x && x <= *high)
+            }
             Support::Integers { low, high } => {
                 number(&|x| x.fract() == 0.0 && x.is_finite() && *low <= x && x <= *high)
             }

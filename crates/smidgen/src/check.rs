@@ -23,7 +23,8 @@ pub fn check(session: &mut Session, program: &[TopDirective]) -> Vec<Diagnostic>
                 let message = format!("`{}` is already assumed", name.name);
                 found.push(Diagnostic::error(name.span, message));
             } else if lookup(name.name).is_some() {
-                let message = format!("`{}` shadows the built-in procedure of that name", name.name);
+                let message =
+                    format!("`{}` shadows the built-in procedure of that name", name.name);
                 found.push(Diagnostic::warning(name.span, message));
             }
             assumed.push(name.name);
@@ -59,14 +60,18 @@ fn check_step(step: &Step, assumed: &[Symbol], found: &mut Vec<Diagnostic>) {
         }
     };
     match &step.kind {
-        StepKind::Assume { expr, .. } | StepKind::Predict { expr, .. } | StepKind::Sample { expr } => {
+        StepKind::Assume { expr, .. }
+        | StepKind::Predict { expr, .. }
+        | StepKind::Sample { expr } => {
             names(&[expr], expr.span);
         }
         StepKind::Observe { expr, value } | StepKind::Force { expr, value } => {
             names(&[expr], expr.span);
             names(&[value], value.span);
         }
-        StepKind::For { body, .. } => body.iter().for_each(|inner| check_step(inner, assumed, found)),
+        StepKind::For { body, .. } => {
+            body.iter().for_each(|inner| check_step(inner, assumed, found))
+        }
         _ => {}
     }
 }

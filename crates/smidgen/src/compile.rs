@@ -26,21 +26,47 @@ pub struct Step {
 }
 
 pub enum StepKind {
-    Assume { name: Symbol, expr: ExprRef },
-    Observe { expr: ExprRef, value: ExprRef },
+    Assume {
+        name: Symbol,
+        expr: ExprRef,
+    },
+    Observe {
+        expr: ExprRef,
+        value: ExprRef,
+    },
     /// `text`: what names its draws when there is no label.
-    Predict { expr: ExprRef, text: String },
+    Predict {
+        expr: ExprRef,
+        text: String,
+    },
     /// A kernel keeps state, so each trace reads the program for itself.
-    Infer { kernel: Syntax, scope: Scope },
-    Sample { expr: ExprRef },
-    Force { expr: ExprRef, value: ExprRef },
-    Report { label: String },
-    Forget { label: String },
-    Freeze { label: String },
+    Infer {
+        kernel: Syntax,
+        scope: Scope,
+    },
+    Sample {
+        expr: ExprRef,
+    },
+    Force {
+        expr: ExprRef,
+        value: ExprRef,
+    },
+    Report {
+        label: String,
+    },
+    Forget {
+        label: String,
+    },
+    Freeze {
+        label: String,
+    },
     Clear,
     LogJoint,
     LogLikelihood,
-    For { bounds: Bounds, body: Vec<Step> },
+    For {
+        bounds: Bounds,
+        body: Vec<Step>,
+    },
 }
 
 pub enum Bounds {
@@ -137,8 +163,11 @@ impl Compiler<'_> {
             DirectiveKind::For { variable, source, body } => {
                 self.for_loop(variable, source, body, number, scope)?
             }
-            DirectiveKind::Define { .. } | DirectiveKind::Table { .. } | DirectiveKind::Load { .. } => {
-                let message = "define, table and load stand at the top level of a program, not in a for";
+            DirectiveKind::Define { .. }
+            | DirectiveKind::Table { .. }
+            | DirectiveKind::Load { .. } => {
+                let message =
+                    "define, table and load stand at the top level of a program, not in a for";
                 return Err(vec![Diagnostic::error(directive.span, message)]);
             }
         };
@@ -198,7 +227,8 @@ impl Compiler<'_> {
         options: &[Syntax],
         folder: &Path,
     ) -> Compiled<()> {
-        let options = TableOptions { vectors: options.iter().map(vector_option).collect::<Result<_, _>>()? };
+        let options =
+            TableOptions { vectors: options.iter().map(vector_option).collect::<Result<_, _>>()? };
         let path = match (self.catalog.data.get(name.name.as_str()), path) {
             (Some(outside), _) => outside.clone(),
             (None, Some(path)) => folder.join(&path.name),
@@ -219,10 +249,9 @@ impl Compiler<'_> {
 /// `(vector x "x*")` or `(vector x a b c)`.
 fn vector_option(option: &Syntax) -> Compiled<VectorColumn> {
     let wrong = || {
-        vec![
-            Diagnostic::error(option.span, "this is no option of a table")
-                .hint("an option binds several columns as one vector: (vector x \"x*\") or (vector x a b c)"),
-        ]
+        vec![Diagnostic::error(option.span, "this is no option of a table").hint(
+            "an option binds several columns as one vector: (vector x \"x*\") or (vector x a b c)",
+        )]
     };
     let SyntaxKind::List(items) = &option.kind else { return Err(wrong()) };
     let [head, name, columns @ ..] = items.as_slice() else { return Err(wrong()) };
@@ -249,7 +278,9 @@ fn vector_option(option: &Syntax) -> Compiled<VectorColumn> {
 }
 
 /// The parameters `{name}` that a program mentions.
-pub fn mentioned_parameters<'a>(directives: impl IntoIterator<Item = &'a Directive>) -> Vec<Symbol> {
+pub fn mentioned_parameters<'a>(
+    directives: impl IntoIterator<Item = &'a Directive>,
+) -> Vec<Symbol> {
     let mut found = Vec::new();
     for directive in directives {
         visit_directive(directive, &mut |name| found.push(name));

@@ -253,7 +253,8 @@ fn range_of(
             .constant(Code { expr, environment }, rng)
             .map_err(|error| in_directive(error.into_diagnostic(), span))?;
         value.as_integer().ok_or_else(|| {
-            let message = format!("expected a whole number, found {} {}", value.type_name(), value.brief());
+            let message =
+                format!("expected a whole number, found {} {}", value.type_name(), value.brief());
             Diagnostic::error(expr.span, message)
         })
     };

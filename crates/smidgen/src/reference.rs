@@ -81,7 +81,9 @@ pub fn markdown() -> String {
     for entry in entries() {
         if entry.group != group {
             group = entry.group;
-            page.push_str(&format!("\n## {group}\n\n| how it is written | what it does | example |\n|---|---|---|\n"));
+            page.push_str(&format!(
+                "\n## {group}\n\n| how it is written | what it does | example |\n|---|---|---|\n"
+            ));
         }
         let aliases = match entry.aliases {
             [] => String::new(),

@@ -124,10 +124,13 @@ pub fn sample(
     }
     let mut lowered = Vec::new();
     for (name, syntax) in record {
-        let expr = lower::lower(&syntax, &Scope::global(), &session.catalog).map_err(SampleError)?;
+        let expr =
+            lower::lower(&syntax, &Scope::global(), &session.catalog).map_err(SampleError)?;
         lowered.push((name, expr));
     }
-    progress.total.store((request.chains * (request.warmup + request.draws)) as u64, Ordering::Relaxed);
+    progress
+        .total
+        .store((request.chains * (request.warmup + request.draws)) as u64, Ordering::Relaxed);
     let plan = Plan {
         steps,
         kernel,
@@ -187,7 +190,8 @@ impl Plan<'_> {
                 }
                 let result = self.guarded_chain(k);
                 self.failed.fetch_or(result.is_err(), Ordering::Relaxed);
-                results.lock().expect("no thread panics while it holds the results")[k] = Some(result);
+                results.lock().expect("no thread panics while it holds the results")[k] =
+                    Some(result);
             }
         };
         let threads = self.request.threads.clamp(1, self.request.chains.max(1));
@@ -251,7 +255,9 @@ impl Plan<'_> {
     ) -> Result<Vec<Watch>, EvalError> {
         let mut watch: Vec<Watch> =
             predicted.into_iter().map(|(name, root)| Watch::Operand(name, root)).collect();
-        watch.extend(self.record.iter().map(|(name, expr)| Watch::Expression(name.clone(), expr.clone())));
+        watch.extend(
+            self.record.iter().map(|(name, expr)| Watch::Expression(name.clone(), expr.clone())),
+        );
         if watch.is_empty() {
             for (name, root) in model.assumed_changeable() {
                 let value = model.operand_value(&root)?;
@@ -338,7 +344,11 @@ impl Plan<'_> {
             for (k, (text, tally)) in chain.kernels.iter().zip(&chain.tallies).enumerate() {
                 if k >= kernels.len() {
                     let evaluator = "trace".to_owned();
-                    kernels.push(KernelReport { kernel: text.clone(), evaluator, ..KernelReport::default() });
+                    kernels.push(KernelReport {
+                        kernel: text.clone(),
+                        evaluator,
+                        ..KernelReport::default()
+                    });
                 }
                 kernels[k].transitions += tally.transitions;
                 kernels[k].accepted += tally.accepted;

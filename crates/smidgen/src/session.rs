@@ -72,7 +72,11 @@ impl Session {
     }
 
     /// All directives of a text; relative paths start in the working directory.
-    pub fn parse_text(&mut self, name: &str, text: &str) -> Result<Vec<TopDirective>, Vec<Diagnostic>> {
+    pub fn parse_text(
+        &mut self,
+        name: &str,
+        text: &str,
+    ) -> Result<Vec<TopDirective>, Vec<Diagnostic>> {
         let first = self.directives + 1;
         Loader::new(&mut self.sources).text(name, text, Path::new(""), first)
     }

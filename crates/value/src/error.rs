@@ -59,7 +59,10 @@ impl fmt::Display for ArgumentError {
                 write!(f, "expected {expected}, found {}", found.brief())
             }
             ArgumentError::Index { index, size } => {
-                write!(f, "index {index} is out of range: there are {size} elements, counted from 0")
+                write!(
+                    f,
+                    "index {index} is out of range: there are {size} elements, counted from 0"
+                )
             }
             ArgumentError::Other(message) => f.write_str(message),
         }

@@ -16,7 +16,17 @@ macro_rules! forward {
         $(#[inline] pub fn $name(x: f64) -> f64 { x.$method() })*
     };
 }
-forward!(exp = exp, expm1 = exp_m1, ln = ln, ln_1p = ln_1p, sqrt = sqrt, sin = sin, cos = cos, tan = tan, tanh = tanh);
+forward!(
+    exp = exp,
+    expm1 = exp_m1,
+    ln = ln,
+    ln_1p = ln_1p,
+    sqrt = sqrt,
+    sin = sin,
+    cos = cos,
+    tan = tan,
+    tanh = tanh
+);
 
 #[inline]
 pub fn pow(x: f64, y: f64) -> f64 {

@@ -349,7 +349,8 @@ fn compare_numbers(a: f64, b: f64) -> Ordering {
 }
 
 fn compare_slices(a: &[f64], b: &[f64]) -> Ordering {
-    let first_difference = a.iter().zip(b).map(|(x, y)| compare_numbers(*x, *y)).find(|o| o.is_ne());
+    let first_difference =
+        a.iter().zip(b).map(|(x, y)| compare_numbers(*x, *y)).find(|o| o.is_ne());
     first_difference.unwrap_or_else(|| a.len().cmp(&b.len()))
 }
 
@@ -415,7 +416,13 @@ impl Hash for Value {
     fn hash<H: Hasher>(&self, state: &mut H) {
         fn number<H: Hasher>(x: f64, state: &mut H) {
             // Equal numbers hash alike: -0 as 0, every NaN as one.
-            let canonical = if x == 0.0 { 0.0 } else if x.is_nan() { f64::NAN } else { x };
+            let canonical = if x == 0.0 {
+                0.0
+            } else if x.is_nan() {
+                f64::NAN
+            } else {
+                x
+            };
             state.write_u64(canonical.to_bits());
         }
         match self {
@@ -570,7 +577,8 @@ mod tests {
     #[test]
     fn a_dictionary_keeps_insertion_order_and_the_last_value() {
         let (a, b) = (Value::symbol("a"), Value::symbol("b"));
-        let dict = Dict::new([(b.clone(), 1.0.into()), (a.clone(), 2.0.into()), (b.clone(), 3.0.into())]);
+        let dict =
+            Dict::new([(b.clone(), 1.0.into()), (a.clone(), 2.0.into()), (b.clone(), 3.0.into())]);
         assert_eq!(dict.get(&b), Some(&Value::Number(3.0)));
         assert_eq!(dict.entries().iter().map(|(k, _)| k.clone()).collect::<Vec<_>>(), [b, a]);
     }

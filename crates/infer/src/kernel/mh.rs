@@ -58,7 +58,15 @@ impl Kernel for Mh {
     ) -> Result<(), EvalError> {
         let turn = self.target.turn(trace, rng, std::mem::take(&mut self.spare));
         let mut move_block = |trace: &mut Trace, principals: &[NodeId], selection| {
-            mh_move(trace, &mut self.scaffold, principals, &mut *self.proposer, selection, rng, tally)
+            mh_move(
+                trace,
+                &mut self.scaffold,
+                principals,
+                &mut *self.proposer,
+                selection,
+                rng,
+                tally,
+            )
         };
         match turn {
             Turn::Nothing => warn(self.target.nothing(trace)),
