@@ -1,0 +1,72 @@
+//! The first half of a move: D and T leave the trace, the weights of the old trace are summed.
+
+use crate::error::EvalError;
+use crate::id::NodeId;
+use crate::node::{Op, Role};
+use crate::proposal::{Choice, Proposer};
+use crate::scaffold::Scaffold;
+use crate::trace::Trace;
+
+impl Trace {
+    /// Takes D and T out of the trace. Returns the log weights of the old trace.
+    pub(super) fn detach(
+        &mut self,
+        scaffold: &Scaffold,
+        proposer: &dyn Proposer,
+    ) -> Result<f64, EvalError> {
+        let mut log_old = 0.0;
+        // Everything that will be read is made fresh first, while nothing has changed.
+        if self.last_lazy > 0 {
+            for id in scaffold.absorbing.iter().chain(&scaffold.makers).chain(&scaffold.target) {
+                self.refresh_arguments(*id)?;
+            }
+        }
+        for id in &scaffold.absorbing {
+            log_old += self.log_density(*id)?;
+        }
+        for id in scaffold.target.iter().rev() {
+            if self.node(*id).role == Role::Restructured {
+                if self.node(*id).observed.is_some() {
+                    self.leave_observed_path(*id);
+                }
+                log_old += self.release(self.node(*id).expansion)?;
+            }
+            if self.node(*id).is_random() {
+                log_old += self.detach_choice(*id, scaffold, proposer)?;
+            }
+        }
+        for id in &scaffold.makers {
+            log_old += self.log_marginal(*id)?;
+        }
+        for id in scaffold.target.iter().chain(&scaffold.makers) {
+            self.node_mut(*id).pending = true;
+        }
+        Ok(log_old)
+    }
+
+    fn detach_choice(
+        &mut self,
+        id: NodeId,
+        scaffold: &Scaffold,
+        proposer: &dyn Proposer,
+    ) -> Result<f64, EvalError> {
+        let mut log_old = 0.0;
+        if let Op::Draw(maker) = self.node(id).op {
+            self.refresh_arguments(maker)?;
+            let value = self.node(id).value.clone();
+            self.uncount(maker, &value);
+        }
+        // An observed choice in D is one that its observation leaves; one that an observation
+        // comes to is not proposed by the proposer.
+        let scored = self.node(id).constrained
+            || (!scaffold.claimed.iter().any(|(node, _)| *node == id)
+                && proposer.is_local(&Choice { trace: self, node: id })?);
+        if scored {
+            log_old += self.log_density(id)?;
+        }
+        if matches!(self.node(id).op, Op::Maker(_)) {
+            log_old += self.log_marginal(id)?;
+        }
+        Ok(log_old)
+    }
+}

@@ -1,0 +1,241 @@
+//! Algorithm 1 and equation 3: a tentative move, which undoes itself when dropped.
+//!
+//! Detach takes T out of the trace and D out of the statistics, and adds up the weights of the
+//! old trace; regenerate gives D new values (principals from the proposal, everything else by
+//! running the program, which makes the new transient set T'), and adds up the weights of the
+//! new trace:
+//!
+//! log α = Σ_A [log p(x|Par') − log p(x|Par)]
+//!       + Σ_D [log p(x'|Par') − log q(x'|ρ') + log q(x|ρ) − log p(x|Par)]
+//!       + observed choices in T' − observed choices in T.
+//!
+//! Choices proposed from their prior, and unobserved choices in T and T', have p = q and are
+//! never evaluated.
+//!
+//! Observations that move. If a regenerated structure comes to refer to an existing choice, that
+//! choice has to be in the scaffold: the attempt is undone and made again with the same proposed
+//! value and with the choice claimed (scaffold.rs).
+
+mod detach;
+mod proposer;
+mod regenerate;
+
+use std::ops::ControlFlow;
+
+use smidgen_value::{Rng, Value};
+
+use crate::error::EvalError;
+use crate::eval::{Evaluation, Phase, Regeneration};
+use crate::id::{FamilyId, NodeId};
+use crate::journal::Savepoint;
+use crate::scaffold::Scaffold;
+use crate::tag::Tags;
+use crate::trace::Trace;
+
+pub use proposer::{Choice, FromPrior, Proposed, Proposer};
+pub(crate) use proposer::{Fixed, Preset};
+
+enum Beforehand {
+    /// The draw is the current value: there is nothing to do.
+    Unchanged,
+    Drawn(Preset),
+    /// The value has to be drawn in the course of the regeneration.
+    No,
+}
+
+/// A tentative move. Dropped without [`Proposal::commit`], it restores the trace.
+pub struct Proposal<'t> {
+    trace: &'t mut Trace,
+    scaffold: &'t mut Scaffold,
+    savepoint: Savepoint,
+    log_old: f64,
+    log_new: f64,
+    committed: bool,
+}
+
+impl<'t> Proposal<'t> {
+    /// Proposes new values for a block. An error that only says that the proposal left the
+    /// domain of some parameter gives a proposal with log ratio −∞.
+    pub fn propose(
+        trace: &'t mut Trace,
+        scaffold: &'t mut Scaffold,
+        principals: &[NodeId],
+        proposer: &mut dyn Proposer,
+        rng: &mut Rng,
+    ) -> Result<Proposal<'t>, EvalError> {
+        scaffold.build(trace, principals);
+        let savepoint = trace.savepoint();
+        let mut proposal =
+            Proposal { trace, scaffold, savepoint, log_old: 0.0, log_new: 0.0, committed: false };
+        let mut preset = match proposal.draw_beforehand(proposer, rng)? {
+            Beforehand::Unchanged => return Ok(proposal),
+            Beforehand::Drawn(preset) => Some(preset),
+            Beforehand::No => None,
+        };
+        let proposer = match &mut preset {
+            Some(preset) => preset as &mut dyn Proposer,
+            None => proposer,
+        };
+        match proposal.attempt(proposer, rng)? {
+            ControlFlow::Break(()) => Ok(proposal),
+            ControlFlow::Continue((claimed, proposed)) => {
+                proposal.attempt_claiming(claimed, proposed, rng)?;
+                Ok(proposal)
+            }
+        }
+    }
+
+    /// log α of equation 3, without terms for the choice of the block.
+    pub fn log_ratio(&self) -> f64 {
+        if self.log_new == f64::NEG_INFINITY {
+            return f64::NEG_INFINITY;
+        }
+        if self.log_old == f64::NEG_INFINITY {
+            // The current state is impossible: anything possible is better.
+            return f64::INFINITY;
+        }
+        self.log_new - self.log_old
+    }
+
+    /// The sum of the log weights of the new trace (conditional log density of A and of what was
+    /// scored in D and T').
+    pub fn log_new(&self) -> f64 {
+        self.log_new
+    }
+
+    /// The trace as proposed.
+    pub fn trace(&self) -> &Trace {
+        self.trace
+    }
+
+    /// The scaffold that the move changes.
+    pub fn scaffold(&self) -> &Scaffold {
+        self.scaffold
+    }
+
+    pub fn commit(mut self) {
+        self.committed = true;
+        self.trace.commit();
+    }
+
+    /// Keeps the move as part of a larger transaction, whose owner commits.
+    pub(crate) fn keep(mut self) {
+        self.committed = true;
+    }
+
+    /// A single principal has arguments that do not change, so its value can be drawn before
+    /// anything is touched. If that is the value it has, the move is the identity, which is
+    /// reversible and free: a common case for discrete choices. (Algorithm 1 as printed would
+    /// redraw T even then; its choices have moves of their own.)
+    fn draw_beforehand(
+        &mut self,
+        proposer: &mut dyn Proposer,
+        rng: &mut Rng,
+    ) -> Result<Beforehand, EvalError> {
+        let [id] = self.scaffold.principals[..] else { return Ok(Beforehand::No) };
+        if !self.scaffold.released.is_empty()
+            || proposer.is_local(&Choice { trace: self.trace, node: id })?
+        {
+            return Ok(Beforehand::No);
+        }
+        self.trace.refresh_arguments(id)?;
+        let value = match proposer.propose(&Choice { trace: self.trace, node: id }, rng)? {
+            Proposed::Drawn(value) => value,
+            Proposed::Prior => match self.trace.redraw(id, rng)? {
+                Some(value) => value,
+                None => return Ok(Beforehand::No),
+            },
+            Proposed::Local { .. } => unreachable!("the proposer said it was not local"),
+        };
+        if value.is_identical(&self.trace.node(id).value) {
+            return Ok(Beforehand::Unchanged);
+        }
+        Ok(Beforehand::Drawn(Preset(value)))
+    }
+
+    /// One attempt. Continues with the choices that observations came to, and what was proposed,
+    /// if it has to be made again with those.
+    #[allow(clippy::type_complexity)]
+    fn attempt(
+        &mut self,
+        proposer: &mut dyn Proposer,
+        rng: &mut Rng,
+    ) -> Result<ControlFlow<(), (Vec<(NodeId, Value)>, Vec<(NodeId, Proposed)>)>, EvalError> {
+        self.log_old = self.trace.detach(self.scaffold, proposer)?;
+        let mut cx = Evaluation {
+            rng,
+            family: FamilyId::NONE,
+            tags: Tags::default(),
+            depth: 0,
+            path: Vec::new(),
+            log_observed: 0.0,
+            observed_at: None,
+            phase: Phase::Proposal(Regeneration {
+                proposer,
+                log_new: 0.0,
+                released: &self.scaffold.released,
+                claimed: &self.scaffold.claimed,
+                redirected: Vec::new(),
+                replayed: self.scaffold.observation_moves,
+                proposed: Vec::new(),
+            }),
+        };
+        let result = self.trace.regenerate(self.scaffold, &mut cx);
+        let regeneration = match cx.phase {
+            Phase::Proposal(regeneration) => regeneration,
+            Phase::Directive { .. } => unreachable!("a proposal stays one"),
+        };
+        if !regeneration.redirected.is_empty() {
+            return Ok(ControlFlow::Continue((regeneration.redirected, regeneration.proposed)));
+        }
+        self.log_new = match result {
+            Ok(()) => regeneration.log_new + cx.log_observed,
+            Err(error) if error.rejects() => f64::NEG_INFINITY,
+            Err(error) => return Err(error),
+        };
+        Ok(ControlFlow::Break(()))
+    }
+
+    fn attempt_claiming(
+        &mut self,
+        claimed: Vec<(NodeId, Value)>,
+        proposed: Vec<(NodeId, Proposed)>,
+        rng: &mut Rng,
+    ) -> Result<(), EvalError> {
+        self.undo();
+        let principals = self.scaffold.principals.clone();
+        let origin = self.trace.node(claimed[0].0).origin;
+        if principals.len() > 1 {
+            let message =
+                "a joint move of several choices would make an observation refer to another choice";
+            return Err(EvalError::other(origin, message)
+                .hint("move the choices one at a time: block `one` or `each`"));
+        }
+        self.scaffold.build_claiming(self.trace, &principals, claimed);
+        let arguments = self.trace.node(principals[0]).args.iter();
+        let coupled =
+            arguments.filter_map(|arg| arg.operand.node()).any(|id| self.trace.role(id).is_some());
+        let mut replay = Fixed(proposed);
+        if coupled || self.attempt(&mut replay, rng)?.is_continue() {
+            let message = "which choice this observation refers to depends on the choice itself or on other new random choices";
+            return Err(EvalError::other(origin, message));
+        }
+        Ok(())
+    }
+
+    fn undo(&mut self) {
+        self.trace.rollback_to(self.savepoint);
+        for id in self.scaffold.target.iter().chain(&self.scaffold.makers) {
+            let node = self.trace.node_mut(*id);
+            (node.pending, node.in_progress) = (false, false);
+        }
+    }
+}
+
+impl Drop for Proposal<'_> {
+    fn drop(&mut self) {
+        if !self.committed {
+            self.undo();
+        }
+    }
+}

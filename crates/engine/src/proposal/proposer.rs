@@ -1,0 +1,119 @@
+//! What a proposal asks for each principal: a value, and how it was come by.
+
+use smidgen_prob::Support;
+use smidgen_value::{Rng, Value};
+
+use crate::error::EvalError;
+use crate::id::NodeId;
+use crate::node::Op;
+use crate::trace::Trace;
+
+/// A random choice as a proposer sees it.
+pub struct Choice<'a> {
+    pub(crate) trace: &'a Trace,
+    pub node: NodeId,
+}
+
+impl Choice<'_> {
+    pub fn current(&self) -> &Value {
+        &self.trace.node(self.node).value
+    }
+
+    /// Where its prior lives, given its arguments.
+    pub fn support(&self) -> Result<Support, EvalError> {
+        let trace = self.trace;
+        let node = trace.node(self.node);
+        let support = match &node.op {
+            Op::Random(distribution) => {
+                trace.with_args(self.node, |args| distribution.support(args))
+            }
+            Op::Draw(maker) => {
+                trace.with_params(*maker, |params| trace.statistics(*maker).support(params))
+            }
+            Op::Maker(made) => {
+                let latent = made.maker.latent().expect("only a latent maker is a choice");
+                trace.with_args(self.node, |args| latent.support(args))
+            }
+            _ => unreachable!("only random nodes are choices"),
+        };
+        let name = match &node.op {
+            Op::Random(distribution) => distribution.spec().name,
+            Op::Draw(maker) => trace.maker_name(*maker),
+            _ => trace.maker_name(self.node),
+        };
+        support.map_err(|error| trace.argument_error(name, error, node.origin))
+    }
+
+    /// Whether it can be proposed from its prior.
+    pub fn is_proper(&self) -> bool {
+        match &self.trace.node(self.node).op {
+            Op::Random(distribution) => distribution.is_proper(),
+            _ => true,
+        }
+    }
+}
+
+/// What a proposer decides for one principal.
+#[derive(Clone, Debug)]
+pub enum Proposed {
+    /// Draw from the prior: p and q cancel.
+    Prior,
+    /// This value, which was drawn from the prior: p and q cancel.
+    Drawn(Value),
+    /// This value, with log q(x|x') − log q(x'|x), the Jacobian of a transform included; scored
+    /// by the prior's density.
+    Local { value: Value, log_q_ratio: f64 },
+}
+
+pub trait Proposer {
+    /// Whether [`Proposer::propose`] will give [`Proposed::Local`] for this choice (the density
+    /// of its current value is then needed before anything changes).
+    fn is_local(&self, choice: &Choice<'_>) -> Result<bool, EvalError>;
+
+    fn propose(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> Result<Proposed, EvalError>;
+}
+
+/// Proposes every principal from its prior, given its new arguments.
+pub struct FromPrior;
+
+impl Proposer for FromPrior {
+    fn is_local(&self, _: &Choice<'_>) -> Result<bool, EvalError> {
+        Ok(false)
+    }
+
+    fn propose(&mut self, _: &Choice<'_>, _: &mut Rng) -> Result<Proposed, EvalError> {
+        Ok(Proposed::Prior)
+    }
+}
+
+/// Gives the principals what was decided before.
+pub(crate) struct Fixed(pub Vec<(NodeId, Proposed)>);
+
+impl Fixed {
+    fn find(&self, id: NodeId) -> Option<&Proposed> {
+        self.0.iter().find(|(node, _)| *node == id).map(|(_, proposed)| proposed)
+    }
+}
+
+impl Proposer for Fixed {
+    fn is_local(&self, choice: &Choice<'_>) -> Result<bool, EvalError> {
+        Ok(matches!(self.find(choice.node), Some(Proposed::Local { .. })))
+    }
+
+    fn propose(&mut self, choice: &Choice<'_>, _: &mut Rng) -> Result<Proposed, EvalError> {
+        Ok(self.find(choice.node).cloned().unwrap_or(Proposed::Prior))
+    }
+}
+
+/// Gives one principal a value that was drawn from its prior before.
+pub(crate) struct Preset(pub Value);
+
+impl Proposer for Preset {
+    fn is_local(&self, _: &Choice<'_>) -> Result<bool, EvalError> {
+        Ok(false)
+    }
+
+    fn propose(&mut self, _: &Choice<'_>, _: &mut Rng) -> Result<Proposed, EvalError> {
+        Ok(Proposed::Drawn(self.0.clone()))
+    }
+}

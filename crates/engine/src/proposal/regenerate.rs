@@ -1,0 +1,273 @@
+//! The second half of a move: D gets its new values, the program runs for the new transient set
+//! T', the weights of the new trace are summed.
+//!
+//! D is regenerated in topological order, but on demand: code that runs for T' may read a node
+//! of D whose turn has not come.
+
+use smallvec::SmallVec;
+use smidgen_value::{Rng, Value};
+
+use crate::error::{EvalError, Mistake};
+use crate::eval::{Evaluation, Phase};
+use crate::id::{FamilyId, NodeId};
+use crate::journal::{Edit, OldRoot};
+use crate::node::{Op, Role};
+use crate::proposal::{Choice, Proposed};
+use crate::scaffold::Scaffold;
+use crate::tag::Tags;
+use crate::trace::Trace;
+
+impl Trace {
+    pub(super) fn regenerate(
+        &mut self,
+        scaffold: &Scaffold,
+        cx: &mut Evaluation<'_>,
+    ) -> Result<(), EvalError> {
+        for id in scaffold.target.iter().chain(&scaffold.makers) {
+            if self.node(*id).pending {
+                self.regenerate_node(*id, cx)?;
+            }
+        }
+        let mut log_absorbed = 0.0;
+        for id in &scaffold.absorbing {
+            log_absorbed += self.log_density(*id)?;
+            if log_absorbed == f64::NEG_INFINITY {
+                break;
+            }
+        }
+        cx.add_weight(log_absorbed);
+        Ok(())
+    }
+
+    /// Gives a node of D its new value.
+    pub(crate) fn regenerate_node(
+        &mut self,
+        id: NodeId,
+        cx: &mut Evaluation<'_>,
+    ) -> Result<(), EvalError> {
+        // Still pending, so that a second visit on the way is noticed.
+        if std::mem::replace(&mut self.node_mut(id).in_progress, true) {
+            let message = "endless recursion: this value comes to depend on itself";
+            return cx.fail(EvalError::other(self.node(id).origin, message));
+        }
+        self.regenerate_in_progress(id, cx)?;
+        let node = self.node_mut(id);
+        (node.pending, node.in_progress) = (false, false);
+        Ok(())
+    }
+
+    fn regenerate_in_progress(
+        &mut self,
+        id: NodeId,
+        cx: &mut Evaluation<'_>,
+    ) -> Result<(), EvalError> {
+        let restructured = self.role(id) == Some(Role::Restructured);
+        let read = self.node(id).args.len() - usize::from(restructured);
+        for slot in 0..read {
+            if let Some(parent) = self.node(id).args[slot].operand.node() {
+                self.settle(parent, cx)?;
+            }
+        }
+        match &self.node(id).op {
+            Op::Structure(_) if restructured => self.restructure(id, cx),
+            Op::Function(_) | Op::Structure(_) => {
+                let value = self.follow_arguments(id)?;
+                if !self.node(id).value.is_identical(&value) {
+                    self.set_value(id, value);
+                }
+                Ok(())
+            }
+            Op::Maker(made) if made.maker.latent().is_none() => {
+                let log_marginal = self.log_marginal(id)?;
+                cx.add_weight(log_marginal);
+                Ok(())
+            }
+            _ => self.regenerate_choice(id, cx),
+        }
+    }
+
+    fn regenerate_choice(&mut self, id: NodeId, cx: &mut Evaluation<'_>) -> Result<(), EvalError> {
+        if let Op::Draw(maker) = self.node(id).op {
+            self.settle(maker, cx)?;
+            self.settle_arguments(maker, cx)?;
+        }
+        let (value, log_weight) = self.propose_choice(id, cx)?;
+        if let Op::Draw(maker) = self.node(id).op {
+            self.count(maker, &value);
+        }
+        self.set_value(id, value);
+        if matches!(self.node(id).op, Op::Maker(_)) {
+            cx.add_weight(self.log_marginal(id)?);
+        }
+        cx.add_weight(log_weight);
+        Ok(())
+    }
+
+    /// The new value of a choice in D and its log weight, p(x'|Par') q(x|x') / q(x'|x).
+    fn propose_choice(
+        &mut self,
+        id: NodeId,
+        cx: &mut Evaluation<'_>,
+    ) -> Result<(Value, f64), EvalError> {
+        let Phase::Proposal(regeneration) = &mut cx.phase else {
+            unreachable!("nodes are pending only in a proposal")
+        };
+        if let Some((_, value)) = regeneration.claimed.iter().find(|(node, _)| *node == id) {
+            let value = match self.admit(id, value) {
+                Ok(value) => value,
+                Err(_) => return Ok((value.clone(), f64::NEG_INFINITY)),
+            };
+            let log_p = self.log_density_at(id, &value)?;
+            // An observation may come back to the choice that it left.
+            if !self.node(id).constrained {
+                self.remove_from_choices(id);
+                self.set_constrained(id, true);
+            }
+            return Ok((value, log_p));
+        }
+        if regeneration.released.contains(&id) {
+            self.set_constrained(id, false);
+            self.enter_choices(id);
+            return Ok((self.draw_from_prior(id, cx.rng)?, 0.0));
+        }
+        let proposed = regeneration.proposer.propose(&Choice { trace: self, node: id }, cx.rng)?;
+        let proposed = match proposed {
+            Proposed::Prior => Proposed::Drawn(self.draw_from_prior(id, cx.rng)?),
+            other => other,
+        };
+        if regeneration.replayed {
+            regeneration.proposed.push((id, proposed.clone()));
+        }
+        match proposed {
+            Proposed::Drawn(value) => Ok((value, 0.0)),
+            Proposed::Local { value, log_q_ratio } => {
+                let log_p = self.log_density_at(id, &value)?;
+                Ok((value, log_p + log_q_ratio))
+            }
+            Proposed::Prior => unreachable!("was drawn"),
+        }
+    }
+
+    /// A draw from the prior of a choice given its arguments. A draw of a made procedure must
+    /// not be counted at the time.
+    pub(crate) fn draw_from_prior(&self, id: NodeId, rng: &mut Rng) -> Result<Value, EvalError> {
+        let node = self.node(id);
+        let (name, drawn) = match &node.op {
+            Op::Random(distribution) => {
+                let name = distribution.spec().name;
+                if !distribution.is_proper() {
+                    return Err(EvalError::new(Mistake::Improper(name), node.origin));
+                }
+                (name, self.with_args(id, |args| distribution.sample(args, rng)))
+            }
+            Op::Draw(maker) => (
+                self.maker_name(*maker),
+                self.with_params(*maker, |params| self.statistics(*maker).sample(params, rng)),
+            ),
+            Op::Maker(made) => {
+                let latent = made.maker.latent().expect("only a latent maker is a choice");
+                (made.maker.spec().name, self.with_args(id, |args| latent.sample(args, rng)))
+            }
+            _ => unreachable!("only random nodes are drawn"),
+        };
+        drawn.map_err(|error| self.argument_error(name, error, node.origin))
+    }
+
+    /// A draw from the prior of a choice that is in place. None if its statistics cannot be
+    /// changed and put back to the bit.
+    pub(super) fn redraw(&mut self, id: NodeId, rng: &mut Rng) -> Result<Option<Value>, EvalError> {
+        let Op::Draw(maker) = self.node(id).op else {
+            return self.draw_from_prior(id, rng).map(Some);
+        };
+        self.refresh_arguments(maker)?;
+        if self.statistics(maker).snapshot().is_some() {
+            return Ok(None);
+        }
+        let current = self.node(id).value.clone();
+        self.statistics_mut(maker).remove(&current);
+        let drawn = self.draw_from_prior(id, rng);
+        self.statistics_mut(maker).add(&current);
+        drawn.map(Some)
+    }
+
+    /// Finds the family of a structure whose existential arguments have changed.
+    fn restructure(&mut self, id: NodeId, cx: &mut Evaluation<'_>) -> Result<(), EvalError> {
+        let Op::Structure(structure) = &self.node(id).op else { unreachable!("checked above") };
+        let structure = structure.clone();
+        let root_slot = self.node(id).args.len() - 1;
+        let values: SmallVec<[Value; 2]> = self.node(id).args[..root_slot]
+            .iter()
+            .map(|arg| self.settled_value(&arg.operand).clone())
+            .collect();
+        let (span, observed) = (self.node(id).origin, self.node(id).observed.clone());
+        let outer = cx.suspend();
+        let expanded = self.expand(&structure, &values, span, cx, observed.as_deref());
+        let taken = cx.resume(outer);
+        let (expansion, root) = expanded?;
+        self.settle_operand(&root, cx)?;
+        if let Some(value) = &observed {
+            self.follow_observation(&root, value, taken, cx)?;
+        }
+        self.unlink(id, root_slot);
+        let node = self.node_mut(id);
+        let arg = &mut node.args[root_slot];
+        let old = OldRoot {
+            operand: std::mem::replace(&mut arg.operand, root.clone()),
+            position: arg.position,
+            expansion: std::mem::replace(&mut node.expansion, expansion),
+        };
+        self.journal.push(Edit::Root(id, Box::new(old)));
+        self.link(id, root_slot);
+        let value = self.settled_value(&root).clone();
+        if !self.node(id).value.is_identical(&value) {
+            self.set_value(id, value);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn settle_arguments(
+        &mut self,
+        id: NodeId,
+        cx: &mut Evaluation<'_>,
+    ) -> Result<(), EvalError> {
+        for slot in 0..self.node(id).args.len() {
+            if let Some(parent) = self.node(id).args[slot].operand.node() {
+                self.settle(parent, cx)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a regeneration on demand puts aside of the evaluation that asked for it.
+struct Suspended {
+    family: FamilyId,
+    tags: Tags,
+    depth: u32,
+    observed_at: Option<NodeId>,
+}
+
+impl Evaluation<'_> {
+    #[inline]
+    fn add_weight(&mut self, log_weight: f64) {
+        if let Phase::Proposal(regeneration) = &mut self.phase {
+            regeneration.log_new += log_weight;
+        }
+    }
+
+    fn suspend(&mut self) -> Suspended {
+        Suspended {
+            family: self.family,
+            tags: std::mem::take(&mut self.tags),
+            depth: self.depth,
+            observed_at: self.observed_at.take(),
+        }
+    }
+
+    /// Gives back the choice that took the observed value meanwhile.
+    fn resume(&mut self, outer: Suspended) -> Option<NodeId> {
+        (self.family, self.tags, self.depth) = (outer.family, outer.tags, outer.depth);
+        std::mem::replace(&mut self.observed_at, outer.observed_at)
+    }
+}
