@@ -16,7 +16,7 @@ use crate::journal::Savepoint;
 use crate::node::Op;
 use crate::observe::Referent;
 use crate::operand::Operand;
-use crate::proposal::{Choice, Fixed, FromPrior, Proposal, Proposed};
+use crate::proposal::{Choice, FromPrior, Preset, Proposal};
 use crate::scaffold::Scaffold;
 use crate::trace::Trace;
 
@@ -41,8 +41,7 @@ pub struct Record {
     pub kind: RecordKind,
     root: Operand,
     family: FamilyId,
-    /// Names of the program that its text needs.
-    needs: Vec<Symbol>,
+    expr: ExprRef,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -117,8 +116,7 @@ impl Model {
         if let Some(label) = &label {
             self.by_label.insert(label.clone(), number);
         }
-        let needs = free_globals(expr).into_iter().collect();
-        self.records.push(Record { number, label, kind, root, family, needs });
+        self.records.push(Record { number, label, kind, root, family, expr: expr.clone() });
     }
 
     fn check_label(&self, label: Option<&str>, span: Span) -> Result<(), EvalError> {
@@ -286,7 +284,7 @@ impl Model {
             let message = format!("the value {} is outside the support of {name}", value.brief());
             return Err(EvalError::other(span, message));
         }
-        let mut fixed = Fixed(vec![(id, Proposed::Drawn(value))]);
+        let mut fixed = Preset(value);
         let mut scaffold = Scaffold::new();
         let proposal = Proposal::propose(&mut self.trace, &mut scaffold, &[id], &mut fixed, rng)?;
         proposal.keep();
@@ -349,7 +347,8 @@ impl Model {
     pub fn forget(&mut self, label: &str) -> Result<(), EvalError> {
         let place = self.place(label)?;
         if let RecordKind::Assume(name) = self.records[place].kind {
-            let users = self.records.iter().filter(|record| record.needs.contains(&name));
+            let users =
+                self.records.iter().filter(|record| free_globals(&record.expr).contains(&name));
             let users = users.filter(|record| record.number != self.records[place].number).count();
             if users > 0 {
                 let message =

@@ -32,6 +32,8 @@ pub struct Trace {
     pub(crate) free_families: Vec<FamilyId>,
     /// Names bound by `assume`, by the name's index.
     pub(crate) globals: Vec<Option<Operand>>,
+    /// All names that were ever assumed, for suggestions.
+    assumed: Vec<Symbol>,
     /// Built-in procedures as values, made when first asked for.
     builtins: Vec<Option<Value>>,
     /// Unconstrained random choices, in the order of history.
@@ -123,6 +125,9 @@ impl Trace {
         if index >= self.globals.len() {
             self.globals.resize(index + 1, None);
         }
+        if !self.assumed.contains(&name) {
+            self.assumed.push(name);
+        }
         let was = std::mem::replace(&mut self.globals[index], operand);
         self.journal.push(Edit::Global(name, was));
     }
@@ -132,7 +137,9 @@ impl Trace {
     }
 
     pub(crate) fn unbound(&self, name: Symbol, span: Span) -> EvalError {
-        let suggestion = smidgen_lang::diagnostic::closest(name.as_str(), registry::names());
+        let own = self.assumed.iter().map(|name| name.as_str());
+        let suggestion =
+            smidgen_lang::diagnostic::closest(name.as_str(), own.chain(registry::names()));
         EvalError::new(Mistake::Unbound { name, suggestion: suggestion.map(str::to_owned) }, span)
     }
 

@@ -53,6 +53,9 @@ impl Diagnostic {
 /// The candidate closest to `name`, if it is close enough to be a slip of the finger.
 pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
+    if length < 3 {
+        return None; // anything is close to so short a name
+    }
     let limit = (length / 3).clamp(1, 3);
     candidates
         .into_iter()

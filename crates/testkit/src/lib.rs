@@ -1,1 +1,26 @@
+//! What makes a kernel trustworthy: instruments for tests, none of them part of the product.
+//!
+//! | module | question it answers |
+//! |---|---|
+//! | [`world`] | a program text, run: the model that a test looks at |
+//! | [`oracle`] | what should log α be? densities computed from outside the engine |
+//! | [`enumerate`] | is the posterior stationary to 1e-12, on a finite program? |
+//! | [`invariance`] | does a kernel keep the joint law of (θ, y), started from an exact draw? |
+//! | [`geweke`], [`sbc`] | the same by a long chain, and by ranks |
+//! | [`pvalue`], [`budget`] | how surprising is that, and how often may we be surprised? |
+//! | [`programs`] | random programs for properties that hold for all programs |
+//! | [`twins`] | kernels with one mistake each, which the instruments have to notice |
 
+pub mod budget;
+pub mod enumerate;
+pub mod geweke;
+pub mod invariance;
+pub mod oracle;
+pub mod programs;
+pub mod pvalue;
+pub mod sbc;
+pub mod twins;
+pub mod world;
+
+pub use pvalue::PValue;
+pub use world::World;

@@ -33,7 +33,7 @@ use crate::tag::Tags;
 use crate::trace::Trace;
 
 pub use proposer::{Choice, FromPrior, Proposed, Proposer};
-pub(crate) use proposer::{Fixed, Preset};
+pub(crate) use proposer::{Preset, Replay};
 
 enum Beforehand {
     /// The draw is the current value: there is nothing to do.
@@ -79,7 +79,7 @@ impl<'t> Proposal<'t> {
         match proposal.attempt(proposer, rng)? {
             ControlFlow::Break(()) => Ok(proposal),
             ControlFlow::Continue((claimed, proposed)) => {
-                proposal.attempt_claiming(claimed, proposed, rng)?;
+                proposal.attempt_claiming(claimed, proposed, proposer, rng)?;
                 Ok(proposal)
             }
         }
@@ -196,29 +196,32 @@ impl<'t> Proposal<'t> {
         Ok(ControlFlow::Break(()))
     }
 
+    /// The attempt once more, with the choices that observations come to in the scaffold. What was
+    /// proposed stays as it was, which is right as long as the priors of the principals do not
+    /// hang on the choices that observations leave or come to.
     fn attempt_claiming(
         &mut self,
         claimed: Vec<(NodeId, Value)>,
         proposed: Vec<(NodeId, Proposed)>,
+        proposer: &mut dyn Proposer,
         rng: &mut Rng,
     ) -> Result<(), EvalError> {
         self.undo();
         let principals = self.scaffold.principals.clone();
         let origin = self.trace.node(claimed[0].0).origin;
-        if principals.len() > 1 {
-            let message =
-                "a joint move of several choices would make an observation refer to another choice";
-            return Err(EvalError::other(origin, message)
-                .hint("move the choices one at a time: block `one` or `each`"));
-        }
+        self.scaffold.build_claiming(self.trace, &principals, claimed.clone());
+        let moved: Vec<NodeId> =
+            self.scaffold.released.iter().copied().chain(claimed.iter().map(|c| c.0)).collect();
+        self.scaffold.build(self.trace, &moved);
+        let depends = |id: &NodeId| !moved.contains(id) && self.trace.role(*id).is_some();
+        let coupled = principals.iter().any(depends);
         self.scaffold.build_claiming(self.trace, &principals, claimed);
-        let arguments = self.trace.node(principals[0]).args.iter();
-        let coupled =
-            arguments.filter_map(|arg| arg.operand.node()).any(|id| self.trace.role(id).is_some());
-        let mut replay = Fixed(proposed);
+        let mut replay = Replay { proposed, rest: proposer };
         if coupled || self.attempt(&mut replay, rng)?.is_continue() {
-            let message = "which choice this observation refers to depends on the choice itself or on other new random choices";
-            return Err(EvalError::other(origin, message));
+            let message = "which choice this observation refers to is decided by a choice that depends on it, or by other new random choices";
+            return Err(EvalError::other(origin, message).hint(
+                "write the model so that the deciding choice does not depend on the observed one",
+            ));
         }
         Ok(())
     }

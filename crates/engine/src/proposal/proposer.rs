@@ -86,22 +86,32 @@ impl Proposer for FromPrior {
     }
 }
 
-/// Gives the principals what was decided before.
-pub(crate) struct Fixed(pub Vec<(NodeId, Proposed)>);
+/// Gives the principals what was proposed for them before, and asks another proposer about the
+/// rest.
+pub(crate) struct Replay<'a> {
+    pub proposed: Vec<(NodeId, Proposed)>,
+    pub rest: &'a mut dyn Proposer,
+}
 
-impl Fixed {
+impl Replay<'_> {
     fn find(&self, id: NodeId) -> Option<&Proposed> {
-        self.0.iter().find(|(node, _)| *node == id).map(|(_, proposed)| proposed)
+        self.proposed.iter().find(|(node, _)| *node == id).map(|(_, proposed)| proposed)
     }
 }
 
-impl Proposer for Fixed {
+impl Proposer for Replay<'_> {
     fn is_local(&self, choice: &Choice<'_>) -> Result<bool, EvalError> {
-        Ok(matches!(self.find(choice.node), Some(Proposed::Local { .. })))
+        match self.find(choice.node) {
+            Some(proposed) => Ok(matches!(proposed, Proposed::Local { .. })),
+            None => self.rest.is_local(choice),
+        }
     }
 
-    fn propose(&mut self, choice: &Choice<'_>, _: &mut Rng) -> Result<Proposed, EvalError> {
-        Ok(self.find(choice.node).cloned().unwrap_or(Proposed::Prior))
+    fn propose(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> Result<Proposed, EvalError> {
+        match self.find(choice.node) {
+            Some(proposed) => Ok(proposed.clone()),
+            None => self.rest.propose(choice, rng),
+        }
     }
 }
 
