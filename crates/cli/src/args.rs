@@ -56,7 +56,7 @@ pub struct InputArgs {
 #[derive(Args)]
 pub struct SeedArgs {
     /// Seed of the random streams; a fresh one is drawn and shown without it
-    #[arg(long, value_name = "S")]
+    #[arg(long, allow_negative_numbers = true, value_name = "S")]
     pub seed: Option<u64>,
 }
 
@@ -81,16 +81,16 @@ pub struct SampleArgs {
     #[arg(long, value_name = "KERNEL")]
     pub kernel: Option<String>,
     /// Draws kept per chain
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1000)]
     pub draws: usize,
     /// Applications of the kernel before the first draw
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1000)]
     pub warmup: usize,
     /// Applications of the kernel per draw
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
     pub thin: usize,
     /// Independent chains
-    #[arg(long, value_name = "C", default_value_t = 4, value_parser = at_least_one)]
+    #[arg(long, allow_negative_numbers = true, value_name = "C", default_value_t = 4, value_parser = at_least_one)]
     pub chains: usize,
     #[command(flatten)]
     pub seed: SeedArgs,
@@ -104,7 +104,7 @@ pub struct SampleArgs {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
     /// Threads that run the chains; the draws do not depend on it [default: one per processor]
-    #[arg(long, value_name = "T", value_parser = at_least_one)]
+    #[arg(long, allow_negative_numbers = true, value_name = "T", value_parser = at_least_one)]
     pub threads: Option<usize>,
     /// Let the default kernel use subsampling
     #[arg(long)]
@@ -183,7 +183,7 @@ pub struct DebugArgs {
 #[derive(Args)]
 pub struct BenchArgs {
     /// Processor seconds spent on each program
-    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = positive_seconds)]
+    #[arg(long, allow_negative_numbers = true, value_name = "S", default_value_t = 1.0, value_parser = positive_seconds)]
     pub seconds: f64,
     /// How the result is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]

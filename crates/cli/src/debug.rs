@@ -10,15 +10,16 @@ use smidgen::value::Value;
 
 use crate::args::{DebugArgs, Picture, View};
 use crate::failure::Failure;
-use crate::inputs;
+use crate::inputs::{self, Seed};
 use crate::interrupt::Interrupt;
 
 pub fn debug(args: &DebugArgs) -> Result<(), Failure> {
-    let seed = inputs::seed(&args.seed);
+    let seed = Seed::new(&args.seed);
     let interrupt = Interrupt::listen(true);
-    let mut session = inputs::session(&args.inputs, seed, interrupt.flag.clone())?;
+    let mut session = inputs::session(&args.inputs, seed.value, interrupt.flag.clone())?;
     let mut program = inputs::parse(&mut session, &args.file)?;
     inputs::check_all_used(&session, &program)?;
+    seed.show();
     program.retain_mut(|top| without_inference(&mut top.directive));
     for top in &program {
         let result = session.execute(top);

@@ -122,13 +122,23 @@ pub fn check_data_used(session: &Session, program: &[TopDirective]) -> Result<()
 
 // ---------------------------------------------------------------- the seed
 
-/// The seed that was given, else a fresh one, which is shown.
-pub fn seed(args: &SeedArgs) -> u64 {
-    args.seed.unwrap_or_else(|| {
-        let seed = fresh_seed();
-        say(&format!("seed {seed}"));
-        seed
-    })
+/// The seed that was given, else a fresh one.
+pub struct Seed {
+    pub value: u64,
+    is_fresh: bool,
+}
+
+impl Seed {
+    pub fn new(args: &SeedArgs) -> Seed {
+        Seed { value: args.seed.unwrap_or_else(fresh_seed), is_fresh: args.seed.is_none() }
+    }
+
+    /// Shows a fresh seed, so that the run can be repeated.
+    pub fn show(&self) {
+        if self.is_fresh {
+            say(&format!("seed {}", self.value));
+        }
+    }
 }
 
 /// A number that differs from run to run, short enough to be typed again.

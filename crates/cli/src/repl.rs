@@ -14,6 +14,7 @@ use smidgen::{Outcome, OutcomeKind, Session, TopDirective};
 
 use crate::args::{Picture, ReplArgs, View};
 use crate::failure::{Failure, guarded, say};
+use crate::inputs::Seed;
 use crate::interrupt::Interrupt;
 use crate::{debug, help, inputs, output, render, run};
 use reader::{Entry, Reader};
@@ -27,13 +28,14 @@ const COMMANDS: &str = "\
 ";
 
 pub fn repl(args: &ReplArgs) -> Result<(), Failure> {
-    let seed = inputs::seed(&args.seed);
+    let seed = Seed::new(&args.seed);
     let interrupt = Interrupt::listen(false);
-    let session = inputs::session(&args.inputs, seed, interrupt.flag.clone())?;
+    let session = inputs::session(&args.inputs, seed.value, interrupt.flag.clone())?;
+    seed.show();
     let mut repl = Repl { session, interrupt };
     let mut reader = Reader::new(names(&repl.session));
     if reader.is_terminal() {
-        write!(io::stdout(), "smidgen {} (:help explains)\n", env!("CARGO_PKG_VERSION"))?;
+        writeln!(io::stdout(), "smidgen {} (:help explains)", env!("CARGO_PKG_VERSION"))?;
     }
     loop {
         match reader.next() {

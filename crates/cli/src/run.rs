@@ -6,15 +6,17 @@ use smidgen::{Outcome, OutcomeKind, Session, TopDirective};
 
 use crate::args::{Format, RunArgs};
 use crate::failure::Failure;
+use crate::inputs::Seed;
 use crate::interrupt::Interrupt;
 use crate::{inputs, output, render};
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
-    let seed = inputs::seed(&args.seed);
+    let seed = Seed::new(&args.seed);
     let interrupt = Interrupt::listen(true);
-    let mut session = inputs::session(&args.inputs, seed, interrupt.flag.clone())?;
+    let mut session = inputs::session(&args.inputs, seed.value, interrupt.flag.clone())?;
     let program = inputs::parse(&mut session, &args.file)?;
     inputs::check_all_used(&session, &program)?;
+    seed.show();
     for top in &program {
         let result = session.execute(top);
         if interrupt.is_set() {

@@ -9,6 +9,7 @@ use smidgen::{SampleRequest, Sampled, Session, TopDirective, draws};
 
 use crate::args::{Format, SampleArgs};
 use crate::failure::{Failure, say};
+use crate::inputs::Seed;
 use crate::interrupt::Interrupt;
 use crate::{inputs, output, progress, render};
 
@@ -16,12 +17,13 @@ pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
     if let Some(path) = &args.out {
         check_target(path)?;
     }
-    let seed = inputs::seed(&args.seed);
+    let seed = Seed::new(&args.seed);
     let interrupt = Interrupt::listen(true);
-    let mut session = inputs::session(&args.inputs, seed, interrupt.flag.clone())?;
+    let mut session = inputs::session(&args.inputs, seed.value, interrupt.flag.clone())?;
     let program = inputs::parse(&mut session, &args.file)?;
     inputs::check_data_used(&session, &program)?;
-    let sampled = draw(&mut session, &program, &request(args, seed), &interrupt)?;
+    seed.show();
+    let sampled = draw(&mut session, &program, &request(args, seed.value), &interrupt)?;
     if let Some(path) = &args.out {
         write(path, &sampled)?;
     }

@@ -11,7 +11,7 @@ use crate::error::{EvalError, Mistake};
 use crate::eval::{Evaluation, Phase, Site};
 use crate::id::{FamilyId, NodeId};
 use crate::journal::Edit;
-use crate::node::{Made, MemoEntry, MemoKey, Op, StructureKind};
+use crate::node::{Made, MemoEntry, MemoKey, Observed, Op, StructureKind};
 use crate::operand::{Operand, Operands};
 use crate::procedure::Procedure;
 use crate::tag::Tags;
@@ -24,7 +24,7 @@ impl Trace {
         operands: Operands,
         site: Site<'_>,
         cx: &mut Evaluation<'_>,
-        want: Option<&Value>,
+        want: Option<&Observed>,
     ) -> Result<Operand, EvalError> {
         let procedure = match operator {
             Operand::Constant(procedure) => procedure,
@@ -121,7 +121,7 @@ impl Trace {
         operands: Operands,
         site: Site<'_>,
         cx: &mut Evaluation<'_>,
-        want: Option<&Value>,
+        want: Option<&Observed>,
     ) -> Result<Operand, EvalError> {
         for operand in &operands {
             self.settle_operand(operand, cx)?;
@@ -164,7 +164,7 @@ impl Trace {
         maker: NodeId,
         span: Span,
         cx: &mut Evaluation<'_>,
-        want: Option<&Value>,
+        want: Option<&Observed>,
     ) -> Result<Operand, EvalError> {
         // Settles a maker that has yet to absorb a change of its parameters, before anything
         // new is counted.
@@ -280,7 +280,7 @@ impl Trace {
         operands: Operands,
         site: Site<'_>,
         cx: &mut Evaluation<'_>,
-        want: Option<&Value>,
+        want: Option<&Observed>,
     ) -> Result<Operand, EvalError> {
         let key: Option<MemoKey> = operands.iter().map(|o| o.constant().cloned()).collect();
         let Some(key) = key else {
@@ -300,7 +300,7 @@ impl Trace {
         key: MemoKey,
         span: Span,
         cx: &mut Evaluation<'_>,
-        want: Option<&Value>,
+        want: Option<&Observed>,
     ) -> Result<FamilyId, EvalError> {
         match self.memo(memo).families.get(&key) {
             Some(MemoEntry::Family(family)) => {

@@ -44,6 +44,8 @@ pub enum Mistake {
     Interrupted,
     /// Not a mistake of the program: the move would make two observations meet in one choice.
     Clash,
+    /// Likewise: the move would leave an observation without a choice to refer to.
+    Nowhere,
 }
 
 #[derive(Clone, Debug)]
@@ -105,7 +107,7 @@ impl EvalError {
     pub fn rejects(&self) -> bool {
         match &self.0.mistake {
             Mistake::Argument { error, .. } => error.rejects(),
-            Mistake::Clash => true,
+            Mistake::Clash | Mistake::Nowhere => true,
             _ => false,
         }
     }
@@ -169,6 +171,7 @@ impl fmt::Display for EvalError {
             Mistake::Other { message, .. } => f.write_str(message),
             Mistake::Interrupted => f.write_str("interrupted"),
             Mistake::Clash => f.write_str("two observations meet in one random choice"),
+            Mistake::Nowhere => f.write_str("an observation refers to no random choice"),
         }
     }
 }

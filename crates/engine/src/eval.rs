@@ -18,7 +18,7 @@ use crate::environment::Environment;
 use crate::error::{CALL_LIMIT, EvalError, Mistake};
 use crate::id::{FamilyId, NodeId};
 use crate::journal::Edit;
-use crate::node::{Op, Structure, StructureKind};
+use crate::node::{Observed, Op, Structure, StructureKind};
 use crate::operand::{Operand, Operands};
 use crate::procedure::{NamedEnvironment, Procedure};
 use crate::proposal::{Proposed, Proposer};
@@ -57,9 +57,9 @@ pub(crate) struct Regeneration<'r> {
     pub(crate) log_new: f64,
     /// Choices that an observation leaves, and those it comes to, with the observed value.
     pub(crate) released: &'r [NodeId],
-    pub(crate) claimed: &'r [(NodeId, Value)],
+    pub(crate) claimed: &'r [(NodeId, Observed)],
     /// Choices that an observation came to and that were not prepared for it.
-    pub(crate) redirected: Vec<(NodeId, Value)>,
+    pub(crate) redirected: Vec<(NodeId, Observed)>,
     /// Whether the attempt may have to be made again, with what was proposed for the principals.
     pub(crate) replayed: bool,
     pub(crate) proposed: Vec<(NodeId, Proposed)>,
@@ -92,7 +92,7 @@ impl<'r> Evaluation<'r> {
     }
 }
 
-type Want<'a> = Option<&'a Value>;
+type Want<'a> = Option<&'a Observed>;
 
 impl Trace {
     pub(crate) fn eval(
@@ -311,7 +311,7 @@ impl Trace {
         let id = self.add_node(Op::Structure(structure), operands, value, place);
         let node = self.node_mut(id);
         node.expansion = expansion;
-        node.observed = want.map(|value| Box::new(value.clone()));
+        node.observed = want.map(|observed| Box::new(observed.clone()));
         Ok(Operand::Node(id))
     }
 

@@ -16,7 +16,7 @@ use smidgen_value::{ArgumentError, Matrix, Symbol, Table, Value};
 use crate::environment::Environment;
 use crate::error::EvalError;
 use crate::eval::{Evaluation, Site};
-use crate::node::{MemoTable, Op, StructureKind};
+use crate::node::{MemoTable, Observed, Op, StructureKind};
 use crate::operand::{Operand, Operands};
 use crate::procedure::{NamedEnvironment, Procedure};
 use crate::tag::Tags;
@@ -78,7 +78,7 @@ impl Trace {
         operands: Operands,
         site: Site<'_>,
         cx: &mut Evaluation<'_>,
-        want: Option<&Value>,
+        want: Option<&Observed>,
     ) -> Result<Operand, EvalError> {
         let deciding: SmallVec<[usize; 2]> = (0..operands.len())
             .filter(|i| self.decides(which, *i) && operands[*i].constant().is_none())
@@ -252,7 +252,7 @@ impl Trace {
         operands: &Operands,
         site: Site<'_>,
         cx: &mut Evaluation<'_>,
-        want: Option<&Value>,
+        want: Option<&Observed>,
     ) -> Result<Operand, EvalError> {
         let environment = self.settled_value(&operands[1]).clone();
         let Some(named) = NamedEnvironment::of(&environment) else {

@@ -9,7 +9,7 @@ use smidgen_prob::Statistics;
 use smidgen_value::{Symbol, Value};
 
 use crate::id::{FamilyId, NodeId};
-use crate::node::{Args, MemoEntry, MemoKey, NOWHERE, Node, Op};
+use crate::node::{Args, MemoEntry, MemoKey, NOWHERE, Node, Observed, Op};
 use crate::operand::Operand;
 use crate::tag::Memberships;
 use crate::trace::Trace;
@@ -38,7 +38,7 @@ pub(crate) enum Edit {
     MemoRemoved(NodeId, Box<(MemoKey, MemoEntry)>),
     Constrained(NodeId, bool),
     Forced(NodeId, bool),
-    Observed(NodeId, Option<Box<Value>>),
+    Observed(NodeId, Option<Box<Observed>>),
     Global(Symbol, Option<Operand>),
     Frozen(NodeId, Box<(Op, Args, FamilyId)>),
 }

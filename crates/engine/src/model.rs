@@ -13,7 +13,7 @@ use crate::error::EvalError;
 use crate::eval::Evaluation;
 use crate::id::{FamilyId, NodeId};
 use crate::journal::Savepoint;
-use crate::node::Op;
+use crate::node::{Observed, Op};
 use crate::observe::Referent;
 use crate::operand::Operand;
 use crate::proposal::{Choice, FromPrior, Preset, Proposal};
@@ -134,7 +134,7 @@ impl Model {
         code: Code<'_>,
         rng: &mut Rng,
         improper: bool,
-        want: Option<&Value>,
+        want: Option<&Observed>,
     ) -> Result<(FamilyId, Operand, Option<NodeId>, f64), EvalError> {
         let mut cx = Evaluation::of_directive(rng, FamilyId::NONE, improper);
         let (family, root) =
@@ -214,17 +214,28 @@ impl Model {
     ) -> Result<(), EvalError> {
         let span = code.expr.span;
         self.check_label(label.as_deref(), span)?;
-        let (family, root, taken, log_observed) = self.evaluate(code, rng, true, Some(&value))?;
+        let observed = Observed { value, number: self.next_number };
+        let value = &observed.value;
+        let (family, root, taken, log_observed) =
+            self.evaluate(code, rng, true, Some(&observed))?;
         let id = self.observable(&root, span, "observe")?;
         if taken == Some(id) {
             self.check_support(id, span)?;
             self.suspect |= log_observed == f64::NEG_INFINITY;
         } else {
-            self.impose(id, &value, span, rng)?;
+            // The way to the choice may hang on the choice itself: the value is imposed first.
+            for node in self.trace.observed_path(&root) {
+                self.trace.set_observed(node, None);
+            }
+            self.impose(id, value, span, rng)?;
+            if !matches!(self.trace.referent(&root), Referent::Choice(now) if now == id) {
+                let message = "with this value the expression refers to something else";
+                return Err(EvalError::other(span, message));
+            }
             self.trace.remove_from_choices(id);
             self.trace.set_constrained(id, true);
             for node in self.trace.observed_path(&root) {
-                self.trace.set_observed(node, Some(Box::new(value.clone())));
+                self.trace.set_observed(node, Some(Box::new(observed.clone())));
             }
             self.suspect = true;
         }
@@ -287,8 +298,7 @@ impl Model {
         let mut fixed = Preset(value);
         let mut scaffold = Scaffold::new();
         let proposal = Proposal::propose(&mut self.trace, &mut scaffold, &[id], &mut fixed, rng)?;
-        proposal.keep();
-        Ok(())
+        proposal.keep()
     }
 
     pub fn force(

@@ -5,6 +5,7 @@
 //! child list, an entry of a child list knows the argument it serves. So an edge is added and
 //! removed in O(1), the k-th child is found in O(1), and nothing ever scans a child list.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -96,6 +97,20 @@ impl StructureKind {
     }
 }
 
+/// An observed value on its way to a choice, and the number of its observation.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    pub(crate) value: Value,
+    pub(crate) number: u64,
+}
+
+impl Deref for Observed {
+    type Target = Value;
+    fn deref(&self) -> &Value {
+        &self.value
+    }
+}
+
 /// One argument: what it is, and, for a node, where it stands in that node's child list.
 pub struct Arg {
     pub operand: Operand,
@@ -156,8 +171,8 @@ pub struct Node {
     pub(crate) in_progress: bool,
     /// Detached with its family; freed when the transaction commits.
     pub(crate) dead: bool,
-    /// For a structure on the way from an observation to its choice: the observed value.
-    pub(crate) observed: Option<Box<Value>>,
+    /// For a structure on the way from an observation to its choice.
+    pub(crate) observed: Option<Box<Observed>>,
     pub(crate) mark: u32,
     pub(crate) role: Role,
     /// Revision of the last change of the value, and the last at which it was known fresh.

@@ -10,7 +10,7 @@ use smidgen_value::Value;
 use crate::error::{EvalError, Mistake};
 use crate::eval::{Evaluation, Phase};
 use crate::id::NodeId;
-use crate::node::{Op, Role};
+use crate::node::{Observed, Op, Role};
 use crate::operand::Operand;
 use crate::trace::Trace;
 
@@ -107,16 +107,15 @@ impl Trace {
     pub(crate) fn follow_observation(
         &mut self,
         root: &Operand,
-        value: &Value,
+        observed: &Observed,
         taken: Option<NodeId>,
         cx: &mut Evaluation<'_>,
     ) -> Result<(), EvalError> {
         let id = match self.referent(root) {
             Referent::Choice(id) => id,
-            // The observation cannot hold there: an impossible state.
             Referent::Constant | Referent::Deterministic(_) => {
-                cx.log_observed = f64::NEG_INFINITY;
-                return Ok(());
+                let at = root.node().map(|id| self.node(id).origin);
+                return Err(EvalError::new(Mistake::Nowhere, at));
             }
         };
         if taken == Some(id) {
@@ -125,9 +124,12 @@ impl Trace {
         let Phase::Proposal(regeneration) = &mut cx.phase else {
             unreachable!("structures are regenerated only in proposals")
         };
-        if regeneration.claimed.iter().any(|(node, _)| *node == id) {
+        if let Some((_, claim)) = regeneration.claimed.iter().find(|(node, _)| *node == id) {
+            if claim.number != observed.number {
+                return Err(EvalError::new(Mistake::Clash, self.node(id).origin));
+            }
             for node in self.observed_path(root) {
-                self.set_observed(node, Some(Box::new(value.clone())));
+                self.set_observed(node, Some(Box::new(observed.clone())));
             }
             return Ok(());
         }
@@ -136,7 +138,7 @@ impl Trace {
         }
         let is_new = self.node(id).changed_at > self.revision;
         if !is_new {
-            regeneration.redirected.push((id, value.clone()));
+            regeneration.redirected.push((id, observed.clone()));
             return Err(EvalError::new(Mistake::Clash, self.node(id).origin));
         }
         if !self.node(id).children.is_empty() {
@@ -144,7 +146,7 @@ impl Trace {
                 "an observation came to refer to a new choice that other new choices already use";
             return Err(EvalError::other(self.node(id).origin, message));
         }
-        let value = self.admit(id, value)?;
+        let value = self.admit(id, observed)?;
         if let Op::Draw(maker) = self.node(id).op {
             let drawn = self.node(id).value.clone();
             self.uncount(maker, &drawn);

@@ -16,10 +16,9 @@
 //! Cost: proportional to the scaffold. Sets are marks on nodes; the buffers are reused.
 
 use crate::id::{FamilyId, NodeId};
-use crate::node::{Op, Role};
+use crate::node::{Observed, Op, Role};
 use crate::operand::Operand;
 use crate::trace::Trace;
-use smidgen_value::Value;
 
 #[derive(Default)]
 pub struct Scaffold {
@@ -33,9 +32,11 @@ pub struct Scaffold {
     /// Makers in A.
     pub makers: Vec<NodeId>,
     pub(crate) released: Vec<NodeId>,
-    pub(crate) claimed: Vec<(NodeId, Value)>,
+    pub(crate) claimed: Vec<(NodeId, Observed)>,
     /// Whether an observation may come to refer to another choice.
     pub(crate) observation_moves: bool,
+    /// Principals, released and claimed choices.
+    sources: Vec<NodeId>,
     stack: Vec<(NodeId, u32)>,
 }
 
@@ -56,7 +57,7 @@ impl Scaffold {
         &mut self,
         trace: &mut Trace,
         principals: &[NodeId],
-        claimed: Vec<(NodeId, Value)>,
+        claimed: Vec<(NodeId, Observed)>,
     ) {
         self.released.clear();
         self.claimed = claimed;
@@ -94,13 +95,17 @@ impl Scaffold {
         self.transient.clear();
         self.absorbing.clear();
         self.makers.clear();
-        let sources = principals.len() + self.released.len() + self.claimed.len();
-        for k in 0..sources {
-            let id = self.source(k);
-            trace.mark(id, Role::Principal);
+        self.sources.clear();
+        self.sources.extend_from_slice(principals);
+        self.sources.extend_from_slice(&self.released);
+        self.sources.extend(self.claimed.iter().map(|(id, _)| *id));
+        // One order whatever their parts, so that the way back visits them in the same order.
+        self.sources.sort_unstable();
+        for id in &self.sources {
+            trace.mark(*id, Role::Principal);
         }
-        for k in 0..sources {
-            let id = self.source(k);
+        for k in 0..self.sources.len() {
+            let id = self.sources[k];
             if trace.node(id).role == Role::Principal {
                 self.visit(trace, id);
             }
@@ -113,17 +118,6 @@ impl Scaffold {
             self.target.retain(in_target);
             self.absorbing.retain(|id| trace.node(*id).role == Role::Absorbing);
             self.makers.retain(|id| trace.node(*id).role == Role::AbsorbingMaker);
-        }
-    }
-
-    fn source(&self, k: usize) -> NodeId {
-        let (p, r) = (self.principals.len(), self.released.len());
-        if k < p {
-            self.principals[k]
-        } else if k < p + r {
-            self.released[k - p]
-        } else {
-            self.claimed[k - p - r].0
         }
     }
 

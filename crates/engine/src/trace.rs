@@ -19,7 +19,7 @@ use crate::error::{EvalError, Mistake};
 use crate::family::Family;
 use crate::id::{FamilyId, NodeId};
 use crate::journal::Edit;
-use crate::node::{Arg, Args, MemoTable, Node, Op};
+use crate::node::{Arg, Args, MemoTable, Node, Observed, Op};
 use crate::operand::Operand;
 use crate::procedure::Procedure;
 use crate::tag::{Scopes, Tags};
@@ -194,7 +194,7 @@ impl Trace {
         self.journal.push(Edit::Forced(id, was));
     }
 
-    pub(crate) fn set_observed(&mut self, id: NodeId, observed: Option<Box<Value>>) {
+    pub(crate) fn set_observed(&mut self, id: NodeId, observed: Option<Box<Observed>>) {
         let was = std::mem::replace(&mut self.node_mut(id).observed, observed);
         self.journal.push(Edit::Observed(id, was));
     }

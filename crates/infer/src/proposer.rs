@@ -49,15 +49,17 @@ pub struct Drift {
 
 impl Proposer for Drift {
     fn is_local(&self, choice: &Choice<'_>) -> Result<bool, EvalError> {
-        Ok(choice.support()?.is_continuous())
+        // A latent parameter of several parts has no support to walk in.
+        Ok(choice.support().is_ok_and(|support| support.is_continuous()))
     }
 
     fn propose(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> Result<Proposed, EvalError> {
-        let support = choice.support()?;
-        if !support.is_continuous() {
-            return Ok(Proposed::Prior);
+        match choice.support() {
+            Ok(support) if support.is_continuous() => {
+                walk(choice.current(), &support, &self.scale, rng)
+            }
+            _ => Ok(Proposed::Prior),
         }
-        walk(choice.current(), &support, &self.scale, rng)
     }
 }
 

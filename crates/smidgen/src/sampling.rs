@@ -128,9 +128,8 @@ pub fn sample(
             lower::lower(&syntax, &Scope::global(), &session.catalog).map_err(SampleError)?;
         lowered.push((name, expr));
     }
-    progress
-        .total
-        .store((request.chains * (request.warmup + request.draws)) as u64, Ordering::Relaxed);
+    let total = request.chains.saturating_mul(request.warmup.saturating_add(request.draws));
+    progress.total.store(total as u64, Ordering::Relaxed);
     let plan = Plan {
         steps,
         kernel,
@@ -185,7 +184,7 @@ impl Plan<'_> {
         let work = || {
             loop {
                 let k = next.fetch_add(1, Ordering::Relaxed);
-                if k >= self.request.chains || self.failed.load(Ordering::Relaxed) {
+                if k >= self.request.chains || self.is_stopped() {
                     return;
                 }
                 let result = self.guarded_chain(k);
@@ -204,7 +203,11 @@ impl Plan<'_> {
         let results = results.into_inner().expect("no thread panics while it holds the results");
         let mut chains = Vec::new();
         for result in results.into_iter().flatten() {
-            chains.push(result?);
+            match result {
+                // A chain that was stopped before its first draw has nothing to keep.
+                Err(_) if self.interrupt.load(Ordering::Relaxed) => {}
+                result => chains.push(result?),
+            }
         }
         Ok(chains)
     }
@@ -284,6 +287,7 @@ impl Plan<'_> {
             model.find_feasible_start(rng)?;
             for _ in 0..self.request.warmup {
                 if !self.step(model, rng, program, &mut run)? {
+                    run.tallies.clear();
                     return Ok(());
                 }
             }
@@ -367,7 +371,7 @@ impl Plan<'_> {
         let run = draws::Run {
             seed: self.request.seed,
             chains: self.request.chains,
-            draws: Draws::join(chains.into_iter().map(|chain| chain.draws)),
+            draws: joined(chains.into_iter().map(|chain| chain.draws).collect()),
             kernels,
             warnings,
             program: text,
@@ -375,6 +379,24 @@ impl Plan<'_> {
         };
         Sampled { run, interrupted }
     }
+}
+
+/// The draws of all chains. What is recorded without a request depends on the values that a chain
+/// begins with: a quantity that some chain lacks is left out.
+fn joined(mut chains: Vec<Draws>) -> Draws {
+    let names = |draws: &Draws| -> Vec<String> {
+        draws.quantities().iter().map(|quantity| quantity.name.clone()).collect()
+    };
+    let mut common = chains.first().map_or_else(Vec::new, names);
+    common.retain(|name| chains.iter().all(|draws| draws.get(name).is_some()));
+    for draws in &mut chains {
+        if names(draws) != common {
+            let mut kept = Draws::default();
+            common.iter().filter_map(|name| draws.get(name)).for_each(|q| kept.add(q.clone()));
+            *draws = kept;
+        }
+    }
+    Draws::join(chains)
 }
 
 enum Watch {

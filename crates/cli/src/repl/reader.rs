@@ -22,10 +22,8 @@ impl Reader {
     /// `names` are what completion offers besides the language's own.
     pub fn new(names: Vec<String>) -> Reader {
         let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
-        match Prompt::new(names) {
-            Some(prompt) if is_terminal => Reader::Terminal(Box::new(prompt)),
-            _ => Reader::Pipe,
-        }
+        let prompt = if is_terminal { Prompt::new(names) } else { None };
+        prompt.map_or(Reader::Pipe, |prompt| Reader::Terminal(Box::new(prompt)))
     }
 
     pub fn is_terminal(&self) -> bool {

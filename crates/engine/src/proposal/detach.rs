@@ -35,8 +35,11 @@ impl Trace {
                 log_old += self.detach_choice(*id, scaffold, proposer)?;
             }
         }
-        for id in &scaffold.makers {
-            log_old += self.log_marginal(*id)?;
+        // All applications in D and T are out of the statistics by now.
+        for id in scaffold.target.iter().chain(&scaffold.makers) {
+            if matches!(self.node(*id).op, Op::Maker(_)) {
+                log_old += self.log_marginal(*id)?;
+            }
         }
         for id in scaffold.target.iter().chain(&scaffold.makers) {
             self.node_mut(*id).pending = true;
@@ -63,9 +66,6 @@ impl Trace {
                 && proposer.is_local(&Choice { trace: self, node: id })?);
         if scored {
             log_old += self.log_density(id)?;
-        }
-        if matches!(self.node(id).op, Op::Maker(_)) {
-            log_old += self.log_marginal(id)?;
         }
         Ok(log_old)
     }

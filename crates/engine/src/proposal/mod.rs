@@ -22,12 +22,13 @@ mod regenerate;
 
 use std::ops::ControlFlow;
 
-use smidgen_value::{Rng, Value};
+use smidgen_value::Rng;
 
 use crate::error::EvalError;
 use crate::eval::{Evaluation, Phase, Regeneration};
 use crate::id::{FamilyId, NodeId};
 use crate::journal::Savepoint;
+use crate::node::{Observed, Op};
 use crate::scaffold::Scaffold;
 use crate::tag::Tags;
 use crate::trace::Trace;
@@ -50,6 +51,8 @@ pub struct Proposal<'t> {
     savepoint: Savepoint,
     log_old: f64,
     log_new: f64,
+    /// Why the regeneration stopped half-way, if it did: such a proposal can only be dropped.
+    stopped: Option<EvalError>,
     committed: bool,
 }
 
@@ -65,8 +68,15 @@ impl<'t> Proposal<'t> {
     ) -> Result<Proposal<'t>, EvalError> {
         scaffold.build(trace, principals);
         let savepoint = trace.savepoint();
-        let mut proposal =
-            Proposal { trace, scaffold, savepoint, log_old: 0.0, log_new: 0.0, committed: false };
+        let mut proposal = Proposal {
+            trace,
+            scaffold,
+            savepoint,
+            log_old: 0.0,
+            log_new: 0.0,
+            stopped: None,
+            committed: false,
+        };
         let mut preset = match proposal.draw_beforehand(proposer, rng)? {
             Beforehand::Unchanged => return Ok(proposal),
             Beforehand::Drawn(preset) => Some(preset),
@@ -119,8 +129,12 @@ impl<'t> Proposal<'t> {
     }
 
     /// Keeps the move as part of a larger transaction, whose owner commits.
-    pub(crate) fn keep(mut self) {
+    pub(crate) fn keep(mut self) -> Result<(), EvalError> {
+        if let Some(error) = self.stopped.take() {
+            return Err(error);
+        }
         self.committed = true;
+        Ok(())
     }
 
     /// A single principal has arguments that do not change, so its value can be drawn before
@@ -133,6 +147,12 @@ impl<'t> Proposal<'t> {
         rng: &mut Rng,
     ) -> Result<Beforehand, EvalError> {
         let [id] = self.scaffold.principals[..] else { return Ok(Beforehand::No) };
+        // A draw that founds a new table takes the smallest free label, so "the value it has"
+        // may be another table: then T has to be redrawn with it.
+        let relabels = matches!(self.trace.node(id).op, Op::Draw(_));
+        if relabels && !self.scaffold.transient.is_empty() {
+            return Ok(Beforehand::No);
+        }
         if !self.scaffold.released.is_empty()
             || proposer.is_local(&Choice { trace: self.trace, node: id })?
         {
@@ -160,7 +180,8 @@ impl<'t> Proposal<'t> {
         &mut self,
         proposer: &mut dyn Proposer,
         rng: &mut Rng,
-    ) -> Result<ControlFlow<(), (Vec<(NodeId, Value)>, Vec<(NodeId, Proposed)>)>, EvalError> {
+    ) -> Result<ControlFlow<(), (Vec<(NodeId, Observed)>, Vec<(NodeId, Proposed)>)>, EvalError>
+    {
         self.log_old = self.trace.detach(self.scaffold, proposer)?;
         let mut cx = Evaluation {
             rng,
@@ -190,7 +211,10 @@ impl<'t> Proposal<'t> {
         }
         self.log_new = match result {
             Ok(()) => regeneration.log_new + cx.log_observed,
-            Err(error) if error.rejects() => f64::NEG_INFINITY,
+            Err(error) if error.rejects() => {
+                self.stopped = Some(error);
+                f64::NEG_INFINITY
+            }
             Err(error) => return Err(error),
         };
         Ok(ControlFlow::Break(()))
@@ -201,7 +225,7 @@ impl<'t> Proposal<'t> {
     /// hang on the choices that observations leave or come to.
     fn attempt_claiming(
         &mut self,
-        claimed: Vec<(NodeId, Value)>,
+        claimed: Vec<(NodeId, Observed)>,
         proposed: Vec<(NodeId, Proposed)>,
         proposer: &mut dyn Proposer,
         rng: &mut Rng,

@@ -23,6 +23,15 @@ impl Trace {
         scaffold: &Scaffold,
         cx: &mut Evaluation<'_>,
     ) -> Result<(), EvalError> {
+        // Observations first: a new choice that several ask for takes the observed value when it
+        // is made.
+        if scaffold.observation_moves {
+            for id in &scaffold.target {
+                if self.node(*id).pending && self.node(*id).observed.is_some() {
+                    self.regenerate_node(*id, cx)?;
+                }
+            }
+        }
         for id in scaffold.target.iter().chain(&scaffold.makers) {
             if self.node(*id).pending {
                 self.regenerate_node(*id, cx)?;
@@ -115,7 +124,7 @@ impl Trace {
         if let Some((_, value)) = regeneration.claimed.iter().find(|(node, _)| *node == id) {
             let value = match self.admit(id, value) {
                 Ok(value) => value,
-                Err(_) => return Ok((value.clone(), f64::NEG_INFINITY)),
+                Err(_) => return Ok((value.value.clone(), f64::NEG_INFINITY)),
             };
             let log_p = self.log_density_at(id, &value)?;
             // An observation may come back to the choice that it left.
@@ -205,8 +214,8 @@ impl Trace {
         let taken = cx.resume(outer);
         let (expansion, root) = expanded?;
         self.settle_operand(&root, cx)?;
-        if let Some(value) = &observed {
-            self.follow_observation(&root, value, taken, cx)?;
+        if let Some(observed) = &observed {
+            self.follow_observation(&root, observed, taken, cx)?;
         }
         self.unlink(id, root_slot);
         let node = self.node_mut(id);

@@ -1,0 +1,85 @@
+//! Ctrl-C: what was drawn is written first.
+#![cfg(unix)]
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use crate::support::{Done, Folder, finish, signal, wait_until};
+
+const PROGRAM: &str = "[assume mu (normal 0 1)] [infer (mh default one 20)]";
+
+/// How long to wait before the signal; a busy machine may need longer to make the first draws.
+const DELAYS: [Duration; 3] =
+    [Duration::from_millis(500), Duration::from_secs(3), Duration::from_secs(15)];
+
+/// Starts a command that would run forever, sends the signal, and gives what it left behind as
+/// soon as that is good.
+fn stopped(folder: &Folder, args: &[&str], name: &str, is_good: impl Fn(&Done) -> bool) -> Done {
+    let mut last = None;
+    for delay in DELAYS {
+        let child = folder.start(args, Stdio::null());
+        std::thread::sleep(delay);
+        signal(name, child.id());
+        let done = finish(child);
+        if done.code == Some(130) && is_good(&done) {
+            return done;
+        }
+        last = Some(done);
+    }
+    let last = last.expect("at least one try");
+    panic!("code {:?}: {}{}", last.code, last.out, last.err);
+}
+
+#[test]
+fn draws_so_far_are_written() {
+    let folder = Folder::with_program(PROGRAM);
+    let args = ["sample", "m.smg", "--seed", "1", "--warmup", "0", "--draws", "100000000"];
+    let args = [&args[..], &["--format", "json", "--out", "d.csv"]].concat();
+    for name in ["INT", "TERM"] {
+        let done = stopped(&folder, &args, name, |_| folder.read("d.csv").lines().count() > 1);
+        assert!(done.err.contains("interrupted"), "{}", done.err);
+        let object: Json = serde_json::from_str(&done.out).expect("a whole JSON object");
+        let chains = object["draws"]["mu"].as_array().expect("chains");
+        let drawn: usize = chains.iter().filter_map(Json::as_array).map(Vec::len).sum();
+        assert_eq!(folder.read("d.csv").lines().count(), drawn + 1);
+    }
+}
+
+#[test]
+fn run_shows_what_an_interrupted_inference_collected_and_stops() {
+    let program = "[assume mu (normal 0 1)]
+        [infer (cycle ((mh default one 1) (collect mu)) 1000000000000)]
+        [predict 1]";
+    let folder = Folder::with_program(program);
+    let args = ["run", "m.smg", "--seed", "1", "--format", "json"];
+    let done = stopped(&folder, &args, "INT", |done| !done.out.is_empty());
+    assert_eq!(done.out.lines().count(), 1);
+    let line: Json = serde_json::from_str(&done.out).expect("a whole JSON object");
+    assert!(line["draws"]["mu"].as_array().is_some_and(|draws| !draws.is_empty()));
+}
+
+#[test]
+fn a_prompt_survives_the_end_of_an_inference() {
+    let folder = Folder::new();
+    let input = folder.path("input");
+    std::fs::write(
+        &input,
+        "[assume mu (normal 0 1)]\n[infer (mh default one 1000000000000)]\n(+ 40 2)\n",
+    )
+    .expect("a file");
+    for delay in DELAYS {
+        let file = std::fs::File::open(&input).expect("a file");
+        let mut child = folder.start(&["repl", "--seed", "1"], file.into());
+        std::thread::sleep(delay);
+        signal("INT", child.id());
+        assert!(wait_until(|| child.try_wait().is_ok_and(|status| status.is_some())));
+        let done = finish(child);
+        if done.code == Some(0) {
+            assert!(done.out.ends_with("42\n"), "{}", done.out);
+            return;
+        }
+    }
+    panic!("the prompt did not go on");
+}

@@ -1,0 +1,12 @@
+//! The command as users and other programs see it: arguments in, text, JSON, files and exit codes
+//! out.
+
+mod data;
+mod errors;
+mod help;
+mod interrupt;
+mod repl;
+mod run;
+mod sample;
+mod support;
+mod tools;

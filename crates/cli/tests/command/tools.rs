@@ -1,0 +1,57 @@
+//! `smidgen check`, `debug` and `bench`.
+
+use serde_json::json;
+
+use crate::support::Folder;
+
+#[test]
+fn check_counts_directives_or_lists_mistakes() {
+    let folder = Folder::with_program("[assume x (normal 0 1)]\n[observe (normal x 1) 2]");
+    assert_eq!(folder.call(&["check", "m.smg"]).good(), "ok: 2 directives\n");
+    folder.call(&["check", "m.smg", "--param", "a=1"]).fails(1, &["`a`"]);
+    folder.write("m.smg", "[assume x (foo 1)]\n[predict (bar 2)]");
+    folder.call(&["check", "m.smg"]).fails(1, &["m.smg:1:", "m.smg:2:", "unbound", "2 errors"]);
+    folder.write("m.smg", "[assume normal 3]");
+    let done = folder.call(&["check", "m.smg"]);
+    assert!(done.err.contains("warning: ") && done.err.contains("shadows"), "{}", done.err);
+    done.good();
+}
+
+#[test]
+fn pictures_of_a_trace_and_a_scaffold() {
+    let folder = Folder::with_program(
+        "[assume mu (scope_include 'hypers 0 (normal 0 1))]
+         [assume f (lambda (x) (normal mu x))]
+         [observe (f 1) 2]
+         [infer (mh default one 1000000000000)]
+         [for i in (range 0 2) [infer (mh default one 1000000000000)]]",
+    );
+    let debug = |more: &[&str]| {
+        let view = [more[0], "m.smg", "--seed", "1"];
+        folder.call(&[&["debug"][..], &view, &more[1..]].concat())
+    };
+    let trace = debug(&["trace"]).good();
+    assert!(trace.contains("mu: normal(0, 1)") && trace.contains("observed"), "{trace}");
+    assert!(debug(&["trace", "--format", "dot"]).good().starts_with("digraph"));
+    let default = debug(&["scaffold"]).good();
+    assert!(default.contains("principal"), "{default}");
+    assert_eq!(debug(&["scaffold", "--scope", "hypers", "--block", "0"]).good(), default);
+    assert_eq!(debug(&["scaffold", "--scope", "'hypers"]).good(), default);
+    assert_eq!(debug(&["scaffold", "--block", "all"]).good(), default);
+    debug(&["scaffold", "--block", "7"]).fails(1, &["below 1"]);
+    debug(&["scaffold", "--scope", "none"]).fails(1, &["none", "hypers"]);
+    debug(&["scaffold", "--format", "dot", "--out", "s.dot"]).good();
+    assert!(folder.read("s.dot").starts_with("digraph"));
+}
+
+#[test]
+fn bench_measures_every_program() {
+    let folder = Folder::new();
+    let object = folder.call(&["bench", "--seconds", "0.01", "--format", "json"]).json();
+    let rows = object["programs"].as_array().expect("programs");
+    let names: Vec<_> = rows.iter().map(|row| &row["program"]).collect();
+    assert_eq!(names, ["branching", "geometric", "hmm100", "crp100", "crp1000"]);
+    assert!(rows.iter().all(|row| row["transitions_per_second"].as_f64() > Some(0.0)));
+    assert_eq!(rows[0]["target"], json!(1.5e6));
+    folder.call(&["bench", "--seconds", "0"]).fails(2, &["seconds"]);
+}
