@@ -15,6 +15,8 @@
 //!
 //! Cost: proportional to the scaffold. Sets are marks on nodes; the buffers are reused.
 
+use rustc_hash::FxHashSet;
+
 use crate::id::{FamilyId, NodeId};
 use crate::node::{Observed, Op, Role};
 use crate::operand::Operand;
@@ -82,9 +84,37 @@ impl Scaffold {
                 }
             }
             if self.released.len() == before {
-                return;
+                break;
             }
         }
+        if self.observation_moves {
+            self.put_observed_first(trace);
+        }
+    }
+
+    /// Orders D so that observed structures, with the choices they leave and come to and all that
+    /// these need, come first: a new choice that several ask for then takes the observed value
+    /// when it is made. Detach and regenerate follow this order, on the way there and back.
+    fn put_observed_first(&mut self, trace: &Trace) {
+        let in_target =
+            |id: NodeId| matches!(trace.role(id), Some(Role::Target | Role::Restructured));
+        let observed = |id: &NodeId| trace.node(*id).observed.is_some();
+        let mut work: Vec<NodeId> = self.target.iter().copied().filter(observed).collect();
+        work.extend(self.released.iter().copied().chain(self.claimed.iter().map(|c| c.0)));
+        work.retain(|id| in_target(*id));
+        let mut first: FxHashSet<NodeId> = work.iter().copied().collect();
+        while let Some(id) = work.pop() {
+            let node = trace.node(id);
+            // The root that a restructured node has now is not the one it will have.
+            let needed = node.args.len() - usize::from(node.role == Role::Restructured);
+            for parent in node.args[..needed].iter().filter_map(|arg| arg.operand.node()) {
+                if in_target(parent) && first.insert(parent) {
+                    work.push(parent);
+                }
+            }
+        }
+        // Stable, and what comes first is closed under arguments: still topological.
+        self.target.sort_by_key(|id| !first.contains(id));
     }
 
     fn build_once(&mut self, trace: &mut Trace, principals: &[NodeId]) {

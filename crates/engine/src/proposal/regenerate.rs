@@ -23,15 +23,6 @@ impl Trace {
         scaffold: &Scaffold,
         cx: &mut Evaluation<'_>,
     ) -> Result<(), EvalError> {
-        // Observations first: a new choice that several ask for takes the observed value when it
-        // is made.
-        if scaffold.observation_moves {
-            for id in &scaffold.target {
-                if self.node(*id).pending && self.node(*id).observed.is_some() {
-                    self.regenerate_node(*id, cx)?;
-                }
-            }
-        }
         for id in scaffold.target.iter().chain(&scaffold.makers) {
             if self.node(*id).pending {
                 self.regenerate_node(*id, cx)?;
