@@ -128,7 +128,7 @@ impl Repl {
                 return Ok(false);
             }
             None => {
-                say("the prompt goes on, but the trace may be damaged: [clear] starts over");
+                say("the directive was undone; the prompt goes on");
                 return Ok(false);
             }
         }

@@ -65,10 +65,29 @@ impl Deref for Model {
     }
 }
 
-struct Mark {
+/// An open transaction: rolls back when dropped, also by a panic, unless it is done.
+struct Transaction<'m> {
+    model: &'m mut Model,
     savepoint: Savepoint,
     records: usize,
     suspect: bool,
+    done: bool,
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if self.done {
+            return;
+        }
+        let model = &mut *self.model;
+        model.trace.rollback_to(self.savepoint);
+        for record in model.records.drain(self.records.min(model.records.len())..) {
+            if let Some(label) = &record.label {
+                model.by_label.remove(label);
+            }
+        }
+        model.suspect = self.suspect;
+    }
 }
 
 impl Model {
@@ -82,25 +101,17 @@ impl Model {
 
     /// Runs directives as one: if any fails, the model is as it was before the first.
     pub fn whole<T, E>(&mut self, body: impl FnOnce(&mut Model) -> Result<T, E>) -> Result<T, E> {
-        let mark = Mark {
+        let mut transaction = Transaction {
             savepoint: self.trace.savepoint(),
             records: self.records.len(),
             suspect: self.suspect,
+            model: self,
+            done: false,
         };
-        let result = body(self);
-        match &result {
-            Ok(_) => self.trace.commit(),
-            Err(_) => {
-                self.trace.rollback_to(mark.savepoint);
-                for record in self.records.drain(mark.records..) {
-                    if let Some(label) = &record.label {
-                        self.by_label.remove(label);
-                    }
-                }
-                self.suspect = mark.suspect;
-            }
-        }
-        result
+        let value = body(transaction.model)?;
+        transaction.done = true;
+        transaction.model.trace.commit();
+        Ok(value)
     }
 
     fn record(

@@ -30,6 +30,11 @@ pub enum Mode {
 
 pub struct Executor<'a> {
     pub model: &'a mut Model,
+    pub desk: Desk<'a>,
+}
+
+/// Everything an execution needs besides the trace.
+pub struct Desk<'a> {
     pub rng: &'a mut Rng,
     pub catalog: &'a Catalog,
     pub sources: &'a SourceMap,
@@ -39,6 +44,27 @@ pub struct Executor<'a> {
     /// In [`Mode::Sample`]: what was predicted, and the kernels.
     pub predicted: Vec<(String, Operand)>,
     pub programs: Vec<Program>,
+}
+
+impl<'a> Desk<'a> {
+    pub fn new(
+        rng: &'a mut Rng,
+        catalog: &'a Catalog,
+        sources: &'a SourceMap,
+        interrupt: Arc<AtomicBool>,
+        mode: Mode,
+    ) -> Desk<'a> {
+        Desk {
+            rng,
+            catalog,
+            sources,
+            interrupt,
+            mode,
+            outcomes: Vec::new(),
+            predicted: Vec::new(),
+            programs: Vec::new(),
+        }
+    }
 }
 
 impl Executor<'_> {
@@ -63,14 +89,12 @@ impl Executor<'_> {
                 Ok(())
             }
             _ => {
-                let (shown, predicted) = (self.outcomes.len(), self.predicted.len());
-                // The model is put aside so that the transaction can own it.
-                let mut model = std::mem::take(self.model);
-                let result = model.whole(|model| self.inside(model, step, env, suffix));
-                *self.model = model;
+                let desk = &mut self.desk;
+                let (shown, predicted) = (desk.outcomes.len(), desk.predicted.len());
+                let result = self.model.whole(|model| desk.inside(model, step, env, suffix));
                 if result.is_err() {
-                    self.outcomes.truncate(shown);
-                    self.predicted.truncate(predicted);
+                    desk.outcomes.truncate(shown);
+                    desk.predicted.truncate(predicted);
                 }
                 result
             }
@@ -85,16 +109,68 @@ impl Executor<'_> {
         suffix: &str,
         mut body: impl FnMut(&mut Self, &Environment, &str) -> Result<(), Diagnostic>,
     ) -> Result<(), Diagnostic> {
-        let mut model = std::mem::take(self.model);
-        let range = range_of(&mut model, bounds, step.span, env, self.rng);
-        *self.model = model;
-        for i in range? {
+        for i in range_of(self.model, bounds, step.span, env, self.desk.rng)? {
             let inner = env.push([Operand::Constant(Value::Number(i as f64))]);
             body(self, &inner, &format!("{suffix}[{i}]"))?;
         }
         Ok(())
     }
 
+    fn infer(
+        &mut self,
+        step: &Step,
+        kernel: &Syntax,
+        scope: &Scope,
+        env: &Environment,
+        suffix: &str,
+    ) -> Result<(), Diagnostic> {
+        let mut program = self.read_program(kernel, scope, env)?;
+        if self.desk.mode == Mode::Sample {
+            self.desk.programs.push(program);
+            return Ok(());
+        }
+        let mut run = Run { interrupt: self.desk.interrupt.clone(), ..Run::default() };
+        let result = self
+            .model
+            .find_feasible_start(self.desk.rng)
+            .and_then(|()| program.execute(self.model, self.desk.rng, &mut run));
+        match result {
+            Err(error) if !error.is_interruption() => return Err(error.into_diagnostic()),
+            _ => {}
+        }
+        let tallies = (0..program.kernels.len()).map(|k| *run.tally(k)).collect::<Vec<_>>();
+        let inferred = Inferred {
+            kernels: program.kernels.iter().cloned().zip(tallies).collect(),
+            draws: std::mem::take(&mut run.collected),
+            warnings: std::mem::take(&mut run.warnings),
+            interrupted: run.is_interrupted(),
+        };
+        let label = step.label.as_ref().map(|label| format!("{label}{suffix}"));
+        let kind = OutcomeKind::Infer(inferred);
+        self.desk.outcomes.push(Outcome { directive: step.number, label, kind });
+        Ok(())
+    }
+
+    /// Reads an inference program for this trace.
+    pub fn read_program(
+        &mut self,
+        kernel: &Syntax,
+        scope: &Scope,
+        environment: &Environment,
+    ) -> Result<Program, Diagnostic> {
+        let mut reader = KernelReader {
+            catalog: self.desk.catalog,
+            sources: self.desk.sources,
+            scope,
+            environment,
+            model: self.model,
+            rng: self.desk.rng,
+        };
+        Program::read(kernel, &mut reader, environment)
+    }
+}
+
+impl Desk<'_> {
     /// A step that is part of a transaction.
     fn inside(
         &mut self,
@@ -169,59 +245,6 @@ impl Executor<'_> {
                 unreachable!("handled before")
             }
         })
-    }
-
-    fn infer(
-        &mut self,
-        step: &Step,
-        kernel: &Syntax,
-        scope: &Scope,
-        env: &Environment,
-        suffix: &str,
-    ) -> Result<(), Diagnostic> {
-        let mut program = self.read_program(kernel, scope, env)?;
-        if self.mode == Mode::Sample {
-            self.programs.push(program);
-            return Ok(());
-        }
-        let mut run = Run { interrupt: self.interrupt.clone(), ..Run::default() };
-        let result = self
-            .model
-            .find_feasible_start(self.rng)
-            .and_then(|()| program.execute(self.model, self.rng, &mut run));
-        match result {
-            Err(error) if !error.is_interruption() => return Err(error.into_diagnostic()),
-            _ => {}
-        }
-        let tallies = (0..program.kernels.len()).map(|k| *run.tally(k)).collect::<Vec<_>>();
-        let inferred = Inferred {
-            kernels: program.kernels.iter().cloned().zip(tallies).collect(),
-            draws: std::mem::take(&mut run.collected),
-            warnings: std::mem::take(&mut run.warnings),
-            interrupted: run.is_interrupted(),
-        };
-        let label = step.label.as_ref().map(|label| format!("{label}{suffix}"));
-        let kind = OutcomeKind::Infer(inferred);
-        self.outcomes.push(Outcome { directive: step.number, label, kind });
-        Ok(())
-    }
-
-    /// Reads an inference program for this trace.
-    pub fn read_program(
-        &mut self,
-        kernel: &Syntax,
-        scope: &Scope,
-        environment: &Environment,
-    ) -> Result<Program, Diagnostic> {
-        let mut reader = KernelReader {
-            catalog: self.catalog,
-            sources: self.sources,
-            scope,
-            environment,
-            model: self.model,
-            rng: self.rng,
-        };
-        Program::read(kernel, &mut reader, environment)
     }
 }
 

@@ -21,7 +21,7 @@ use smidgen_value::{Rng, Value};
 
 use crate::catalog::Catalog;
 use crate::compile::{Compiler, Step, visit_syntax};
-use crate::execute::{Executor, Mode};
+use crate::execute::{Desk, Executor, Mode};
 use crate::load::TopDirective;
 use crate::session::Session;
 
@@ -224,17 +224,9 @@ impl Plan<'_> {
         let mut rng = Rng::for_chain(self.request.seed, k as u64);
         let mut model = Model::new();
         model.trace_mut().interrupt = self.interrupt.clone();
-        let mut executor = Executor {
-            model: &mut model,
-            rng: &mut rng,
-            catalog: self.catalog,
-            sources: self.sources,
-            interrupt: self.interrupt.clone(),
-            mode: Mode::Sample,
-            outcomes: Vec::new(),
-            predicted: Vec::new(),
-            programs: Vec::new(),
-        };
+        let desk =
+            Desk::new(&mut rng, self.catalog, self.sources, self.interrupt.clone(), Mode::Sample);
+        let mut executor = Executor { model: &mut model, desk };
         for step in &self.steps {
             executor.execute(step)?;
         }
@@ -242,10 +234,10 @@ impl Plan<'_> {
             Some(kernel) => {
                 executor.read_program(kernel, &Scope::global(), &Environment::default())?
             }
-            None if executor.programs.is_empty() => Program::default_sweeps(1),
-            None => Program::sequence(std::mem::take(&mut executor.programs)),
+            None if executor.desk.programs.is_empty() => Program::default_sweeps(1),
+            None => Program::sequence(std::mem::take(&mut executor.desk.programs)),
         };
-        let predicted = executor.predicted;
+        let predicted = executor.desk.predicted;
         let watch = self.watch(&mut model, predicted).map_err(EvalError::into_diagnostic)?;
         self.draw(&mut model, &mut rng, &mut program, &watch).map_err(EvalError::into_diagnostic)
     }

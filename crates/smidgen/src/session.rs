@@ -12,7 +12,7 @@ use smidgen_value::{Rng, Value};
 
 use crate::catalog::Catalog;
 use crate::compile::{Compiler, mentioned_parameters};
-use crate::execute::{Executor, Mode};
+use crate::execute::{Desk, Executor, Mode};
 use crate::load::{Loader, TopDirective};
 use crate::outcome::Outcome;
 
@@ -107,19 +107,16 @@ impl Session {
         let mut compiler = Compiler { catalog: &mut self.catalog, sources: &self.sources };
         let step = compiler.top_level(&top.directive, top.number, &top.folder)?;
         let Some(step) = step else { return Ok(Vec::new()) };
-        let mut executor = Executor {
-            model: &mut self.model,
-            rng: &mut self.rng,
-            catalog: &self.catalog,
-            sources: &self.sources,
-            interrupt: self.interrupt.clone(),
-            mode: Mode::Run,
-            outcomes: Vec::new(),
-            predicted: Vec::new(),
-            programs: Vec::new(),
-        };
+        let desk = Desk::new(
+            &mut self.rng,
+            &self.catalog,
+            &self.sources,
+            self.interrupt.clone(),
+            Mode::Run,
+        );
+        let mut executor = Executor { model: &mut self.model, desk };
         executor.execute(&step).map_err(|diagnostic| vec![diagnostic])?;
-        let outcomes = executor.outcomes;
+        let outcomes = executor.desk.outcomes;
         if matches!(top.directive.kind, DirectiveKind::Clear) {
             self.catalog.clear();
         }
