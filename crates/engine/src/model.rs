@@ -309,7 +309,12 @@ impl Model {
         let mut fixed = Preset(value);
         let mut scaffold = Scaffold::new();
         let proposal = Proposal::propose(&mut self.trace, &mut scaffold, &[id], &mut fixed, rng)?;
-        proposal.keep()
+        proposal.keep()?;
+        if self.trace.node(id).constrained {
+            let message = "with this value another observation comes to refer to the same choice";
+            return Err(EvalError::other(span, message));
+        }
+        Ok(())
     }
 
     pub fn force(

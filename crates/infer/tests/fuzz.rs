@@ -278,6 +278,8 @@ fn programs_that_were_trouble_once() {
          [observe (if (m 2) (m k) nobody) 1] [observe (m 2) 1]",
         "[assume m (mem (lambda (i) (normal 0 1)))] [assume k (uniform_discrete 0 3)]
          [observe (if (m k) (m k) 0) false]",
+        "[assume m (mem (lambda (i) (normal 0 1)))] [assume k (m 0)] [observe (m k) 1]
+         [observe k 0]",
     ];
     let mut faults = Vec::new();
     for text in programs {

@@ -1,0 +1,160 @@
+//! What programs take from outside: tables, parameters, other program files.
+
+use std::collections::BTreeMap;
+
+use smidgen::io::json::value_to_json;
+use smidgen::value::Value;
+use smidgen::{OutcomeKind, Session, Settings};
+
+fn run_with(params: &[(&str, Value)], text: &str) -> Result<Vec<String>, String> {
+    let params: BTreeMap<String, Value> =
+        params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    let mut session = Session::new(Settings { seed: 1, params, ..Settings::default() });
+    let say = |diagnostics: Vec<smidgen::lang::Diagnostic>| {
+        diagnostics.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("\n")
+    };
+    let program = session.parse_text("test", text).map_err(say)?;
+    let mut shown = Vec::new();
+    for directive in &program {
+        for outcome in session.execute(directive).map_err(say)? {
+            if matches!(outcome.kind, OutcomeKind::Assume { .. }) {
+                continue;
+            }
+            if let Some(value) = outcome.kind.value() {
+                let label = outcome.label.map_or_else(String::new, |label| format!("{label}="));
+                shown.push(format!("{label}{}", value_to_json(&value)));
+            }
+        }
+        smidgen::engine::check::check(session.model()).unwrap();
+    }
+    Ok(shown)
+}
+
+fn run(text: &str) -> Result<Vec<String>, String> {
+    run_with(&[], text)
+}
+
+fn shows(text: &str, wanted: &[&str]) {
+    assert_eq!(run(text).unwrap(), wanted, "{text}");
+}
+
+fn fails(text: &str, words: &[&str]) {
+    let message = run(text).expect_err(text).to_lowercase();
+    for word in words {
+        assert!(message.contains(word), "no `{word}` in: {message}");
+    }
+}
+
+const TABLE: &str = "[table t \"tests/language/points.csv\"] ";
+
+#[test]
+fn cells_columns_and_rows() {
+    shows(&format!("{TABLE} [sample (column t a)]"), &["[1,3,5]"]);
+    shows(&format!("{TABLE} [sample (cell t b 1)]"), &["4.5"]);
+    shows(&format!("{TABLE} [sample (sum (column t b))]"), &["13.5"]);
+    shows(
+        &format!("{TABLE} [for row in t p: [predict (list row.index row.a row.flag row.name)]]"),
+        &["p[0]=[0,1,true,\"one\"]", "p[1]=[1,3,false,\"two\"]", "p[2]=[2,5,true,\"three\"]"],
+    );
+}
+
+#[test]
+fn several_columns_are_one_vector() {
+    let table = "[table t \"tests/language/points.csv\" (vector x \"x*\")] ";
+    shows(&format!("{table} [for row in t [predict (sum row.x)]]"), &["30", "70", "110"]);
+    shows(&format!("{table} [sample (cell t x 2)]"), &["[50,60]"]);
+}
+
+#[test]
+fn observations_in_a_loop() {
+    // Each row is observed at its mean: three times the log density of the mode.
+    let mode = format!("{}", -1.5 * smidgen::value::math::ln(std::f64::consts::TAU));
+    let found = run(&format!(
+        "{TABLE} [for row in t o: [observe (normal row.a 1) row.a]] [log_likelihood]"
+    ))
+    .unwrap();
+    let (found, mode): (f64, f64) = (found[0].parse().unwrap(), mode.parse().unwrap());
+    assert!((found - mode).abs() < 1e-12);
+    let text = format!(
+        "{TABLE} [for row in t o: [observe (normal row.a 1) row.a]] [forget \"o[1]\"] [log_likelihood]"
+    );
+    let found: f64 = run(&text).unwrap()[0].parse().unwrap();
+    assert!((found - mode * 2.0 / 3.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_loop_happens_whole_or_not_at_all() {
+    let text = "[assume x (normal 0 1)] [for i in (range 0 3) o: [observe (normal x (- 2 i)) 0]]";
+    let mut session = Session::new(Settings::default());
+    let program = session.parse_text("test", text).unwrap();
+    session.execute(&program[0]).unwrap();
+    session.execute(&program[1]).unwrap_err();
+    assert_eq!(session.model().log_likelihood().unwrap(), 0.0);
+    assert_eq!(session.model().records().len(), 1);
+    let again = session.parse_text("test", "[for i in (range 0 2) o: [observe (normal x 1) 0]]");
+    for directive in &again.unwrap() {
+        session.execute(directive).unwrap();
+    }
+}
+
+#[test]
+fn a_failed_directive_leaves_the_trace() {
+    let start = "[assume f (make_crp 1)] [assume m (mem (lambda (i) (f)))] [assume x (m 1)] [observe (m 2) 1]";
+    for wrong in [
+        "[observe (m 3) \"text\"]",
+        "[observe (m 3) -4]",
+        "[observe (m 2) 1]",
+        "[observe (list (m 5)) 1]",
+        "[assume y (+ (m 4) (first (list)))]",
+        "[predict (zork (m 4))]",
+        "[force (+ x 1) 2]",
+        "[assume x (m 9)]",
+        "[forget m]",
+    ] {
+        let mut session = Session::new(Settings { seed: 2, ..Settings::default() });
+        for directive in &session.parse_text("test", start).unwrap() {
+            session.execute(directive).unwrap();
+        }
+        let before = (session.model().live_nodes().count(), session.model().log_joint().unwrap());
+        let directives = session.parse_text("test", wrong).unwrap();
+        session.execute(&directives[0]).expect_err(wrong);
+        let after = (session.model().live_nodes().count(), session.model().log_joint().unwrap());
+        assert_eq!(before, after, "{wrong}");
+        smidgen::engine::check::check(session.model()).unwrap();
+    }
+}
+
+#[test]
+fn parameters() {
+    let list = Value::array(vec![Value::Number(1.0), Value::Number(2.5)]);
+    let params = [("n", Value::Number(3.0)), ("a.b", list), ("on", Value::Bool(true))];
+    let shown = run_with(&params, "[sample (+ {n} 1)] [sample {a.b}] [sample (if {on} 'y 'n)]");
+    assert_eq!(shown.unwrap(), ["4", "[1,2.5]", "\"y\""]);
+    fails("[sample {missing}]", &["missing"]);
+}
+
+#[test]
+fn files_are_loaded() {
+    shows("[load \"tests/language/part.smg\"] [sample (step loaded)]", &["42"]);
+    fails("[load \"tests/language/nowhere.smg\"]", &["nowhere"]);
+}
+
+#[test]
+fn what_is_wrong_with_data_is_said() {
+    fails("[table t \"tests/language/nowhere.csv\"]", &["nowhere"]);
+    fails("[table t \"tests/language/hole.csv\"]", &["row", "b"]);
+    fails(&format!("{TABLE} [sample (column t zork)]"), &["zork"]);
+    fails(&format!("{TABLE} [for row in t [predict row.zork]]"), &["zork"]);
+    fails(&format!("{TABLE} [sample (cell t a 3)]"), &["3"]);
+    fails("[for row in nobody [predict 1]]", &["nobody"]);
+    fails(&format!("{TABLE} [for row in t [assume x 1]]"), &["assume"]);
+}
+
+#[test]
+fn constants_of_the_inference_language() {
+    shows("[define n 3] [assume x (flip 1)] [infer (mh default one n)] [sample n]", &["3"]);
+    shows(
+        "[define s 0.5] [assume x (normal 0 1)] [observe x 2] [infer (repeat 2 (do))] [sample (* s x)]",
+        &["1"],
+    );
+}
