@@ -9,6 +9,7 @@ use smidgen_value::{ArgumentError, Symbol, Value};
 
 use crate::error::{EvalError, Mistake};
 use crate::eval::{Evaluation, Phase, Site};
+use crate::family::{address, address_of_values};
 use crate::id::{FamilyId, NodeId};
 use crate::journal::Edit;
 use crate::node::{Made, MemoEntry, MemoKey, Observed, Op, StructureKind};
@@ -288,7 +289,8 @@ impl Trace {
             return self.structure(kind, &Default::default(), operands, site.span, cx, want);
         };
         let family = self.request(memo, key, site.span, cx, want)?;
-        self.families[cx.family.index()].requests.push(family);
+        let asking = &mut self.families[cx.family.index()];
+        asking.requests.push((asking.nodes.len() as u32, family));
         self.journal.push(Edit::Requested(cx.family));
         Ok(self.families[family.index()].root.clone().expect("an evaluated family has a root"))
     }
@@ -318,7 +320,8 @@ impl Trace {
         let table = self.memo_mut(memo);
         table.families.insert(key.clone(), MemoEntry::InProgress);
         let target = Operand::Constant(table.target.clone());
-        let family = self.add_family();
+        let address = address(self.node(memo).address, address_of_values(&key));
+        let family = self.add_family(address);
         self.families[family.index()].memo = Some(Box::new((memo, key.clone())));
         let outer = std::mem::replace(&mut cx.family, family);
         let operands = key.iter().cloned().map(Operand::Constant).collect();

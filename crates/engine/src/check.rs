@@ -275,7 +275,7 @@ fn check_references(trace: &Trace) -> Check {
         *counted.entry(node.expansion).or_default() += 1;
     }
     for family in live_families(trace) {
-        for request in &trace.families[family.index()].requests {
+        for (_, request) in &trace.families[family.index()].requests {
             let memoised =
                 is_live_family(trace, *request) && trace.families[request.index()].memo.is_some();
             ensure(memoised, || {

@@ -16,6 +16,7 @@ use smidgen_value::{Rng, Symbol, Value};
 
 use crate::environment::Environment;
 use crate::error::{CALL_LIMIT, EvalError, Mistake};
+use crate::family::{address, address_of_values};
 use crate::id::{FamilyId, NodeId};
 use crate::journal::Edit;
 use crate::node::{Observed, Op, Structure, StructureKind};
@@ -60,8 +61,13 @@ pub(crate) struct Regeneration<'r> {
     pub(crate) claimed: &'r [(NodeId, Observed)],
     /// Choices that an observation came to and that were not prepared for it.
     pub(crate) redirected: Vec<(NodeId, Observed)>,
-    /// Whether the attempt may have to be made again, with what was proposed for the principals.
-    pub(crate) replayed: bool,
+    /// Claimed choices that their observations did come to.
+    pub(crate) reached: Vec<NodeId>,
+    /// If the attempt may have to be made again: the seed of what runs for T', so that it runs
+    /// alike, and, while it runs, the stream of everything else.
+    pub(crate) replay: Option<u64>,
+    pub(crate) parked: Option<Rng>,
+    /// What was proposed for the principals, if the attempt may have to be made again.
     pub(crate) proposed: Vec<(NodeId, Proposed)>,
 }
 
@@ -303,7 +309,9 @@ impl Trace {
         }
         let values: SmallVec<[Value; 2]> =
             arguments.iter().map(|a| self.settled_value(a).clone()).collect();
-        let (expansion, root) = self.expand(&structure, &values, span, cx, want)?;
+        let owner = &self.families[cx.family.index()];
+        let at = address(owner.address, owner.nodes.len() as u64);
+        let (expansion, root) = self.expand(&structure, &values, (span, at), cx, want)?;
         self.settle_operand(&root, cx)?;
         let value = self.settled_value(&root).clone();
         let operands = arguments.into_iter().chain([root]);
@@ -315,13 +323,14 @@ impl Trace {
         Ok(Operand::Node(id))
     }
 
-    /// Evaluates the body that the existential arguments' values choose. Gives its family
+    /// Evaluates the body that the existential arguments' values choose, for the structure at
+    /// this place and address. Gives its family
     /// (with one reference for the asking node) and its root.
     pub(crate) fn expand(
         &mut self,
         structure: &Structure,
         values: &[Value],
-        span: Span,
+        (span, at): (Span, u64),
         cx: &mut Evaluation<'_>,
         want: Want<'_>,
     ) -> Result<(FamilyId, Operand), EvalError> {
@@ -334,7 +343,9 @@ impl Trace {
             return Ok((family, root.expect("an evaluated family has a root")));
         }
         let env = &structure.environment;
-        self.in_new_family(cx, structure.tags.clone(), |trace, cx| match &structure.kind {
+        let address = address(at, address_of_values(values));
+        let place = (structure.tags.clone(), address);
+        self.in_new_family(cx, place, |trace, cx| match &structure.kind {
             StructureKind::Branch { then, otherwise } => {
                 let taken = if trace.truth(&values[0], span, cx)? { then } else { otherwise };
                 trace.eval(taken, env, cx, want)
@@ -369,10 +380,10 @@ impl Trace {
     pub(crate) fn in_new_family(
         &mut self,
         cx: &mut Evaluation<'_>,
-        tags: Tags,
+        (tags, address): (Tags, u64),
         body: impl FnOnce(&mut Trace, &mut Evaluation<'_>) -> Result<Operand, EvalError>,
     ) -> Result<(FamilyId, Operand), EvalError> {
-        let family = self.add_family();
+        let family = self.add_family(address);
         let outer_family = std::mem::replace(&mut cx.family, family);
         let outer_tags = std::mem::replace(&mut cx.tags, tags);
         let result = body(self, cx);

@@ -6,6 +6,9 @@
 //! last reference goes, the family is detached, and with it what only it referred to: the
 //! transitive closure that definition 3 needs.
 
+use std::hash::BuildHasher;
+
+use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 use smidgen_value::Value;
 
@@ -19,16 +22,30 @@ use crate::trace::Trace;
 pub struct Family {
     /// In order of creation, hence arguments before the nodes that use them.
     pub(crate) nodes: Vec<NodeId>,
-    /// Memoised families requested with constant arguments, once per request.
-    pub(crate) requests: SmallVec<[FamilyId; 2]>,
+    /// Memoised families requested with constant arguments, once per request, each with the
+    /// number of nodes that the family had at the time.
+    pub(crate) requests: SmallVec<[(u32, FamilyId); 2]>,
     pub(crate) references: u32,
     /// For a memoised body: the memo node and the key.
     pub(crate) memo: Option<Box<(NodeId, MemoKey)>>,
     pub(crate) root: Option<crate::operand::Operand>,
+    /// See [`crate::node::Node::address`].
+    pub(crate) address: u64,
     pub(crate) dead: bool,
     /// References that the scaffold built last takes away, valid for its number.
     pub(crate) disabled: u32,
     pub(crate) mark: u32,
+}
+
+/// What is left to do of a release.
+enum Task {
+    Release(FamilyId),
+    /// The first so many nodes and requests are still to be detached.
+    Detach {
+        id: FamilyId,
+        nodes: usize,
+        requests: usize,
+    },
 }
 
 impl Family {
@@ -42,14 +59,29 @@ impl Family {
     }
 }
 
+/// The address of part `b` of what stands at `a`.
+pub(crate) fn address(a: u64, b: u64) -> u64 {
+    // The finaliser of SplitMix64 over both.
+    let mut z = a.rotate_left(25) ^ b.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// The address of values that decide or ask for something.
+pub(crate) fn address_of_values(values: &[Value]) -> u64 {
+    FxBuildHasher.hash_one(values)
+}
+
 impl Trace {
     /// A new family with one reference.
-    pub(crate) fn add_family(&mut self) -> FamilyId {
+    pub(crate) fn add_family(&mut self, address: u64) -> FamilyId {
         let id = self.free_families.pop().unwrap_or_else(|| {
             self.families.push(Family::default());
             FamilyId(self.families.len() as u32 - 1)
         });
         self.families[id.index()].references = 1;
+        self.families[id.index()].address = address;
         self.journal.push(Edit::FamilyAdded(id));
         id
     }
@@ -60,64 +92,76 @@ impl Trace {
     }
 
     /// Drops one reference. At the last one the family and all that only it referred to are
-    /// detached. Returns the log density of the observed choices that went with them.
+    /// detached, strictly in reverse order of creation: the weights of applications of one maker
+    /// are then those with which the way back would make them. Returns the log density of the
+    /// observed choices that went.
     pub(crate) fn release(&mut self, id: FamilyId) -> Result<f64, EvalError> {
         let mut log_observed = 0.0;
-        let mut work: SmallVec<[FamilyId; 4]> = SmallVec::new();
-        work.push(id);
-        while let Some(id) = work.pop() {
-            if id.is_none() {
-                continue;
-            }
-            self.families[id.index()].references -= 1;
-            self.journal.push(Edit::Released(id));
-            if self.families[id.index()].references == 0 {
-                log_observed += self.detach_family(id, &mut work)?;
+        let mut work: SmallVec<[Task; 8]> = SmallVec::new();
+        work.push(Task::Release(id));
+        while let Some(task) = work.pop() {
+            match task {
+                Task::Release(id) if id.is_none() => {}
+                Task::Release(id) => {
+                    let family = &mut self.families[id.index()];
+                    family.references -= 1;
+                    let (nodes, requests) = (family.nodes.len(), family.requests.len());
+                    let gone = family.references == 0;
+                    self.journal.push(Edit::Released(id));
+                    if gone {
+                        work.push(Task::Detach { id, nodes, requests });
+                    }
+                }
+                Task::Detach { id, nodes: 0, requests: 0 } => self.detach_family(id),
+                Task::Detach { id, nodes, requests } => {
+                    let family = &self.families[id.index()];
+                    let last_request = requests.checked_sub(1).map(|k| family.requests[k]);
+                    match last_request {
+                        // It was made when there were that many nodes.
+                        Some((after, request)) if after as usize == nodes => {
+                            work.push(Task::Detach { id, nodes, requests: requests - 1 });
+                            work.push(Task::Release(request));
+                        }
+                        _ => {
+                            let node = family.nodes[nodes - 1];
+                            work.push(Task::Detach { id, nodes: nodes - 1, requests });
+                            // A structure was made after its body.
+                            work.push(Task::Release(self.expansion_of(node)));
+                            log_observed += self.detach_node(node)?;
+                        }
+                    }
+                }
             }
         }
         Ok(log_observed)
     }
 
-    fn detach_family(
-        &mut self,
-        id: FamilyId,
-        work: &mut SmallVec<[FamilyId; 4]>,
-    ) -> Result<f64, EvalError> {
-        let mut log_observed = 0.0;
-        for k in (0..self.families[id.index()].nodes.len()).rev() {
-            let node = self.families[id.index()].nodes[k];
-            log_observed += self.detach_node(node, work)?;
+    fn expansion_of(&self, id: NodeId) -> FamilyId {
+        match self.node(id).op {
+            Op::Structure(_) => self.node(id).expansion,
+            _ => FamilyId::NONE,
         }
-        work.extend(self.families[id.index()].requests.iter().copied());
-        if let Some(entry) = self.families[id.index()].memo.take() {
-            let (memo, key) = *entry;
-            // The family keeps its key for the way back.
-            self.families[id.index()].memo = Some(Box::new((memo, key.clone())));
-            if let Some(family) = self.memo_mut(memo).families.remove(&key) {
-                self.journal.push(Edit::MemoRemoved(memo, Box::new((key, family))));
-            }
+    }
+
+    /// All its nodes are detached: now the family itself.
+    fn detach_family(&mut self, id: FamilyId) {
+        if let Some((memo, key)) = self.families[id.index()].memo.as_deref().cloned()
+            && let Some(entry) = self.memo_mut(memo).families.remove(&key)
+        {
+            self.journal.push(Edit::MemoRemoved(memo, Box::new((key, entry))));
         }
         self.families[id.index()].dead = true;
         self.journal.push(Edit::FamilyDetached(id));
-        Ok(log_observed)
     }
 
-    fn detach_node(
-        &mut self,
-        id: NodeId,
-        work: &mut SmallVec<[FamilyId; 4]>,
-    ) -> Result<f64, EvalError> {
+    fn detach_node(&mut self, id: NodeId) -> Result<f64, EvalError> {
         let mut log_observed = 0.0;
         if self.node(id).constrained {
             self.refresh_arguments(id)?;
         }
-        match self.node(id).op {
-            Op::Draw(maker) => {
-                let value: Value = self.node(id).value.clone();
-                self.uncount(maker, &value);
-            }
-            Op::Structure(_) => work.push(self.node(id).expansion),
-            _ => {}
+        if let Op::Draw(maker) = self.node(id).op {
+            let value = self.node(id).value.clone();
+            self.uncount(maker, &value);
         }
         if self.node(id).constrained {
             log_observed = self.log_density(id)?;

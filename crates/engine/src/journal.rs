@@ -69,10 +69,12 @@ impl Trace {
     pub(crate) fn commit(&mut self) {
         self.revision += 1;
         let mut journal = std::mem::take(&mut self.journal);
+        let before = self.population;
         for edit in journal.drain(..) {
             match edit {
                 Edit::NodeDetached(id) => self.free_node(id),
                 Edit::FamilyDetached(id) => self.free_family(id),
+                Edit::ChoiceEntered(..) | Edit::ChoiceLeft(..) => self.population = before + 1,
                 Edit::Value(id, _) => {
                     let revision = self.revision;
                     let node = self.node_mut(id);

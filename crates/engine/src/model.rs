@@ -13,7 +13,7 @@ use crate::error::EvalError;
 use crate::eval::Evaluation;
 use crate::id::{FamilyId, NodeId};
 use crate::journal::Savepoint;
-use crate::node::{Observed, Op};
+use crate::node::{Observed, Op, Role};
 use crate::observe::Referent;
 use crate::operand::Operand;
 use crate::proposal::{Choice, FromPrior, Preset, Proposal};
@@ -32,6 +32,8 @@ pub struct Model {
     next_number: u64,
     /// Whether an observation may be impossible under the current values.
     suspect: bool,
+    /// What `forget` removed in the open transaction, with its place.
+    removed: Vec<(usize, Record)>,
 }
 
 /// A directive that left something in the trace.
@@ -49,6 +51,14 @@ pub enum RecordKind {
     Assume(Symbol),
     Observe,
     Predict,
+}
+
+/// What a `predict` left.
+pub struct Predicted {
+    /// The number of its record, see [`Model::has_record`].
+    pub number: u64,
+    pub root: Operand,
+    pub value: Value,
 }
 
 /// A program text ready to be evaluated: an expression and the frames of the loops around it.
@@ -81,6 +91,12 @@ impl Drop for Transaction<'_> {
         }
         let model = &mut *self.model;
         model.trace.rollback_to(self.savepoint);
+        for (place, record) in std::mem::take(&mut model.removed).into_iter().rev() {
+            if let Some(label) = &record.label {
+                model.by_label.insert(label.clone(), record.number);
+            }
+            model.records.insert(place, record);
+        }
         for record in model.records.drain(self.records.min(model.records.len())..) {
             if let Some(label) = &record.label {
                 model.by_label.remove(label);
@@ -111,6 +127,8 @@ impl Model {
         let value = body(transaction.model)?;
         transaction.done = true;
         transaction.model.trace.commit();
+        transaction.model.removed.clear();
+        transaction.model.trace.sweep = transaction.model.trace.choices().len();
         Ok(value)
     }
 
@@ -148,12 +166,15 @@ impl Model {
         want: Option<&Observed>,
     ) -> Result<(FamilyId, Operand, Option<NodeId>, f64), EvalError> {
         let mut cx = Evaluation::of_directive(rng, FamilyId::NONE, improper);
-        let (family, root) =
-            self.trace.in_new_family(&mut cx, Default::default(), |trace, cx| {
+        let (family, root) = self.trace.in_new_family(
+            &mut cx,
+            (Default::default(), self.next_number),
+            |trace, cx| {
                 let root = trace.eval(code.expr, code.environment, cx, want)?;
                 trace.settle_operand(&root, cx)?;
                 Ok(root)
-            })?;
+            },
+        )?;
         Ok((family, root, cx.observed_at, cx.log_observed))
     }
 
@@ -184,12 +205,13 @@ impl Model {
         code: Code<'_>,
         label: Option<String>,
         rng: &mut Rng,
-    ) -> Result<(Operand, Value), EvalError> {
+    ) -> Result<Predicted, EvalError> {
         self.check_label(label.as_deref(), code.expr.span)?;
         let (family, root, ..) = self.evaluate(code, rng, false, None)?;
         let value = self.trace.settled_value(&root).clone();
+        let number = self.next_number;
         self.record(label, RecordKind::Predict, root.clone(), family, code.expr);
-        Ok((root, value))
+        Ok(Predicted { number, root, value })
     }
 
     /// Evaluates, gives the value, and leaves no trace.
@@ -230,6 +252,7 @@ impl Model {
         let (family, root, taken, log_observed) =
             self.evaluate(code, rng, true, Some(&observed))?;
         let id = self.observable(&root, span, "observe")?;
+        self.check_circularity(id, &root, span)?;
         if taken == Some(id) {
             self.check_support(id, span)?;
             self.suspect |= log_observed == f64::NEG_INFINITY;
@@ -268,6 +291,26 @@ impl Model {
                     .hint("observe a random choice, for instance (normal expr small_sd)"))
             }
         }
+    }
+
+    /// Refuses an observation whose choice decides what it refers to.
+    fn check_circularity(
+        &mut self,
+        id: NodeId,
+        root: &Operand,
+        span: Span,
+    ) -> Result<(), EvalError> {
+        let path = self.trace.observed_path(root);
+        if path.is_empty() {
+            return Ok(());
+        }
+        Scaffold::new().build(&mut self.trace, &[id]);
+        if path.iter().any(|node| self.trace.role(*node) == Some(Role::Restructured)) {
+            let message = "the value of the observed choice decides which choice is observed";
+            return Err(EvalError::other(span, message)
+                .hint("to condition on a fact, observe (flip (if fact 1 0)) true"));
+        }
+        Ok(())
     }
 
     fn check_support(&self, id: NodeId, span: Span) -> Result<(), EvalError> {
@@ -376,9 +419,8 @@ impl Model {
             let users =
                 self.records.iter().filter(|record| free_globals(&record.expr).contains(&name));
             let users = users.filter(|record| record.number != self.records[place].number).count();
-            if users > 0 {
-                let message =
-                    format!("`{name}` cannot be forgotten: other directives ({users}) use it");
+            if users > 0 || self.is_used_elsewhere(place) {
+                let message = format!("`{name}` cannot be forgotten: other directives use it");
                 return Err(EvalError::other(None, message).hint("forget those first"));
             }
             self.trace.bind_global(name, None);
@@ -400,7 +442,23 @@ impl Model {
         if let Some(label) = &record.label {
             self.by_label.remove(label);
         }
+        self.removed.push((place, record));
         Ok(())
+    }
+
+    /// Whether nodes of other directives hang on a record's own root (through `eval`, say, which
+    /// the text does not show).
+    fn is_used_elsewhere(&self, place: usize) -> bool {
+        let record = &self.records[place];
+        record.root.node().is_some_and(|root| {
+            self.trace.node(root).family == record.family
+                && !self.trace.node(root).children.is_empty()
+        })
+    }
+
+    /// Whether a directive is still there.
+    pub fn has_record(&self, number: u64) -> bool {
+        self.records.iter().any(|record| record.number == number)
     }
 
     /// Turns what a directive refers to into a constant of its current value.

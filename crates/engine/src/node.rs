@@ -157,6 +157,8 @@ pub struct Node {
     /// For a structure: the family of its body.
     pub(crate) expansion: FamilyId,
     pub origin: Span,
+    /// Where in the program's run it stands: a function of the structure alone, not of history.
+    pub(crate) address: u64,
     /// Place among the unconstrained choices, or [`NOWHERE`].
     pub(crate) choice_place: u32,
     pub(crate) memberships: Memberships,
@@ -190,6 +192,7 @@ impl Node {
             family: FamilyId::NONE,
             expansion: FamilyId::NONE,
             origin: Span { source: smidgen_lang::SourceId(0), start: 0, end: 0 },
+            address: 0,
             choice_place: NOWHERE,
             memberships: Memberships::new(),
             tags: Tags::default(),

@@ -128,6 +128,7 @@ impl Trace {
             if claim.number != observed.number {
                 return Err(EvalError::new(Mistake::Clash, self.node(id).origin));
             }
+            regeneration.reached.push(id);
             for node in self.observed_path(root) {
                 self.set_observed(node, Some(Box::new(observed.clone())));
             }

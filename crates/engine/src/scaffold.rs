@@ -216,7 +216,7 @@ impl Scaffold {
                 trace.mark(id, Role::Transient);
             }
             for k in 0..trace.families[family].requests.len() {
-                self.disable(trace, trace.families[family].requests[k]);
+                self.disable(trace, trace.families[family].requests[k].1);
             }
         }
     }
@@ -241,12 +241,12 @@ impl Scaffold {
         let mut operand = trace.node(id).root()?;
         loop {
             let Operand::Node(next) = operand else { return None };
-            if trace.role(*next) == Some(Role::Transient) {
-                return None;
-            }
             match trace.node(*next).root() {
                 Some(root) => operand = root,
-                None => return trace.node(*next).is_random().then_some(*next),
+                None => {
+                    let stays = trace.role(*next) != Some(Role::Transient);
+                    return (stays && trace.node(*next).is_random()).then_some(*next);
+                }
             }
         }
     }

@@ -16,7 +16,7 @@ use smidgen_prob::{Statistics, lookup};
 use smidgen_value::{Symbol, Value};
 
 use crate::error::{EvalError, Mistake};
-use crate::family::Family;
+use crate::family::{Family, address};
 use crate::id::{FamilyId, NodeId};
 use crate::journal::Edit;
 use crate::node::{Arg, Args, MemoTable, Node, Observed, Op};
@@ -46,6 +46,10 @@ pub struct Trace {
     pub(crate) last_lazy: u64,
     /// Number of the last scaffold: the meaning of marks on nodes.
     pub(crate) epoch: u32,
+    /// Number of commits in which unconstrained choices came or went.
+    pub(crate) population: u64,
+    /// Number of unconstrained choices after the last directive: inference does not change it.
+    pub(crate) sweep: usize,
     /// Set from outside to stop an evaluation that takes too long.
     pub interrupt: Arc<AtomicBool>,
 }
@@ -68,6 +72,26 @@ impl Trace {
     /// Unconstrained random choices, in the order of history.
     pub fn choices(&self) -> &[NodeId] {
         &self.choices
+    }
+
+    /// Unconstrained choices by their addresses: an order that does not depend on history.
+    pub fn choices_by_address(&self) -> Vec<(u64, NodeId)> {
+        let mut choices: Vec<(u64, NodeId)> =
+            self.choices.iter().map(|id| (self.node(*id).address, *id)).collect();
+        choices.sort_unstable();
+        choices
+    }
+
+    /// Changes whenever unconstrained choices have come or gone.
+    pub fn population(&self) -> u64 {
+        self.population
+    }
+
+    /// How many single-choice moves a sweep makes: the number of unconstrained choices after the
+    /// last directive. (The number now would depend on the state, and a number of moves that
+    /// does leaves nothing invariant.)
+    pub fn sweep(&self) -> usize {
+        self.sweep
     }
 
     /// Whether a name, which may be old, is that of an unconstrained choice now.
@@ -165,6 +189,8 @@ impl Trace {
         node.family = family;
         node.expansion = FamilyId::NONE;
         node.origin = origin;
+        let owner = &self.families[family.index()];
+        node.address = address(owner.address, owner.nodes.len() as u64);
         node.tags = tags;
         node.choice_place = crate::node::NOWHERE;
         (node.constrained, node.forced) = (false, false);

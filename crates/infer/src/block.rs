@@ -43,10 +43,8 @@ pub enum Turn {
         blocks: usize,
     },
     Block(Vec<NodeId>),
-    /// Blocks of a named scope, in this order.
-    Sweep(Vec<Value>),
-    /// Choices of the default scope, in this order.
-    SweepChoices(Vec<NodeId>),
+    /// Every block in turn, see [`Sweep`].
+    Sweep(Sweep),
     /// There is nothing to move.
     Nothing,
 }
@@ -86,11 +84,7 @@ impl Target {
                 spare.extend_from_slice(trace.choices());
                 Turn::Block(spare)
             }
-            (Scope::Default, _) => {
-                spare.extend_from_slice(trace.choices());
-                spare.sort_unstable();
-                Turn::SweepChoices(spare)
-            }
+            (Scope::Default, _) => Turn::Sweep(Sweep::of(self.clone())),
             (Scope::Named(scope), Block::One) => {
                 spare.extend_from_slice(trace.scopes().block_at(scope, rng.below(blocks)));
                 Turn::Drawn { principals: spare, blocks }
@@ -105,11 +99,13 @@ impl Target {
                 spare.extend_from_slice(trace.scopes().block(scope, id));
                 if spare.is_empty() { Turn::Nothing } else { Turn::Block(spare) }
             }
-            (Scope::Named(scope), Block::Each) => Turn::Sweep(trace.scopes().ordered_blocks(scope)),
+            (Scope::Named(_), Block::Each) => Turn::Sweep(Sweep::of(self.clone())),
             (Scope::Named(scope), Block::Range { low, high }) => {
-                let mut ids = trace.scopes().ordered_blocks(scope);
-                ids.retain(|id| low <= id && id <= high);
-                if ids.is_empty() { Turn::Nothing } else { Turn::Sweep(ids) }
+                let ids = trace.scopes().ordered_blocks(scope);
+                match ids.iter().any(|id| low <= id && id <= high) {
+                    true => Turn::Sweep(Sweep::of(self.clone())),
+                    false => Turn::Nothing,
+                }
             }
         }
     }
@@ -145,6 +141,73 @@ impl Target {
                 format!(
                     "{wanted} of scope {scope} holds no unconstrained random choice (blocks: {blocks})"
                 )
+            }
+        }
+    }
+}
+
+/// Every block in turn, in a fixed order: of their ids, or of the choices' addresses. Blocks come and
+/// go under way, so after each move the sweep goes on with the first live block that comes after
+/// the last one in that order. That is the static schedule over all blocks there could ever be,
+/// with those that do not exist left out, and keeps the posterior invariant whatever the moves
+/// change; a list made at the start would not.
+pub struct Sweep {
+    target: Target,
+    /// The rest of the schedule, last first, as of `population`.
+    rest: Vec<Stop>,
+    last: Option<Key>,
+    population: Option<u64>,
+}
+
+#[derive(Clone, PartialEq, PartialOrd)]
+enum Key {
+    Address(u64),
+    Block(Value),
+}
+
+struct Stop {
+    key: Key,
+    choice: Option<NodeId>,
+}
+
+impl Sweep {
+    fn of(target: Target) -> Sweep {
+        Sweep { target, rest: Vec::new(), last: None, population: None }
+    }
+
+    /// The choices of the next block; none at the end.
+    pub fn next(&mut self, trace: &Trace) -> Option<Vec<NodeId>> {
+        if self.population != Some(trace.population()) {
+            self.population = Some(trace.population());
+            self.rest = self.target.stops(trace);
+            self.rest.retain(|stop| self.last.as_ref().is_none_or(|last| stop.key > *last));
+            self.rest.reverse();
+        }
+        let stop = self.rest.pop()?;
+        let principals = match (&stop.key, &self.target.scope) {
+            (Key::Block(id), Scope::Named(scope)) => trace.scopes().block(scope, id).to_vec(),
+            _ => stop.choice.into_iter().collect(),
+        };
+        self.last = Some(stop.key);
+        Some(principals)
+    }
+}
+
+impl Target {
+    /// All stops of a sweep, in order.
+    fn stops(&self, trace: &Trace) -> Vec<Stop> {
+        match &self.scope {
+            Scope::Default => trace
+                .choices_by_address()
+                .into_iter()
+                .map(|(address, id)| Stop { key: Key::Address(address), choice: Some(id) })
+                .collect(),
+            Scope::Named(scope) => {
+                let mut ids = trace.scopes().ordered_blocks(scope);
+                if let Block::Range { low, high } = &self.block {
+                    ids.retain(|id| low <= id && id <= high);
+                }
+                ids.into_iter().map(|id| Stop { key: Key::Block(id), choice: None }).collect()
             }
         }
     }

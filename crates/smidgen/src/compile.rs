@@ -208,6 +208,11 @@ impl Compiler<'_> {
                 diagnostics.push(Diagnostic::error(directive.span, message).hint(hint));
                 continue;
             }
+            if let DirectiveKind::Clear = directive.kind {
+                let message = "clear stands at the top level of a program, not in a for";
+                diagnostics.push(Diagnostic::error(directive.span, message));
+                continue;
+            }
             match self.step(directive, number, &inner) {
                 Ok(step) => steps.push(step),
                 Err(mut more) => diagnostics.append(&mut more),

@@ -41,8 +41,9 @@ pub struct Desk<'a> {
     pub interrupt: Arc<AtomicBool>,
     pub mode: Mode,
     pub outcomes: Vec<Outcome>,
-    /// In [`Mode::Sample`]: what was predicted, and the kernels.
-    pub predicted: Vec<(String, Operand)>,
+    /// In [`Mode::Sample`]: what was predicted (name, number of the record, what it refers to),
+    /// and the kernels.
+    pub predicted: Vec<(String, u64, Operand)>,
     pub programs: Vec<Program>,
 }
 
@@ -86,6 +87,8 @@ impl Executor<'_> {
             }
             StepKind::Clear => {
                 self.model.clear();
+                self.desk.predicted.clear();
+                self.desk.programs.clear();
                 Ok(())
             }
             _ => {
@@ -220,9 +223,9 @@ impl Desk<'_> {
             }
             StepKind::Predict { expr, text } => {
                 let name = label.clone().unwrap_or_else(|| text.clone());
-                let (root, value) = model.predict(code(expr), label, rng)?;
-                self.predicted.push((name, root));
-                Some(OutcomeKind::Predict(value))
+                let predicted = model.predict(code(expr), label, rng)?;
+                self.predicted.push((name, predicted.number, predicted.root));
+                Some(OutcomeKind::Predict(predicted.value))
             }
             StepKind::Sample { .. } | StepKind::Report { .. } if self.mode == Mode::Sample => None,
             StepKind::Sample { expr } => Some(OutcomeKind::Sample(model.sample(code(expr), rng)?)),

@@ -246,10 +246,13 @@ impl Plan<'_> {
     fn watch(
         &self,
         model: &mut Model,
-        predicted: Vec<(String, Operand)>,
+        predicted: Vec<(String, u64, Operand)>,
     ) -> Result<Vec<Watch>, EvalError> {
-        let mut watch: Vec<Watch> =
-            predicted.into_iter().map(|(name, root)| Watch::Operand(name, root)).collect();
+        let mut watch: Vec<Watch> = predicted
+            .into_iter()
+            .filter(|(_, number, _)| model.has_record(*number))
+            .map(|(name, _, root)| Watch::Operand(name, root))
+            .collect();
         watch.extend(
             self.record.iter().map(|(name, expr)| Watch::Expression(name.clone(), expr.clone())),
         );

@@ -99,10 +99,10 @@ impl World {
             DirectiveKind::Predict { expr } => {
                 let expr = lowered(&expr)?;
                 let code = Code { expr: &expr, environment: &environment };
-                let (root, _) = model
+                let predicted = model
                     .whole(|model| model.predict(code, label, rng))
                     .map_err(|error| error.to_string())?;
-                self.predicted.push(root);
+                self.predicted.push(predicted.root);
                 Ok(())
             }
             DirectiveKind::Force { expr, value } => {

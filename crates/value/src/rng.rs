@@ -54,6 +54,11 @@ impl Rng {
         self.0.random_range(0..n)
     }
 
+    /// A seed for another stream.
+    pub fn seed(&mut self) -> u64 {
+        self.0.random::<u64>()
+    }
+
     /// A fair coin.
     #[inline]
     pub fn coin(&mut self) -> bool {

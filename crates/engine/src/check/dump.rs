@@ -159,7 +159,7 @@ impl Dump {
         ));
         self.put(format_args!(
             " requests {:?}",
-            family.requests.iter().map(|id| id.0).collect::<Vec<_>>()
+            family.requests.iter().map(|(after, id)| (*after, id.0)).collect::<Vec<_>>()
         ));
         if let Some(root) = &family.root {
             self.put(" root ");

@@ -12,12 +12,12 @@
 //! Choices proposed from their prior, and unobserved choices in T and T', have p = q and are
 //! never evaluated.
 //!
-//! Observations that move. If a regenerated structure comes to refer to an existing choice, that
-//! choice has to be in the scaffold: the attempt is undone and made again with the same proposed
-//! value and with the choice claimed (scaffold.rs).
+//!
+//! Observations that move are the business of `redirect`.
 
 mod detach;
 mod proposer;
+mod redirect;
 mod regenerate;
 
 use std::ops::ControlFlow;
@@ -33,8 +33,9 @@ use crate::scaffold::Scaffold;
 use crate::tag::Tags;
 use crate::trace::Trace;
 
+pub(crate) use proposer::Preset;
 pub use proposer::{Choice, FromPrior, Proposed, Proposer};
-pub(crate) use proposer::{Preset, Replay};
+use redirect::{Redirection, circular};
 
 enum Beforehand {
     /// The draw is the current value: there is nothing to do.
@@ -49,6 +50,8 @@ pub struct Proposal<'t> {
     trace: &'t mut Trace,
     scaffold: &'t mut Scaffold,
     savepoint: Savepoint,
+    /// If an observation may move: the seed of what runs for T'.
+    replay: Option<u64>,
     log_old: f64,
     log_new: f64,
     /// Why the regeneration stopped half-way, if it did: such a proposal can only be dropped.
@@ -68,10 +71,12 @@ impl<'t> Proposal<'t> {
     ) -> Result<Proposal<'t>, EvalError> {
         scaffold.build(trace, principals);
         let savepoint = trace.savepoint();
+        let replay = scaffold.observation_moves.then(|| rng.seed());
         let mut proposal = Proposal {
             trace,
             scaffold,
             savepoint,
+            replay,
             log_old: 0.0,
             log_new: 0.0,
             stopped: None,
@@ -88,8 +93,8 @@ impl<'t> Proposal<'t> {
         };
         match proposal.attempt(proposer, rng)? {
             ControlFlow::Break(()) => Ok(proposal),
-            ControlFlow::Continue((claimed, proposed)) => {
-                proposal.attempt_claiming(claimed, proposed, proposer, rng)?;
+            ControlFlow::Continue(redirection) => {
+                proposal.attempt_claiming(redirection, proposer, rng)?;
                 Ok(proposal)
             }
         }
@@ -175,13 +180,11 @@ impl<'t> Proposal<'t> {
 
     /// One attempt. Continues with the choices that observations came to, and what was proposed,
     /// if it has to be made again with those.
-    #[allow(clippy::type_complexity)]
     fn attempt(
         &mut self,
         proposer: &mut dyn Proposer,
         rng: &mut Rng,
-    ) -> Result<ControlFlow<(), (Vec<(NodeId, Observed)>, Vec<(NodeId, Proposed)>)>, EvalError>
-    {
+    ) -> Result<ControlFlow<(), Redirection>, EvalError> {
         self.log_old = self.trace.detach(self.scaffold, proposer)?;
         let mut cx = Evaluation {
             rng,
@@ -197,7 +200,9 @@ impl<'t> Proposal<'t> {
                 released: &self.scaffold.released,
                 claimed: &self.scaffold.claimed,
                 redirected: Vec::new(),
-                replayed: self.scaffold.observation_moves,
+                reached: Vec::new(),
+                replay: self.replay,
+                parked: None,
                 proposed: Vec::new(),
             }),
         };
@@ -207,10 +212,17 @@ impl<'t> Proposal<'t> {
             Phase::Directive { .. } => unreachable!("a proposal stays one"),
         };
         if !regeneration.redirected.is_empty() {
-            return Ok(ControlFlow::Continue((regeneration.redirected, regeneration.proposed)));
+            let (claimed, proposed) = (regeneration.redirected, regeneration.proposed);
+            return Ok(ControlFlow::Continue(Redirection { claimed, proposed }));
         }
         self.log_new = match result {
-            Ok(()) => regeneration.log_new + cx.log_observed,
+            Ok(()) => {
+                let reached = |claim: &(NodeId, Observed)| regeneration.reached.contains(&claim.0);
+                if let Some(lost) = self.scaffold.claimed.iter().find(|claim| !reached(claim)) {
+                    return Err(circular(self.trace.node(lost.0).origin));
+                }
+                regeneration.log_new + cx.log_observed
+            }
             Err(error) if error.rejects() => {
                 self.stopped = Some(error);
                 f64::NEG_INFINITY
@@ -218,36 +230,6 @@ impl<'t> Proposal<'t> {
             Err(error) => return Err(error),
         };
         Ok(ControlFlow::Break(()))
-    }
-
-    /// The attempt once more, with the choices that observations come to in the scaffold. What was
-    /// proposed stays as it was, which is right as long as the priors of the principals do not
-    /// hang on the choices that observations leave or come to.
-    fn attempt_claiming(
-        &mut self,
-        claimed: Vec<(NodeId, Observed)>,
-        proposed: Vec<(NodeId, Proposed)>,
-        proposer: &mut dyn Proposer,
-        rng: &mut Rng,
-    ) -> Result<(), EvalError> {
-        self.undo();
-        let principals = self.scaffold.principals.clone();
-        let origin = self.trace.node(claimed[0].0).origin;
-        self.scaffold.build_claiming(self.trace, &principals, claimed.clone());
-        let moved: Vec<NodeId> =
-            self.scaffold.released.iter().copied().chain(claimed.iter().map(|c| c.0)).collect();
-        self.scaffold.build(self.trace, &moved);
-        let depends = |id: &NodeId| !moved.contains(id) && self.trace.role(*id).is_some();
-        let coupled = principals.iter().any(depends);
-        self.scaffold.build_claiming(self.trace, &principals, claimed);
-        let mut replay = Replay { proposed, rest: proposer };
-        if coupled || self.attempt(&mut replay, rng)?.is_continue() {
-            let message = "which choice this observation refers to is decided by a choice that depends on it, or by other new random choices";
-            return Err(EvalError::other(origin, message).hint(
-                "write the model so that the deciding choice does not depend on the observed one",
-            ));
-        }
-        Ok(())
     }
 
     fn undo(&mut self) {

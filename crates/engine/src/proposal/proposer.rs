@@ -86,35 +86,6 @@ impl Proposer for FromPrior {
     }
 }
 
-/// Gives the principals what was proposed for them before, and asks another proposer about the
-/// rest.
-pub(crate) struct Replay<'a> {
-    pub proposed: Vec<(NodeId, Proposed)>,
-    pub rest: &'a mut dyn Proposer,
-}
-
-impl Replay<'_> {
-    fn find(&self, id: NodeId) -> Option<&Proposed> {
-        self.proposed.iter().find(|(node, _)| *node == id).map(|(_, proposed)| proposed)
-    }
-}
-
-impl Proposer for Replay<'_> {
-    fn is_local(&self, choice: &Choice<'_>) -> Result<bool, EvalError> {
-        match self.find(choice.node) {
-            Some(proposed) => Ok(matches!(proposed, Proposed::Local { .. })),
-            None => self.rest.is_local(choice),
-        }
-    }
-
-    fn propose(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> Result<Proposed, EvalError> {
-        match self.find(choice.node) {
-            Some(proposed) => Ok(proposed.clone()),
-            None => self.rest.propose(choice, rng),
-        }
-    }
-}
-
 /// Gives one principal a value that was drawn from its prior before.
 pub(crate) struct Preset(pub Value);
 

@@ -91,7 +91,10 @@ impl Trace {
             self.settle(maker, cx)?;
             self.settle_arguments(maker, cx)?;
         }
-        let (value, log_weight) = self.propose_choice(id, cx)?;
+        cx.swap_streams();
+        let proposed = self.propose_choice(id, cx);
+        cx.swap_streams();
+        let (value, log_weight) = proposed?;
         if let Op::Draw(maker) = self.node(id).op {
             self.count(maker, &value);
         }
@@ -135,7 +138,7 @@ impl Trace {
             Proposed::Prior => Proposed::Drawn(self.draw_from_prior(id, cx.rng)?),
             other => other,
         };
-        if regeneration.replayed {
+        if regeneration.replay.is_some() {
             regeneration.proposed.push((id, proposed.clone()));
         }
         match proposed {
@@ -201,7 +204,10 @@ impl Trace {
             .collect();
         let (span, observed) = (self.node(id).origin, self.node(id).observed.clone());
         let outer = cx.suspend();
-        let expanded = self.expand(&structure, &values, span, cx, observed.as_deref());
+        let place = (span, self.node(id).address);
+        let stream = cx.enter_stream(id);
+        let expanded = self.expand(&structure, &values, place, cx, observed.as_deref());
+        cx.leave_stream(stream);
         let taken = cx.resume(outer);
         let (expansion, root) = expanded?;
         self.settle_operand(&root, cx)?;
@@ -253,6 +259,39 @@ impl Evaluation<'_> {
     fn add_weight(&mut self, log_weight: f64) {
         if let Phase::Proposal(regeneration) = &mut self.phase {
             regeneration.log_new += log_weight;
+        }
+    }
+
+    /// What runs for T' below this structure draws from a stream of its own if it may have to run
+    /// again. Gives the stream to go back to.
+    fn enter_stream(&mut self, structure: NodeId) -> Option<Rng> {
+        let Phase::Proposal(regeneration) = &mut self.phase else { return None };
+        let own = Rng::for_chain(regeneration.replay?, structure.index() as u64);
+        let outer = std::mem::replace(self.rng, own);
+        if regeneration.parked.is_none() {
+            regeneration.parked = Some(outer);
+            return None;
+        }
+        Some(outer)
+    }
+
+    fn leave_stream(&mut self, outer: Option<Rng>) {
+        let Phase::Proposal(regeneration) = &mut self.phase else { return };
+        if regeneration.replay.is_none() {
+            return;
+        }
+        if let Some(stream) = outer.or_else(|| regeneration.parked.take()) {
+            *self.rng = stream;
+        }
+    }
+
+    /// Choices of D draw from the stream of everything else, also when what runs for T' asked
+    /// for them. Done twice, it changes nothing.
+    fn swap_streams(&mut self) {
+        if let Phase::Proposal(regeneration) = &mut self.phase
+            && let Some(parked) = &mut regeneration.parked
+        {
+            std::mem::swap(self.rng, parked);
         }
     }
 

@@ -1,8 +1,8 @@
 //! The default kernel, for people who do not want to choose: an integer k as an inference
 //! program is k sweeps of it.
 //!
-//! One sweep makes as many single-site moves as there are unconstrained choices, each on a choice
-//! drawn uniformly. A discrete choice is proposed from its prior. A continuous one is proposed
+//! One sweep makes as many single-site moves as there were unconstrained choices after the last
+//! directive, each on a choice drawn uniformly. A discrete choice is proposed from its prior. A continuous one is proposed
 //! from its prior or, with probability one half (always if the prior is improper), by a random
 //! walk whose scale is drawn log-uniformly from 0.001 to 10 in unconstrained coordinates, so
 //! that some of the steps fit whatever the posterior's width.
@@ -56,11 +56,10 @@ impl Kernel for Default {
         tally: &mut Tally,
         warn: &mut dyn FnMut(String),
     ) -> Result<(), EvalError> {
-        let choices = trace.choices().len();
-        if choices == 0 {
+        if trace.choices().is_empty() {
             warn("the program has no unconstrained random choice: nothing to infer".into());
         }
-        for _ in 0..choices {
+        for _ in 0..trace.sweep() {
             let blocks = trace.choices().len();
             if blocks == 0 {
                 break;

@@ -78,23 +78,9 @@ impl Kernel for Mh {
                 move_block(trace, &principals, None)?;
                 self.spare = principals;
             }
-            Turn::SweepChoices(choices) => {
-                for id in choices {
-                    // A move earlier in the sweep may have removed it.
-                    if trace.is_choice(id) {
-                        move_block(trace, &[id], None)?;
-                    }
-                }
-            }
-            Turn::Sweep(blocks) => {
-                let Scope::Named(scope) = &self.target.scope else {
-                    unreachable!("only named scopes have blocks with ids")
-                };
-                for block in blocks {
-                    let principals = trace.scopes().block(scope, &block).to_vec();
-                    if !principals.is_empty() {
-                        move_block(trace, &principals, None)?;
-                    }
+            Turn::Sweep(mut sweep) => {
+                while let Some(principals) = sweep.next(trace) {
+                    move_block(trace, &principals, None)?;
                 }
             }
         }
