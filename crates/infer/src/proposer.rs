@@ -10,7 +10,9 @@
 //!
 //! Choices with a discrete support are proposed from their prior.
 
-use smidgen_engine::{Choice, EvalError, Proposed, Proposer};
+use std::collections::HashMap;
+
+use smidgen_engine::{Choice, EvalError, NodeId, Proposed, Proposer};
 use smidgen_prob::{Support, linalg};
 use smidgen_value::{Matrix, Rng, Value, math};
 
@@ -44,7 +46,16 @@ impl Scale {
 }
 
 pub struct Drift {
-    pub scale: Scale,
+    scale: Scale,
+    /// Where the choices of the open proposal lived before it: another principal of the block may
+    /// change that.
+    before: HashMap<NodeId, Support>,
+}
+
+impl Drift {
+    pub fn new(scale: Scale) -> Drift {
+        Drift { scale, before: HashMap::new() }
+    }
 }
 
 impl Proposer for Drift {
@@ -53,43 +64,52 @@ impl Proposer for Drift {
         Ok(choice.support().is_ok_and(|support| support.is_continuous()))
     }
 
+    fn prepare(&mut self, choice: &Choice<'_>) -> Result<(), EvalError> {
+        self.before.insert(choice.node, choice.support()?);
+        Ok(())
+    }
+
     fn propose(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> Result<Proposed, EvalError> {
-        match choice.support() {
-            Ok(support) if support.is_continuous() => {
-                walk(choice.current(), &support, &self.scale, rng)
-            }
-            _ => Ok(Proposed::Prior),
+        match self.before.remove(&choice.node) {
+            Some(before) => walk(choice.current(), &before, &choice.support()?, &self.scale, rng),
+            None => Ok(Proposed::Prior),
         }
     }
 }
 
-/// One step of the walk from `current`.
+/// One step of the walk from `current`, which lives in `before`, to a value in `after`: z is read
+/// off in the one and x' = T(z') written in the other.
 pub fn walk(
     current: &Value,
-    support: &Support,
+    before: &Support,
+    after: &Support,
     scale: &Scale,
     rng: &mut Rng,
 ) -> Result<Proposed, EvalError> {
-    let (value, log_q_ratio) = match (support, current) {
-        (Support::Reals, Value::Number(x)) => {
+    let (value, log_q_ratio) = match (before, after, current) {
+        (
+            Support::Reals | Support::Interval { .. },
+            Support::Reals | Support::Interval { .. },
+            Value::Number(x),
+        ) => {
             scale.check(1)?;
-            (Value::Number(x + scale.at(0) * standard_normal(rng)), 0.0)
-        }
-        (Support::Interval { low, high }, Value::Number(x)) => {
-            scale.check(1)?;
-            let (x, ratio) = walk_interval(*x, *low, *high, scale.at(0) * standard_normal(rng));
+            let (x, ratio) =
+                walk_line(*x, ends(before), ends(after), scale.at(0) * standard_normal(rng));
             (Value::Number(x), ratio)
         }
-        (Support::Vectors { len }, Value::Vector(xs)) => {
+        (Support::Vectors { len }, Support::Vectors { .. }, Value::Vector(xs)) => {
             scale.check(*len)?;
             let moved = xs.iter().enumerate().map(|(i, x)| x + scale.at(i) * standard_normal(rng));
             (Value::vector(moved.collect::<Vec<_>>()), 0.0)
         }
-        (Support::Simplex { .. }, Value::Vector(xs)) => walk_simplex(xs, scale, rng)?,
-        (Support::PositiveDefinite { .. }, Value::Matrix(m)) => {
+        (Support::Simplex { .. }, Support::Simplex { .. }, Value::Vector(xs)) => {
+            walk_simplex(xs, scale, rng)?
+        }
+        (Support::PositiveDefinite { .. }, Support::PositiveDefinite { .. }, Value::Matrix(m)) => {
             walk_positive_definite(m, scale, rng)?
         }
-        _ => unreachable!("a continuous choice is a number, a vector or a matrix"),
+        // Another principal has changed the very kind of value: there is no walk to there.
+        _ => (current.clone(), f64::NEG_INFINITY),
     };
     // A walk that starts on the very edge of the support goes nowhere.
     if log_q_ratio.is_nan() || (log_q_ratio.is_infinite() && log_q_ratio > 0.0) {
@@ -98,6 +118,51 @@ pub fn walk(
     Ok(Proposed::Local { value, log_q_ratio })
 }
 
+fn ends(support: &Support) -> (f64, f64) {
+    match support {
+        Support::Interval { low, high } => (*low, *high),
+        _ => (f64::NEG_INFINITY, f64::INFINITY),
+    }
+}
+
+/// From x in one interval to x' in another, z' = z + step; with log|dx'/dz'| − log|dx/dz|.
+fn walk_line(x: f64, before: (f64, f64), after: (f64, f64), step: f64) -> (f64, f64) {
+    if before == after {
+        return walk_interval(x, before.0, before.1, step);
+    }
+    let (z, log_before) = unconstrain(x, before);
+    let (moved, log_after) = constrain(z + step, after);
+    (moved, log_after - log_before)
+}
+
+/// z and log|dx/dz|.
+fn unconstrain(x: f64, (low, high): (f64, f64)) -> (f64, f64) {
+    match (low.is_finite(), high.is_finite()) {
+        (true, true) => {
+            let (left, right) = (math::ln(x - low), math::ln(high - x));
+            (left - right, left + right - math::ln(high - low))
+        }
+        (true, false) => (math::ln(x - low), math::ln(x - low)),
+        (false, true) => (math::ln(high - x), math::ln(high - x)),
+        (false, false) => (x, 0.0),
+    }
+}
+
+/// x and log|dx/dz|.
+fn constrain(z: f64, (low, high): (f64, f64)) -> (f64, f64) {
+    match (low.is_finite(), high.is_finite()) {
+        (true, true) => {
+            let log_odds_terms = -math::ln_1p_exp(-z) - math::ln_1p_exp(z);
+            let width = high - low;
+            (low + width * math::logistic(z), math::ln(width) + log_odds_terms)
+        }
+        (true, false) => (low + math::exp(z), z),
+        (false, true) => (high - math::exp(z), z),
+        (false, false) => (z, 0.0),
+    }
+}
+
+/// Likewise within one interval, without cancellation near its ends.
 fn walk_interval(x: f64, low: f64, high: f64, step: f64) -> (f64, f64) {
     match (low.is_finite(), high.is_finite()) {
         (true, true) => {
@@ -180,6 +245,18 @@ mod tests {
         assert!((x - 3.0).abs() < 1e-12 && (ratio - 0.405465).abs() < 1e-6);
         let (x, ratio) = walk_interval(0.3, 0.0, 1.0, math::ln(1.5 / (3.0 / 7.0)));
         assert!((x - 0.6).abs() < 1e-12 && (ratio - 0.133531).abs() < 1e-6, "{x} {ratio}");
+    }
+
+    #[test]
+    fn two_intervals_agree_with_one() {
+        for (low, high) in [(0.0, 1.0), (-2.0, 5.0), (1.0, f64::INFINITY), (f64::NEG_INFINITY, 3.0)]
+        {
+            let (x, step) = (0.4f64.max(low + 0.3).min(high - 0.3), 0.7);
+            let (y, ratio) = walk_interval(x, low, high, step);
+            let (z, log_before) = unconstrain(x, (low, high));
+            let (moved, log_after) = constrain(z + step, (low, high));
+            assert!((y - moved).abs() < 1e-12 && (ratio - log_after + log_before).abs() < 1e-12);
+        }
     }
 
     #[test]

@@ -50,7 +50,7 @@ impl Proposer for Walk {
     fn propose(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> Result<Proposed, EvalError> {
         match choice.support() {
             Ok(support) if support.is_continuous() => {
-                walk(choice.current(), &support, &Scale::Same(0.7), rng)
+                walk(choice.current(), &support, &support, &Scale::Same(0.7), rng)
             }
             _ => Ok(Proposed::Prior),
         }

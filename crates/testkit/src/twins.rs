@@ -35,7 +35,9 @@ impl Proposer for LyingDrift {
         if !self.is_local(choice)? {
             return Ok(Proposed::Prior);
         }
-        let proposed = walk(choice.current(), &choice.support()?, &Scale::Same(self.scale), rng)?;
+        let support = choice.support()?;
+        let scale = Scale::Same(self.scale);
+        let proposed = walk(choice.current(), &support, &support, &scale, rng)?;
         let Proposed::Local { value, log_q_ratio } = proposed else { return Ok(proposed) };
         let first = |value: &smidgen_value::Value| {
             value.as_number().or_else(|| value.to_reals().map(|xs| xs[0])).unwrap_or(0.0)

@@ -12,7 +12,7 @@ impl Trace {
     pub(super) fn detach(
         &mut self,
         scaffold: &Scaffold,
-        proposer: &dyn Proposer,
+        proposer: &mut dyn Proposer,
     ) -> Result<f64, EvalError> {
         let mut log_old = 0.0;
         // Everything that will be read is made fresh first, while nothing has changed.
@@ -51,7 +51,7 @@ impl Trace {
         &mut self,
         id: NodeId,
         scaffold: &Scaffold,
-        proposer: &dyn Proposer,
+        proposer: &mut dyn Proposer,
     ) -> Result<f64, EvalError> {
         let mut log_old = 0.0;
         if let Op::Draw(maker) = self.node(id).op {
@@ -61,9 +61,13 @@ impl Trace {
         }
         // An observed choice in D is one that its observation leaves; one that an observation
         // comes to is not proposed by the proposer.
-        let scored = self.node(id).constrained
-            || (!scaffold.claimed.iter().any(|(node, _)| *node == id)
-                && proposer.is_local(&Choice { trace: self, node: id })?);
+        let claimed = scaffold.claimed.iter().any(|(node, _)| *node == id);
+        let choice = Choice { trace: self, node: id };
+        let local = !self.node(id).constrained && !claimed && proposer.is_local(&choice)?;
+        if local {
+            proposer.prepare(&choice)?;
+        }
+        let scored = local || self.node(id).constrained;
         if scored {
             log_old += self.log_density(id)?;
         }

@@ -70,6 +70,12 @@ pub trait Proposer {
     /// of its current value is then needed before anything changes).
     fn is_local(&self, choice: &Choice<'_>) -> Result<bool, EvalError>;
 
+    /// Looks at a choice that will be moved locally, before anything changes.
+    fn prepare(&mut self, _choice: &Choice<'_>) -> Result<(), EvalError> {
+        Ok(())
+    }
+
+    /// The decision, given the choice's new arguments (its value is still the current one).
     fn propose(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> Result<Proposed, EvalError>;
 }
 

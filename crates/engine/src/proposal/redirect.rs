@@ -62,6 +62,13 @@ impl Proposer for Replay<'_> {
         }
     }
 
+    fn prepare(&mut self, choice: &Choice<'_>) -> Result<(), EvalError> {
+        match self.find(choice.node) {
+            Some(_) => Ok(()),
+            None => self.rest.prepare(choice),
+        }
+    }
+
     fn propose(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> Result<Proposed, EvalError> {
         match (self.find(choice.node), self.coupled) {
             (Some(Proposed::Drawn(value)), Some((node, log_forward))) if node == choice.node => {

@@ -44,7 +44,9 @@ impl Proposer for Mixed {
         if !self.is_local(choice)? {
             return Ok(Proposed::Prior);
         }
-        walk(choice.current(), &choice.support()?, &Scale::Same(self.scale), rng)
+        // A single principal: its support does not change.
+        let support = choice.support()?;
+        walk(choice.current(), &support, &support, &Scale::Same(self.scale), rng)
     }
 }
 

@@ -6,9 +6,9 @@ use smidgen_engine::proposal::FromPrior;
 use smidgen_engine::{EvalError, NodeId, Proposal, Proposer, Scaffold, Trace};
 use smidgen_value::{Rng, math};
 
-use crate::block::{Block, Scope, Target, Turn};
+use crate::block::{Scope, Target, Turn};
 use crate::kernel::Kernel;
-use crate::proposer::{Drift, Scale};
+use crate::proposer::Drift;
 use crate::run::Tally;
 use crate::spec::{Arguments, KernelSpec};
 
@@ -24,7 +24,7 @@ pub static SPEC: KernelSpec = KernelSpec {
 
 fn build(arguments: &Arguments<'_>) -> Result<Box<dyn Kernel>, smidgen_lang::Diagnostic> {
     let proposer: Box<dyn Proposer + Send> = match arguments.option("drift") {
-        Some(argument) => Box::new(Drift { scale: argument.scale()? }),
+        Some(argument) => Box::new(Drift::new(argument.scale()?)),
         None => Box::new(FromPrior),
     };
     Ok(Box::new(Mh::new(arguments.target.clone(), proposer)))
@@ -40,11 +40,6 @@ pub struct Mh {
 impl Mh {
     pub fn new(target: Target, proposer: Box<dyn Proposer + Send>) -> Mh {
         Mh { target, proposer, scaffold: Scaffold::new(), spare: Vec::new() }
-    }
-
-    /// Single-site moves by a random walk of this scale.
-    pub fn drifting(scope: Scope, block: Block, scale: Scale) -> Mh {
-        Mh::new(Target { scope, block }, Box::new(Drift { scale }))
     }
 }
 
