@@ -158,9 +158,7 @@ impl<'t> Proposal<'t> {
         if relabels && !self.scaffold.transient.is_empty() {
             return Ok(Beforehand::No);
         }
-        if !self.scaffold.released.is_empty()
-            || proposer.is_local(&Choice { trace: self.trace, node: id })?
-        {
+        if proposer.is_local(&Choice { trace: self.trace, node: id })? {
             return Ok(Beforehand::No);
         }
         self.trace.refresh_arguments(id)?;
