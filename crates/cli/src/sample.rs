@@ -5,7 +5,7 @@ use std::path::Path;
 
 use smidgen::infer::Tally;
 use smidgen::sampling::{self, Progress};
-use smidgen::{SampleRequest, Sampled, Session, TopDirective, draws};
+use smidgen::{SampleRequest, Sampled, Session, TopDirective};
 
 use crate::args::{Format, SampleArgs};
 use crate::failure::{Failure, say};
@@ -24,10 +24,9 @@ pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
     inputs::check_data_used(&session, &program)?;
     seed.show();
     let sampled = draw(&mut session, &program, &request(args, seed.value), &interrupt)?;
-    if let Some(path) = &args.out {
-        write(path, &sampled)?;
-    }
+    let written = args.out.as_ref().map_or(Ok(()), |path| write(path, &sampled));
     show(&sampled, args.format)?;
+    written?;
     if sampled.interrupted { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
@@ -82,8 +81,19 @@ fn check_target(path: &Path) -> Result<(), Failure> {
             let message = format!("--out {shown}: there is no folder {}", folder.display());
             Err(Failure::message(message))
         }
-        _ => Ok(()),
+        _ => check_writable(path),
     }
+}
+
+/// Tries to make a file beside the target, where the draws are written first.
+fn check_writable(path: &Path) -> Result<(), Failure> {
+    let mut trial = path.as_os_str().to_owned();
+    trial.push(format!(".{}.trial", std::process::id()));
+    let made = std::fs::File::create(&trial).map(drop);
+    let removed = made.and_then(|()| std::fs::remove_file(&trial));
+    removed.map_err(|error| {
+        Failure::message(format!("--out {}: cannot be written: {error}", path.display()))
+    })
 }
 
 fn write(path: &Path, sampled: &Sampled) -> Result<(), Failure> {
@@ -124,8 +134,7 @@ fn text(sampled: &Sampled) -> String {
         text.push_str(&output::kernel_line(&kernel.kernel, &tally));
         text.push('\n');
     }
-    let advice = draws::advice(&draws::summarise(&run.draws));
-    for warning in run.warnings.iter().cloned().chain(advice) {
+    for warning in &run.warnings {
         text.push_str(&format!("warning: {warning}\n"));
     }
     text

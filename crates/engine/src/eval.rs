@@ -406,10 +406,14 @@ impl Trace {
         if cx.depth > CALL_LIMIT {
             return cx.fail(EvalError::new(Mistake::TooDeep, span));
         }
-        if self.interrupt.load(Ordering::Relaxed) {
-            return cx.fail(EvalError::new(Mistake::Interrupted, span));
+        self.check_interrupt(span, cx)
+    }
+
+    pub(crate) fn check_interrupt(&self, span: Span, cx: &Evaluation<'_>) -> Result<(), EvalError> {
+        match self.interrupt.load(Ordering::Relaxed) {
+            true => cx.fail(EvalError::new(Mistake::Interrupted, span)),
+            false => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -98,6 +98,7 @@ impl Trace {
                 let items = self.elements(&operands, 2, site, cx)?;
                 let mut total = operands[1].clone();
                 for item in items {
+                    self.check_interrupt(site.span, cx)?;
                     let pair = SmallVec::from_iter([total, item]);
                     total = self.apply(operands[0].clone(), pair, Site::at(site.span), cx, None)?;
                 }
@@ -203,6 +204,7 @@ impl Trace {
         }
         let mut results = Operands::new();
         for k in 0..lists[0].len() {
+            self.check_interrupt(site.span, cx)?;
             let arguments = lists.iter().map(|list| list[k].clone()).collect();
             results.push(self.apply(
                 operands[0].clone(),

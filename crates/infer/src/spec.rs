@@ -125,12 +125,10 @@ pub fn read_kernel(
     reader: &mut dyn Reader,
 ) -> Result<(Box<dyn Kernel>, u64), Diagnostic> {
     let wrong_count = || {
-        let found = items.len() - 1;
-        Diagnostic::error(
-            span,
-            format!("{} has the wrong number of arguments ({found})", spec.name),
-        )
-        .hint(format!("its shape is {}", spec.shape))
+        let (least, found) = (3 + spec.positional.len(), items.len() - 1);
+        let more = if spec.options.is_empty() { "" } else { " (more with options)" };
+        let message = format!("{} takes {least} arguments{more}, found {found}", spec.name);
+        Diagnostic::error(span, message).hint(format!("its shape is {}", spec.shape))
     };
     let fixed = 3 + spec.positional.len();
     if items.len() <= fixed {

@@ -1,13 +1,17 @@
 //! Looks at a program without running it: everything is parsed and resolved, tables are loaded,
 //! constants are computed.
 
-use smidgen_lang::lower::free_globals;
-use smidgen_lang::syntax::DirectiveKind;
-use smidgen_lang::{Diagnostic, Severity, Span};
+use smidgen_engine::Model;
+use smidgen_engine::environment::Environment;
+use smidgen_lang::core::{ExprKind, ExprRef};
+use smidgen_lang::lower::Scope;
+use smidgen_lang::syntax::{DirectiveKind, Syntax};
+use smidgen_lang::{Diagnostic, Severity};
 use smidgen_prob::{lookup, registry};
-use smidgen_value::Symbol;
+use smidgen_value::{Rng, Symbol};
 
 use crate::compile::{Compiler, Step, StepKind};
+use crate::execute::{Desk, Executor, Mode};
 use crate::load::TopDirective;
 use crate::session::Session;
 
@@ -36,8 +40,21 @@ pub fn check(session: &mut Session, program: &[TopDirective]) -> Vec<Diagnostic>
     }
     for step in &steps {
         check_step(step, &assumed, &mut found);
+        if let StepKind::Infer { kernel, scope } = &step.kind {
+            found.extend(check_kernel(session, kernel, scope));
+        }
     }
+    found.sort_by_key(|diagnostic| diagnostic.span.map(|span| (span.source, span.start)));
     found
+}
+
+/// An inference program that cannot be read. (Its numbers are constants, so no trace is needed.)
+fn check_kernel(session: &Session, kernel: &Syntax, scope: &Scope) -> Option<Diagnostic> {
+    let (mut model, mut rng) = (Model::new(), Rng::from_seed(0));
+    let interrupt = session.interrupt.clone();
+    let desk = Desk::new(&mut rng, &session.catalog, &session.sources, interrupt, Mode::Run);
+    let mut executor = Executor { model: &mut model, desk };
+    executor.read_program(kernel, scope, &Environment::default()).err()
 }
 
 /// Whether any of them is an error.
@@ -46,32 +63,50 @@ pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
 }
 
 fn check_step(step: &Step, assumed: &[Symbol], found: &mut Vec<Diagnostic>) {
-    let mut names = |exprs: &[&smidgen_lang::core::ExprRef], span: Span| {
-        for name in exprs.iter().flat_map(|expr| free_globals(expr)) {
-            if !assumed.contains(&name) && lookup(name).is_none() {
-                let candidates = assumed.iter().map(|a| a.as_str()).chain(registry::names());
+    match &step.kind {
+        StepKind::Assume { expr, .. }
+        | StepKind::Predict { expr, .. }
+        | StepKind::Sample { expr } => check_names(expr, assumed, found),
+        StepKind::Observe { expr, value } | StepKind::Force { expr, value } => {
+            check_names(expr, assumed, found);
+            check_names(value, assumed, found);
+        }
+        StepKind::For { body, .. } => {
+            body.iter().for_each(|inner| check_step(inner, assumed, found));
+        }
+        _ => {}
+    }
+}
+
+/// Every place where an expression uses a name that nothing binds.
+fn check_names(expr: &ExprRef, assumed: &[Symbol], found: &mut Vec<Diagnostic>) {
+    let mut work = vec![expr];
+    while let Some(expr) = work.pop() {
+        match &expr.kind {
+            ExprKind::Global(name) if !assumed.contains(name) && lookup(*name).is_none() => {
                 let message = format!("the name `{name}` is unbound");
-                let mut diagnostic = Diagnostic::error(span, message);
+                let mut diagnostic = Diagnostic::error(expr.span, message);
+                let candidates = assumed.iter().map(|a| a.as_str()).chain(registry::names());
                 if let Some(close) = smidgen_lang::diagnostic::closest(name.as_str(), candidates) {
                     diagnostic = diagnostic.hint(format!("did you mean `{close}`?"));
                 }
                 found.push(diagnostic);
             }
+            ExprKind::Lambda(lambda) => work.push(&lambda.body),
+            ExprKind::If(a, b, c) => work.extend([a, b, c]),
+            ExprKind::Let { value, body, .. } => work.extend([value, body]),
+            ExprKind::LetRec { values, body, .. } => work.extend(values.iter().chain([body])),
+            ExprKind::Begin(parts) => work.extend(parts),
+            ExprKind::Apply { operator, operands } => {
+                work.extend(operands.iter().chain([operator]));
+            }
+            ExprKind::ScopeInclude { scope, block, body } => work.extend([scope, block, body]),
+            ExprKind::ScopeExclude { scope, body } => work.extend([scope, body]),
+            ExprKind::Constant(_)
+            | ExprKind::Local { .. }
+            | ExprKind::Global(_)
+            | ExprKind::CurrentEnvironment(_)
+            | ExprKind::Cell { .. } => {}
         }
-    };
-    match &step.kind {
-        StepKind::Assume { expr, .. }
-        | StepKind::Predict { expr, .. }
-        | StepKind::Sample { expr } => {
-            names(&[expr], expr.span);
-        }
-        StepKind::Observe { expr, value } | StepKind::Force { expr, value } => {
-            names(&[expr], expr.span);
-            names(&[value], value.span);
-        }
-        StepKind::For { body, .. } => {
-            body.iter().for_each(|inner| check_step(inner, assumed, found))
-        }
-        _ => {}
     }
 }

@@ -1,7 +1,7 @@
 //! Steps on one trace.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Code;
@@ -174,6 +174,14 @@ impl Executor<'_> {
 }
 
 impl Desk<'_> {
+    /// A loop that somebody wants to stop is undone like any directive that fails.
+    fn check_interrupt(&self, span: Span) -> Result<(), Diagnostic> {
+        if self.interrupt.load(Ordering::Relaxed) {
+            return Err(Diagnostic::error(span, "interrupted"));
+        }
+        Ok(())
+    }
+
     /// A step that is part of a transaction.
     fn inside(
         &mut self,
@@ -184,10 +192,12 @@ impl Desk<'_> {
     ) -> Result<(), Diagnostic> {
         if let StepKind::For { bounds, body } = &step.kind {
             for i in range_of(model, bounds, step.span, env, self.rng)? {
+                self.check_interrupt(step.span)?;
                 let inner = env.push([Operand::Constant(Value::Number(i as f64))]);
                 let suffix = format!("{suffix}[{i}]");
                 for inner_step in body {
-                    self.inside(model, inner_step, &inner, &suffix)?;
+                    self.inside(model, inner_step, &inner, &suffix)
+                        .map_err(|diagnostic| in_round(diagnostic, bounds, i, step.span))?;
                 }
             }
             return Ok(());
@@ -267,6 +277,19 @@ fn in_directive(mut diagnostic: Diagnostic, span: Span) -> Diagnostic {
     diagnostic
 }
 
+/// Which round of a loop a mistake is in.
+fn in_round(mut diagnostic: Diagnostic, bounds: &Bounds, i: i64, span: Span) -> Diagnostic {
+    let round = match bounds {
+        Bounds::Rows(_) => format!("in row {i} of the table, counted from 0"),
+        Bounds::Range { .. } => format!("in the round for {i}"),
+    };
+    diagnostic.path.insert(0, (round, span));
+    diagnostic
+}
+
+/// A loop of more rounds than this is taken for a slip.
+const MOST_ROUNDS: i64 = 100_000_000;
+
 fn range_of(
     model: &mut Model,
     bounds: &Bounds,
@@ -286,7 +309,14 @@ fn range_of(
     };
     match bounds {
         Bounds::Rows(rows) => Ok(0..*rows as i64),
-        Bounds::Range { low, high } => Ok(end(low)?..end(high)?),
+        Bounds::Range { low, high } => {
+            let range = end(low)?..end(high)?;
+            if range.end.saturating_sub(range.start) > MOST_ROUNDS {
+                let message = format!("a for of more than {MOST_ROUNDS} rounds is too long");
+                return Err(Diagnostic::error(high.span, message));
+            }
+            Ok(range)
+        }
     }
 }
 

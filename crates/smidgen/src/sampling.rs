@@ -55,6 +55,12 @@ impl Default for SampleRequest {
     }
 }
 
+/// Numbers of the streams that `--record` draws from: beyond those of all chains.
+const RECORDING: u64 = 1 << 32;
+
+/// Transitions from which on a kernel that never accepts is worth a warning.
+const MANY: u64 = 100;
+
 /// How far the chains are: read it from another thread.
 #[derive(Debug, Default)]
 pub struct Progress {
@@ -222,6 +228,8 @@ impl Plan<'_> {
 
     fn chain(&self, k: usize) -> Result<Chain, Diagnostic> {
         let mut rng = Rng::for_chain(self.request.seed, k as u64);
+        // What is recorded must not change the chain: it draws from a stream of its own.
+        let mut aside = Rng::for_chain(self.request.seed, RECORDING + k as u64);
         let mut model = Model::new();
         model.trace_mut().interrupt = self.interrupt.clone();
         let desk =
@@ -239,7 +247,8 @@ impl Plan<'_> {
         };
         let predicted = executor.desk.predicted;
         let watch = self.watch(&mut model, predicted).map_err(EvalError::into_diagnostic)?;
-        self.draw(&mut model, &mut rng, &mut program, &watch).map_err(EvalError::into_diagnostic)
+        self.draw(&mut model, [&mut rng, &mut aside], &mut program, &watch)
+            .map_err(EvalError::into_diagnostic)
     }
 
     /// What is recorded after each draw.
@@ -270,7 +279,7 @@ impl Plan<'_> {
     fn draw(
         &self,
         model: &mut Model,
-        rng: &mut Rng,
+        [rng, aside]: [&mut Rng; 2],
         program: &mut Program,
         watch: &[Watch],
     ) -> Result<Chain, EvalError> {
@@ -297,7 +306,7 @@ impl Plan<'_> {
                 self.progress.done.fetch_add(1, Ordering::Relaxed);
                 let mut values = Vec::with_capacity(watch.len());
                 for watched in watch {
-                    values.push(watched.value(model, rng)?);
+                    values.push(watched.value(model, aside)?);
                 }
                 draws.push(0, values);
                 made += 1;
@@ -335,7 +344,7 @@ impl Plan<'_> {
         self.interrupt.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
     }
 
-    fn assemble(&self, chains: Vec<Chain>, program: &[TopDirective]) -> Sampled {
+    fn assemble(&self, mut chains: Vec<Chain>, program: &[TopDirective]) -> Sampled {
         let mut kernels: Vec<KernelReport> = Vec::new();
         let mut warnings: Vec<String> = Vec::new();
         let interrupted = chains.len() < self.request.chains || chains.iter().any(|c| !c.complete);
@@ -360,13 +369,22 @@ impl Plan<'_> {
                 }
             }
         }
+        for kernel in kernels.iter().filter(|k| k.transitions >= MANY && k.accepted == 0) {
+            warnings.push(format!(
+                "no proposal of {} was accepted in {} transitions: the draws have not moved. Use smaller steps, such as (mh default one 'drift 0.1 10)",
+                kernel.kernel, kernel.transitions
+            ));
+        }
+        let draws =
+            joined(chains.iter_mut().map(|chain| std::mem::take(&mut chain.draws)).collect());
+        warnings.extend(draws::advice(&draws::summarise(&draws)));
         let text = program.first().map_or_else(String::new, |top| {
             self.sources.get(top.directive.span.source).text.to_string()
         });
         let run = draws::Run {
             seed: self.request.seed,
-            chains: self.request.chains,
-            draws: joined(chains.into_iter().map(|chain| chain.draws).collect()),
+            chains: chains.len(),
+            draws,
             kernels,
             warnings,
             program: text,

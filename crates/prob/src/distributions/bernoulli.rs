@@ -55,7 +55,7 @@ impl Distribution for Bernoulli {
     }
 
     fn admit(&self, x: &Value) -> Result<Value, &'static str> {
-        outcome::admit_number(x)
+        outcome::admit_coin(x)
     }
 
     fn enumerate(&self, args: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {

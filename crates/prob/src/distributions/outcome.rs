@@ -43,6 +43,14 @@ pub fn finite(x: f64) -> f64 {
 
 #[inline]
 pub fn admit_number(x: &Value) -> Result<Value, &'static str> {
+    match x {
+        Value::Number(_) => Ok(x.clone()),
+        _ => Err("a number"),
+    }
+}
+
+/// A number, or `true` for 1 and `false` for 0.
+pub fn admit_coin(x: &Value) -> Result<Value, &'static str> {
     x.as_number().map(Value::Number).ok_or("a number")
 }
 

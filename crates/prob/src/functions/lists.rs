@@ -3,6 +3,7 @@
 //! A list may be long: every walk over one is a loop, and `rest` and the last argument of
 //! `append` are shared, not copied.
 
+use rustc_hash::FxHashSet;
 use smidgen_value::{ArgumentError, Value};
 
 use super::{MOST_ELEMENTS, Outcome, length, number_and_other};
@@ -31,6 +32,9 @@ table! {
     reverse => "reverse", "xs", exactly(1),
         "The list, array or vector in opposite order",
         "(reverse (list 1 2 3))";
+    unique => "unique", "xs", exactly(1),
+        "The distinct elements of a list, array or vector, in the order of their first occurrence",
+        "(size (unique (list 1 2 1)))";
     take => "take", "n xs", exactly(2),
         "The first n elements of a list, array or vector, or all if there are fewer; the arguments may come in either order",
         "(take 2 (list 1 2 3))";
@@ -162,6 +166,19 @@ fn reverse(args: Args<'_>) -> Outcome {
         Value::Vector(xs) => Ok(Value::vector(xs.iter().rev().copied().collect::<Vec<_>>())),
         Value::Array(items) => Ok(Value::array(items.iter().rev().cloned().collect())),
         _ => Ok(Value::list(elements(args, 0)?.into_iter().rev())),
+    }
+}
+
+fn unique(args: Args<'_>) -> Outcome {
+    let mut seen = FxHashSet::default();
+    let mut distinct = elements(args, 0)?;
+    distinct.retain(|item| seen.insert(item.clone()));
+    match args[0] {
+        Value::Vector(_) => {
+            Ok(Value::vector(distinct.iter().filter_map(Value::as_number).collect::<Vec<_>>()))
+        }
+        Value::Array(_) => Ok(Value::array(distinct)),
+        _ => Ok(Value::list(distinct)),
     }
 }
 
