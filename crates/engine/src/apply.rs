@@ -128,16 +128,7 @@ impl Trace {
             self.settle_operand(operand, cx)?;
         }
         let name = distribution.spec().name;
-        let observed = match want {
-            Some(value) => match distribution.admit(value) {
-                Ok(value) => Some(value),
-                Err(wanted) => {
-                    self.refuse_observed(name, wanted, value, site.span, cx)?;
-                    None
-                }
-            },
-            None => None,
-        };
+        let observed = take_observed(want, name, |value| distribution.admit(value), site.span, cx)?;
         let value = match &observed {
             Some(value) => value.clone(),
             None => {
@@ -172,16 +163,8 @@ impl Trace {
         self.settle(maker, cx)?;
         self.settle_arguments(maker, cx)?;
         let name = self.maker_name(maker);
-        let observed = match want {
-            Some(value) => match self.statistics(maker).admit(value) {
-                Ok(value) => Some(value),
-                Err(wanted) => {
-                    self.refuse_observed(name, wanted, value, span, cx)?;
-                    None
-                }
-            },
-            None => None,
-        };
+        let admit = |value: &Value| self.statistics(maker).admit(value);
+        let observed = take_observed(want, name, admit, span, cx)?;
         let value = match &observed {
             Some(value) => value.clone(),
             None => {
@@ -219,23 +202,6 @@ impl Trace {
             self.enter_choices(id);
         }
         Ok(())
-    }
-
-    /// An observed value of the wrong type: an error in a directive, an impossible state in a
-    /// proposal.
-    fn refuse_observed(
-        &self,
-        name: &str,
-        wanted: &str,
-        value: &Value,
-        span: Span,
-        cx: &mut Evaluation<'_>,
-    ) -> Result<(), EvalError> {
-        if cx.is_proposal() {
-            cx.log_observed = f64::NEG_INFINITY;
-            return Ok(());
-        }
-        cx.fail(crate::observe::wrong_type(name, wanted, value, span))
     }
 
     fn apply_maker(
@@ -345,6 +311,26 @@ impl Trace {
     ) -> Result<T, EvalError> {
         let span = site.operand_span(error.argument());
         cx.fail(self.argument_error(procedure, error, span))
+    }
+}
+
+/// The observed value that reaches an application, in the type that it draws. One of the wrong type
+/// is an error in a directive, an impossible state in a proposal.
+fn take_observed(
+    want: Option<&Observed>,
+    name: &str,
+    admit: impl FnOnce(&Value) -> Result<Value, &'static str>,
+    span: Span,
+    cx: &mut Evaluation<'_>,
+) -> Result<Option<Value>, EvalError> {
+    let Some(observed) = want else { return Ok(None) };
+    match admit(observed) {
+        Ok(value) => Ok(Some(value)),
+        Err(_) if cx.is_proposal() => {
+            cx.log_observed = f64::NEG_INFINITY;
+            Ok(None)
+        }
+        Err(wanted) => cx.fail(crate::observe::wrong_type(name, wanted, observed, span)),
     }
 }
 

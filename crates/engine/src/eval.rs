@@ -66,7 +66,7 @@ pub(crate) struct Regeneration<'r> {
     /// If the attempt may have to be made again: the seed of what runs for T', so that it runs
     /// alike, and, while it runs, the stream of everything else.
     pub(crate) replay: Option<u64>,
-    pub(crate) parked: Option<Rng>,
+    pub(crate) parked: Option<Box<Rng>>,
     /// What was proposed for the principals, if the attempt may have to be made again.
     pub(crate) proposed: Vec<(NodeId, Proposed)>,
 }

@@ -8,10 +8,10 @@
 use std::sync::{Arc, LazyLock};
 
 use smallvec::SmallVec;
-use smidgen_lang::lower::{self, Catalog, Scope};
+use smidgen_lang::lower::{self, Nothing, Scope};
 use smidgen_prob::registry::{Builtin, HigherOrder};
 use smidgen_prob::{Arity, Function, Spec, lookup};
-use smidgen_value::{ArgumentError, Matrix, Symbol, Table, Value};
+use smidgen_value::{ArgumentError, Matrix, Symbol, Value};
 
 use crate::environment::Environment;
 use crate::error::EvalError;
@@ -54,21 +54,6 @@ fn assemble_matrix(args: &[&Value]) -> Result<Value, ArgumentError> {
         })
         .collect();
     Ok(Value::matrix(Matrix::new(size(0), size(1), entries?)))
-}
-
-/// `eval` sees no external parameters and no tables: those belong to the text.
-struct NoCatalog;
-
-impl Catalog for NoCatalog {
-    fn parameter(&self, _: Symbol) -> Option<Value> {
-        None
-    }
-    fn constant(&self, _: Symbol) -> Option<Value> {
-        None
-    }
-    fn table(&self, _: Symbol) -> Option<Arc<Table>> {
-        None
-    }
 }
 
 impl Trace {
@@ -262,10 +247,11 @@ impl Trace {
             return self.bad_argument("eval", error, site, cx);
         };
         let expression = self.settled_value(&operands[0]);
+        // External parameters and tables belong to the text: `eval` sees none.
         let lowered = lower::syntax_of_value(expression, site.span)
             .map_err(|diagnostic| vec![diagnostic])
             .and_then(|syntax| {
-                lower::lower(&syntax, &Scope::of_environment(&named.names), &NoCatalog)
+                lower::lower(&syntax, &Scope::of_environment(&named.names), &Nothing)
             });
         let expr = match lowered {
             Ok(expr) => expr,

@@ -36,6 +36,21 @@ pub trait Catalog {
     }
 }
 
+/// A catalog with nothing in it.
+pub struct Nothing;
+
+impl Catalog for Nothing {
+    fn parameter(&self, _: Symbol) -> Option<Value> {
+        None
+    }
+    fn constant(&self, _: Symbol) -> Option<Value> {
+        None
+    }
+    fn table(&self, _: Symbol) -> Option<Arc<Table>> {
+        None
+    }
+}
+
 /// Lowers an expression that stands in `scope`.
 pub fn lower(
     syntax: &Syntax,

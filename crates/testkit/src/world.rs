@@ -1,7 +1,5 @@
 //! A program text, run: directives on a model, without files, loops or reports.
 
-use std::sync::Arc;
-
 use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Code;
 use smidgen_engine::operand::Operand;
@@ -9,11 +7,11 @@ use smidgen_engine::{Model, Trace};
 use smidgen_infer::spec::Reader;
 use smidgen_infer::{Program, Run};
 use smidgen_lang::core::ExprRef;
-use smidgen_lang::lower::{Catalog, Scope, lower, lower_named};
+use smidgen_lang::lower::{Nothing, Scope, lower, lower_named};
 use smidgen_lang::parser::{parse, parse_expression};
 use smidgen_lang::syntax::{DirectiveKind, Syntax};
 use smidgen_lang::{Diagnostic, SourceId, Span};
-use smidgen_value::{Rng, Symbol, Table, Value};
+use smidgen_value::{Rng, Symbol, Value};
 
 pub struct World {
     pub model: Model,
@@ -21,21 +19,6 @@ pub struct World {
     pub run: Run,
     /// What `predict` directives refer to, in order.
     pub predicted: Vec<Operand>,
-}
-
-/// No parameters, constants or tables.
-struct Nothing;
-
-impl Catalog for Nothing {
-    fn parameter(&self, _: Symbol) -> Option<Value> {
-        None
-    }
-    fn constant(&self, _: Symbol) -> Option<Value> {
-        None
-    }
-    fn table(&self, _: Symbol) -> Option<Arc<Table>> {
-        None
-    }
 }
 
 fn message(diagnostics: &[Diagnostic]) -> String {

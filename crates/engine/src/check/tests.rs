@@ -1,29 +1,13 @@
 //! Damage of every kind is found, and found by its name.
 
-use std::sync::Arc;
-
-use smidgen_lang::lower::{self, Catalog, Scope};
+use smidgen_lang::lower::{self, Nothing, Scope};
 use smidgen_lang::syntax::{DirectiveKind, Syntax};
 use smidgen_lang::{SourceId, parser};
-use smidgen_value::{Rng, Symbol, Table};
+use smidgen_value::{Rng, Symbol};
 
 use super::*;
 use crate::environment::Environment;
 use crate::model::{Code, Model};
-
-struct Nothing;
-
-impl Catalog for Nothing {
-    fn parameter(&self, _: Symbol) -> Option<Value> {
-        None
-    }
-    fn constant(&self, _: Symbol) -> Option<Value> {
-        None
-    }
-    fn table(&self, _: Symbol) -> Option<Arc<Table>> {
-        None
-    }
-}
 
 const TEXT: &str = "
     [assume a (scope_include 's 0 (normal 0 1))]

@@ -269,7 +269,7 @@ impl Evaluation<'_> {
         let own = Rng::for_chain(regeneration.replay?, structure.index() as u64);
         let outer = std::mem::replace(self.rng, own);
         if regeneration.parked.is_none() {
-            regeneration.parked = Some(outer);
+            regeneration.parked = Some(Box::new(outer));
             return None;
         }
         Some(outer)
@@ -280,7 +280,7 @@ impl Evaluation<'_> {
         if regeneration.replay.is_none() {
             return;
         }
-        if let Some(stream) = outer.or_else(|| regeneration.parked.take()) {
+        if let Some(stream) = outer.or_else(|| regeneration.parked.take().map(|parked| *parked)) {
             *self.rng = stream;
         }
     }
@@ -291,7 +291,7 @@ impl Evaluation<'_> {
         if let Phase::Proposal(regeneration) = &mut self.phase
             && let Some(parked) = &mut regeneration.parked
         {
-            std::mem::swap(self.rng, parked);
+            std::mem::swap(self.rng, &mut **parked);
         }
     }
 

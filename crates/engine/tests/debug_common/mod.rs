@@ -1,31 +1,15 @@
 //! Models from program text, and plain Metropolis-Hastings moves on them.
 
-use std::sync::Arc;
-
 use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Code;
 use smidgen_engine::proposal::FromPrior;
 use smidgen_engine::{EvalError, Model, NodeId, Proposal, Scaffold};
 use smidgen_lang::SourceId;
 use smidgen_lang::core::ExprRef;
-use smidgen_lang::lower::{self, Catalog, Scope};
+use smidgen_lang::lower::{self, Nothing, Scope};
 use smidgen_lang::parser;
 use smidgen_lang::syntax::{Directive, DirectiveKind, Syntax};
-use smidgen_value::{Rng, Symbol, Table, Value};
-
-struct Nothing;
-
-impl Catalog for Nothing {
-    fn parameter(&self, _: Symbol) -> Option<Value> {
-        None
-    }
-    fn constant(&self, _: Symbol) -> Option<Value> {
-        None
-    }
-    fn table(&self, _: Symbol) -> Option<Arc<Table>> {
-        None
-    }
-}
+use smidgen_value::{Rng, Symbol};
 
 fn lowered(syntax: &Syntax) -> ExprRef {
     lower::lower(syntax, &Scope::global(), &Nothing).expect("the text of a test is right")

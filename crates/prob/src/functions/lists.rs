@@ -34,7 +34,7 @@ table! {
         "(reverse (list 1 2 3))";
     unique => "unique", "xs", exactly(1),
         "The distinct elements of a list, array or vector, in the order of their first occurrence",
-        "(size (unique (list 1 2 1)))";
+        "(unique (list 1 2 1))";
     take => "take", "n xs", exactly(2),
         "The first n elements of a list, array or vector, or all if there are fewer; the arguments may come in either order",
         "(take 2 (list 1 2 3))";
