@@ -128,6 +128,16 @@ impl Trace {
             self.settle_operand(operand, cx)?;
         }
         let name = distribution.spec().name;
+        let claim = if want.is_none() { cx.claim_on_next() } else { None };
+        if claim.is_some() {
+            // Drawn and put aside, so that what comes after draws what it drew before.
+            let rng = &mut *cx.rng;
+            let aside = self.with_operands(&operands, |values| distribution.sample(values, rng));
+            if let Err(error) = aside {
+                return self.bad_argument(name, error, site, cx);
+            }
+        }
+        let want = want.or(claim.as_ref());
         let observed = take_observed(want, name, |value| distribution.admit(value), site.span, cx)?;
         let value = match &observed {
             Some(value) => value.clone(),
@@ -191,6 +201,9 @@ impl Trace {
         observed: bool,
         cx: &mut Evaluation<'_>,
     ) -> Result<(), EvalError> {
+        if let Some(making) = &mut cx.making {
+            making.choices.push(id);
+        }
         if observed {
             self.node_mut(id).constrained = true;
             cx.observed_at = Some(id);

@@ -39,7 +39,23 @@ pub struct Evaluation<'r> {
     pub(crate) log_observed: f64,
     /// The choice that took the observed value handed down last.
     pub(crate) observed_at: Option<NodeId>,
+    /// What runs for T' below a structure that may have to run again has made so far.
+    pub(crate) making: Option<Making>,
     pub(crate) phase: Phase<'r>,
+}
+
+/// The choices made for T' below a restructured node, in order.
+pub(crate) struct Making {
+    pub(crate) structure: NodeId,
+    pub(crate) choices: Vec<NodeId>,
+}
+
+/// A choice to be made for T' that an observation comes to: the so-manieth below a structure.
+#[derive(Clone)]
+pub(crate) struct NewClaim {
+    pub(crate) structure: NodeId,
+    pub(crate) ordinal: usize,
+    pub(crate) observed: Observed,
 }
 
 /// Why an evaluation happens.
@@ -61,6 +77,9 @@ pub(crate) struct Regeneration<'r> {
     pub(crate) claimed: &'r [(NodeId, Observed)],
     /// Choices that an observation came to and that were not prepared for it.
     pub(crate) redirected: Vec<(NodeId, Observed)>,
+    /// Likewise for choices that are made for T'.
+    pub(crate) claimed_new: &'r [NewClaim],
+    pub(crate) redirected_new: Vec<NewClaim>,
     /// Claimed choices that their observations did come to.
     pub(crate) reached: Vec<NodeId>,
     /// If the attempt may have to be made again: the seed of what runs for T', so that it runs
@@ -85,8 +104,20 @@ impl<'r> Evaluation<'r> {
             path: Vec::new(),
             log_observed: 0.0,
             observed_at: None,
+            making: None,
             phase: Phase::Directive { improper },
         }
+    }
+
+    /// The observed value that the choice to be made next has to take, because an observation will
+    /// come to it.
+    pub(crate) fn claim_on_next(&self) -> Option<Observed> {
+        let (Some(making), Phase::Proposal(regeneration)) = (&self.making, &self.phase) else {
+            return None;
+        };
+        let next = (making.structure, making.choices.len());
+        let claim = regeneration.claimed_new.iter().find(|c| (c.structure, c.ordinal) == next);
+        claim.map(|claim| claim.observed.clone())
     }
 
     pub(crate) fn is_proposal(&self) -> bool {

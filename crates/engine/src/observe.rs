@@ -8,10 +8,11 @@ use smidgen_lang::Span;
 use smidgen_value::Value;
 
 use crate::error::{EvalError, Mistake};
-use crate::eval::{Evaluation, Phase};
+use crate::eval::{Evaluation, Making, NewClaim, Phase};
 use crate::id::NodeId;
 use crate::node::{Observed, Op, Role};
 use crate::operand::Operand;
+use crate::proposal::circular;
 use crate::trace::Trace;
 
 pub(crate) fn wrong_type(name: &str, wanted: &str, value: &Value, span: Span) -> EvalError {
@@ -102,13 +103,13 @@ impl Trace {
     }
 
     /// A regenerated structure on the way of an observation has a new root: the choice it now
-    /// refers to has to hold the observed value. `taken`: the choice that took it when it was
-    /// made.
+    /// refers to has to hold the observed value. `taken` is the choice that took it when it was
+    /// made, `making` all that was made below the structure.
     pub(crate) fn follow_observation(
         &mut self,
         root: &Operand,
         observed: &Observed,
-        taken: Option<NodeId>,
+        (taken, making): (Option<NodeId>, Option<Making>),
         cx: &mut Evaluation<'_>,
     ) -> Result<(), EvalError> {
         let id = match self.referent(root) {
@@ -124,6 +125,10 @@ impl Trace {
         let Phase::Proposal(regeneration) = &mut cx.phase else {
             unreachable!("structures are regenerated only in proposals")
         };
+        if regeneration.claimed_new.iter().any(|c| c.observed.number == observed.number) {
+            // The choice that was prepared is not the one: the way hangs on its value.
+            return Err(circular(self.node(id).origin));
+        }
         if let Some((_, claim)) = regeneration.claimed.iter().find(|(node, _)| *node == id) {
             if claim.number != observed.number {
                 return Err(EvalError::new(Mistake::Clash, self.node(id).origin));
@@ -140,6 +145,14 @@ impl Trace {
         let is_new = self.node(id).changed_at > self.revision;
         if !is_new {
             regeneration.redirected.push((id, observed.clone()));
+            return Err(EvalError::new(Mistake::Clash, self.node(id).origin));
+        }
+        let ordinal = making.as_ref().and_then(|m| m.choices.iter().position(|c| *c == id));
+        if let (false, Some(making), Some(ordinal)) =
+            (self.node(id).children.is_empty(), making, ordinal)
+        {
+            let (structure, observed) = (making.structure, observed.clone());
+            regeneration.redirected_new.push(NewClaim { structure, ordinal, observed });
             return Err(EvalError::new(Mistake::Clash, self.node(id).origin));
         }
         if !self.node(id).children.is_empty() {

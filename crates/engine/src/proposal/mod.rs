@@ -25,7 +25,7 @@ use std::ops::ControlFlow;
 use smidgen_value::Rng;
 
 use crate::error::EvalError;
-use crate::eval::{Evaluation, Phase, Regeneration};
+use crate::eval::{Evaluation, NewClaim, Phase, Regeneration};
 use crate::id::{FamilyId, NodeId};
 use crate::journal::Savepoint;
 use crate::node::{Observed, Op};
@@ -35,7 +35,8 @@ use crate::trace::Trace;
 
 pub(crate) use proposer::Preset;
 pub use proposer::{Choice, FromPrior, Proposed, Proposer};
-use redirect::{Redirection, circular};
+use redirect::Redirection;
+pub(crate) use redirect::circular;
 
 enum Beforehand {
     /// The draw is the current value: there is nothing to do.
@@ -50,8 +51,10 @@ pub struct Proposal<'t> {
     trace: &'t mut Trace,
     scaffold: &'t mut Scaffold,
     savepoint: Savepoint,
-    /// If an observation may move: the seed of what runs for T'.
+    /// If an observation may move: the seed of what runs for T', and the choices made there that
+    /// observations come to.
     replay: Option<u64>,
+    claimed_new: Vec<NewClaim>,
     log_old: f64,
     log_new: f64,
     /// Why the regeneration stopped half-way, if it did: such a proposal can only be dropped.
@@ -77,6 +80,7 @@ impl<'t> Proposal<'t> {
             scaffold,
             savepoint,
             replay,
+            claimed_new: Vec::new(),
             log_old: 0.0,
             log_new: 0.0,
             stopped: None,
@@ -192,12 +196,15 @@ impl<'t> Proposal<'t> {
             path: Vec::new(),
             log_observed: 0.0,
             observed_at: None,
+            making: None,
             phase: Phase::Proposal(Regeneration {
                 proposer,
                 log_new: 0.0,
                 released: &self.scaffold.released,
                 claimed: &self.scaffold.claimed,
                 redirected: Vec::new(),
+                claimed_new: &self.claimed_new,
+                redirected_new: Vec::new(),
                 reached: Vec::new(),
                 replay: self.replay,
                 parked: None,
@@ -209,9 +216,12 @@ impl<'t> Proposal<'t> {
             Phase::Proposal(regeneration) => regeneration,
             Phase::Directive { .. } => unreachable!("a proposal stays one"),
         };
-        if !regeneration.redirected.is_empty() {
-            let (claimed, proposed) = (regeneration.redirected, regeneration.proposed);
-            return Ok(ControlFlow::Continue(Redirection { claimed, proposed }));
+        if !regeneration.redirected.is_empty() || !regeneration.redirected_new.is_empty() {
+            return Ok(ControlFlow::Continue(Redirection {
+                claimed: regeneration.redirected,
+                claimed_new: regeneration.redirected_new,
+                proposed: regeneration.proposed,
+            }));
         }
         self.log_new = match result {
             Ok(()) => {

@@ -3,7 +3,8 @@
 //! The choice that the observation leaves is redrawn from its prior, the one it comes to takes the
 //! value; both have to be in the scaffold. Which one it comes to is known only when the program
 //! has run for the proposed value. So the attempt is undone and made again with the choice
-//! *claimed*: with the same proposed values, and with the same random stream for each structure
+//! *claimed* (or, if it is one that the program makes on the way, told to take the value when it
+//! is made): with the same proposed values, and with the same random stream for each structure
 //! that is restructured, so that the program takes the same way. Several observations may move at
 //! once; each attempt finds one more.
 //!
@@ -21,6 +22,7 @@ use smidgen_lang::Span;
 use smidgen_value::Rng;
 
 use crate::error::EvalError;
+use crate::eval::NewClaim;
 use crate::id::NodeId;
 use crate::node::{Observed, Op, Role};
 use crate::proposal::{Choice, Proposal, Proposed, Proposer};
@@ -28,11 +30,12 @@ use crate::proposal::{Choice, Proposal, Proposed, Proposer};
 /// What an attempt found out before it was given up.
 pub(super) struct Redirection {
     pub claimed: Vec<(NodeId, Observed)>,
+    pub claimed_new: Vec<NewClaim>,
     /// What was proposed for the principals.
     pub proposed: Vec<(NodeId, Proposed)>,
 }
 
-pub(super) fn circular(origin: Span) -> EvalError {
+pub(crate) fn circular(origin: Span) -> EvalError {
     let message = "which choice an observation refers to is decided by that choice itself, or by choices that depend on it";
     EvalError::other(origin, message)
         .hint("write the model so that the deciding choice does not depend on the observed one")
@@ -105,6 +108,13 @@ impl Proposal<'_> {
                 }
                 claimed.push((id, observed));
             }
+            for claim in found.claimed_new {
+                let same = |c: &NewClaim| c.observed.number == claim.observed.number;
+                if self.claimed_new.iter().any(same) {
+                    return Err(circular(self.trace.node(claim.structure).origin));
+                }
+                self.claimed_new.push(claim);
+            }
             let coupled = self.coupling(&principals, &claimed, &proposed)?;
             self.scaffold.build_claiming(self.trace, &principals, claimed.clone());
             let mut replay = Replay { proposed: proposed.clone(), coupled, rest: proposer };
@@ -125,11 +135,13 @@ impl Proposal<'_> {
     ) -> Result<Option<(NodeId, f64)>, EvalError> {
         self.scaffold.build_claiming(self.trace, principals, claimed.to_vec());
         let released = self.scaffold.released.clone();
-        let numbers: FxHashSet<u64> = claimed.iter().map(|(_, observed)| observed.number).collect();
+        let new = self.claimed_new.iter().map(|claim| &claim.observed);
+        let numbers: FxHashSet<u64> =
+            claimed.iter().map(|(_, observed)| observed).chain(new).map(|o| o.number).collect();
         let moved: Vec<NodeId> =
             released.iter().copied().chain(claimed.iter().map(|(id, _)| *id)).collect();
         self.scaffold.build(self.trace, &moved);
-        let origin = self.trace.node(claimed[0].0).origin;
+        let origin = self.trace.node(principals[0]).origin;
         for id in &self.scaffold.target {
             let node = self.trace.node(*id);
             let of_ours = node.observed.as_ref().is_some_and(|o| numbers.contains(&o.number));

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use smidgen_value::{Rng, Value};
 
 use crate::error::{EvalError, Mistake};
-use crate::eval::{Evaluation, Phase};
+use crate::eval::{Evaluation, Making, Phase};
 use crate::id::{FamilyId, NodeId};
 use crate::journal::{Edit, OldRoot};
 use crate::node::{Op, Role};
@@ -205,6 +205,7 @@ impl Trace {
         let (span, observed) = (self.node(id).origin, self.node(id).observed.clone());
         let outer = cx.suspend();
         let place = (span, self.node(id).address);
+        cx.begin_making(id);
         let stream = cx.enter_stream(id);
         let expanded = self.expand(&structure, &values, place, cx, observed.as_deref());
         cx.leave_stream(stream);
@@ -248,6 +249,7 @@ impl Trace {
 
 /// What a regeneration on demand puts aside of the evaluation that asked for it.
 struct Suspended {
+    making: Option<Making>,
     family: FamilyId,
     tags: Tags,
     depth: u32,
@@ -301,12 +303,23 @@ impl Evaluation<'_> {
             tags: std::mem::take(&mut self.tags),
             depth: self.depth,
             observed_at: self.observed_at.take(),
+            making: self.making.take(),
         }
     }
 
-    /// Gives back the choice that took the observed value meanwhile.
-    fn resume(&mut self, outer: Suspended) -> Option<NodeId> {
+    /// Notes what is made below this structure, if it may have to be made again.
+    fn begin_making(&mut self, structure: NodeId) {
+        if let Phase::Proposal(regeneration) = &self.phase
+            && regeneration.replay.is_some()
+        {
+            self.making = Some(Making { structure, choices: Vec::new() });
+        }
+    }
+
+    /// Gives back the choice that took the observed value meanwhile, and what was made.
+    fn resume(&mut self, outer: Suspended) -> (Option<NodeId>, Option<Making>) {
         (self.family, self.tags, self.depth) = (outer.family, outer.tags, outer.depth);
-        std::mem::replace(&mut self.observed_at, outer.observed_at)
+        let taken = std::mem::replace(&mut self.observed_at, outer.observed_at);
+        (taken, std::mem::replace(&mut self.making, outer.making))
     }
 }
