@@ -17,6 +17,9 @@ pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
     if let Some(path) = &args.out {
         check_target(path)?;
     }
+    if args.approximate {
+        say("--approximate changes nothing yet: all kernels are exact");
+    }
     let seed = Seed::new(&args.seed);
     let interrupt = Interrupt::listen(true);
     let mut session = inputs::session(&args.inputs, seed.value, interrupt.flag.clone())?;

@@ -66,7 +66,7 @@ pub static ALL: &[&[Function]] = &[
 type Outcome = Result<Value, ArgumentError>;
 
 /// Longer containers are refused rather than run out of memory.
-const MOST_ELEMENTS: usize = 100_000_000;
+const MOST_ELEMENTS: usize = 20_000_000;
 
 /// A function of one number.
 #[inline]
