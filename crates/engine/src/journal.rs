@@ -58,6 +58,10 @@ impl Trace {
         Savepoint(self.journal.len())
     }
 
+    pub(crate) fn has_added_nodes(&self, since: Savepoint) -> bool {
+        self.journal[since.0..].iter().any(|edit| matches!(edit, Edit::NodeAdded(_)))
+    }
+
     pub(crate) fn rollback_to(&mut self, savepoint: Savepoint) {
         while self.journal.len() > savepoint.0 {
             let edit = self.journal.pop().expect("longer than the savepoint");

@@ -61,6 +61,23 @@ pub struct Predicted {
     pub value: Value,
 }
 
+/// Whether a procedure or an environment is in a value.
+fn holds_procedure(value: &Value) -> bool {
+    let mut work = vec![value.clone()];
+    while let Some(value) = work.pop() {
+        match &value {
+            Value::Procedure(_) | Value::Environment(_) => return true,
+            Value::Dict(dict) => {
+                work.extend(dict.entries().iter().flat_map(|(k, v)| [k.clone(), v.clone()]));
+            }
+            Value::Pair(pair) => work.extend([pair.first.clone(), pair.rest.clone()]),
+            Value::Array(items) => work.extend(items.iter().cloned()),
+            _ => {}
+        }
+    }
+    false
+}
+
 /// A program text ready to be evaluated: an expression and the frames of the loops around it.
 #[derive(Clone, Copy)]
 pub struct Code<'a> {
@@ -228,6 +245,13 @@ impl Model {
     pub fn constant(&mut self, code: Code<'_>, rng: &mut Rng) -> Result<Value, EvalError> {
         let savepoint = self.trace.savepoint();
         let result = self.evaluate(code, rng, false, None).and_then(|(_, root, ..)| match root {
+            // What `mem` and the makers give lives in the trace and goes with it.
+            Operand::Constant(value)
+                if self.trace.has_added_nodes(savepoint) && holds_procedure(&value) =>
+            {
+                let message = "a procedure that keeps something in the trace is no constant";
+                Err(EvalError::other(code.expr.span, message).hint("assume it instead"))
+            }
             Operand::Constant(value) => Ok(value),
             Operand::Node(_) => Err(EvalError::other(
                 code.expr.span,
