@@ -62,6 +62,23 @@ impl Trace {
         self.journal[since.0..].iter().any(|edit| matches!(edit, Edit::NodeAdded(_)))
     }
 
+    /// Whether something that stays depends on a node that was detached: as its child, as a family
+    /// of its memo table, or as an application of what it made.
+    pub(crate) fn has_detached_in_use(&self, since: Savepoint) -> bool {
+        self.journal[since.0..].iter().any(|edit| match edit {
+            Edit::NodeDetached(id) => {
+                let node = self.node(*id);
+                !node.children.is_empty()
+                    || match &node.op {
+                        Op::Memo(table) => !table.families.is_empty(),
+                        Op::Maker(made) => made.statistics.count() > 0,
+                        _ => false,
+                    }
+            }
+            _ => false,
+        })
+    }
+
     pub(crate) fn rollback_to(&mut self, savepoint: Savepoint) {
         while self.journal.len() > savepoint.0 {
             let edit = self.journal.pop().expect("longer than the savepoint");

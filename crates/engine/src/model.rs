@@ -61,6 +61,11 @@ pub struct Predicted {
     pub value: Value,
 }
 
+fn still_used(label: &str) -> EvalError {
+    EvalError::other(None, format!("`{label}` cannot be forgotten: other directives use it"))
+        .hint("forget those first")
+}
+
 /// Whether a procedure or an environment is in a value.
 fn holds_procedure(value: &Value) -> bool {
     let mut work = vec![value.clone()];
@@ -443,9 +448,8 @@ impl Model {
             let users =
                 self.records.iter().filter(|record| free_globals(&record.expr).contains(&name));
             let users = users.filter(|record| record.number != self.records[place].number).count();
-            if users > 0 || self.is_used_elsewhere(place) {
-                let message = format!("`{name}` cannot be forgotten: other directives use it");
-                return Err(EvalError::other(None, message).hint("forget those first"));
+            if users > 0 {
+                return Err(still_used(label));
             }
             self.trace.bind_global(name, None);
         }
@@ -461,23 +465,18 @@ impl Model {
                 self.trace.enter_choices(id);
             }
         }
+        let savepoint = self.trace.savepoint();
         self.trace.release(self.records[place].family)?;
+        // What `eval` uses does not show in the text.
+        if self.trace.has_detached_in_use(savepoint) {
+            return Err(still_used(label));
+        }
         let record = self.records.remove(place);
         if let Some(label) = &record.label {
             self.by_label.remove(label);
         }
         self.removed.push((place, record));
         Ok(())
-    }
-
-    /// Whether nodes of other directives hang on a record's own root (through `eval`, say, which
-    /// the text does not show).
-    fn is_used_elsewhere(&self, place: usize) -> bool {
-        let record = &self.records[place];
-        record.root.node().is_some_and(|root| {
-            self.trace.node(root).family == record.family
-                && !self.trace.node(root).children.is_empty()
-        })
     }
 
     /// Whether a directive is still there.
@@ -505,7 +504,10 @@ impl Model {
                 self.trace.uncount(maker, &value);
             }
             self.trace.freeze_node(id);
-            self.trace.release(expansion)?;
+            // A procedure may hold nodes of the body that made it: that body then stays.
+            if !holds_procedure(&value) {
+                self.trace.release(expansion)?;
+            }
         }
         Ok(value)
     }
