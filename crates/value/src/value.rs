@@ -226,7 +226,7 @@ impl Value {
             (Value::Text(a), Value::Text(b)) => a == b,
             (Value::Vector(a), Value::Vector(b)) => bits(a, b),
             (Value::Matrix(a), Value::Matrix(b)) => {
-                a.rows() == b.rows() && bits(a.as_slice(), b.as_slice())
+                (a.rows(), a.cols()) == (b.rows(), b.cols()) && bits(a.as_slice(), b.as_slice())
             }
             (Value::Pair(a), Value::Pair(b)) => Arc::ptr_eq(a, b),
             (Value::Array(a), Value::Array(b)) => Arc::ptr_eq(a, b),
@@ -543,6 +543,16 @@ mod tests {
         }
         assert_ne!(Value::Number(2.0), Value::TRUE);
         assert_eq!(Value::Number(f64::NAN), Value::Number(f64::NAN));
+    }
+
+    #[test]
+    fn identity_is_stricter_than_equality() {
+        let empty = |rows, cols| Value::matrix(Matrix::new(rows, cols, Vec::new()));
+        assert!(!empty(0, 0).is_identical(&empty(0, 1)));
+        assert!(!Value::TRUE.is_identical(&Value::Number(1.0)));
+        assert!(!Value::Number(0.0).is_identical(&Value::Number(-0.0)));
+        assert!(Value::Number(f64::NAN).is_identical(&Value::Number(f64::NAN)));
+        assert!(Value::vector([1.0, 2.0]).is_identical(&Value::vector([1.0, 2.0])));
     }
 
     #[test]
