@@ -2,7 +2,6 @@
 //! be executed on any number of traces.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use smidgen_engine::Model;
 use smidgen_engine::environment::Environment;
@@ -326,6 +325,3 @@ pub fn visit_syntax(syntax: &Syntax, found: &mut dyn FnMut(Symbol)) {
         }
     }
 }
-
-/// Compiled steps are shared by the threads that run chains.
-pub type Steps = Arc<Vec<Step>>;
