@@ -32,6 +32,9 @@ fn function(name: &str) -> &'static Function {
 static LIST: LazyLock<&'static Function> = LazyLock::new(|| function("list"));
 static ARRAY: LazyLock<&'static Function> = LazyLock::new(|| function("array"));
 
+/// Entries of the largest matrix that `build_matrix` makes.
+const MOST_ENTRIES: usize = 20_000_000;
+
 /// What `build_matrix` becomes once its entries are there: rows, columns, entries row by row.
 static ASSEMBLE: Function = Function {
     spec: Spec {
@@ -221,9 +224,14 @@ impl Trace {
                 }
             }
         }
+        if sizes[0].saturating_mul(sizes[1]) > MOST_ENTRIES {
+            let message = format!("a matrix of {} x {} is too large", sizes[0], sizes[1]);
+            return self.bad_argument("build_matrix", ArgumentError::other(message), site, cx);
+        }
         let mut entries: Operands = SmallVec::from_iter([operands[0].clone(), operands[1].clone()]);
         for i in 0..sizes[0] {
             for j in 0..sizes[1] {
+                self.check_interrupt(site.span, cx)?;
                 let place = [i, j].map(|k| Operand::Constant(Value::Number(k as f64)));
                 let f = operands[2].clone();
                 let entry =

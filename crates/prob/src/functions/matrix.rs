@@ -152,7 +152,27 @@ fn matrix_mul(args: Args<'_>) -> Outcome {
     if a.cols() != b.rows() {
         return Err(mismatch_of_matrices(a, b));
     }
+    within_reach(a.rows(), a.cols(), b.cols())?;
     Ok(Value::matrix(linalg::product(a, b)))
+}
+
+/// Products and factorisations run to their end once begun, so those that would take more than
+/// some seconds, or more memory than there is, are refused.
+fn within_reach(n: usize, inner: usize, m: usize) -> Result<(), ArgumentError> {
+    const MOST_STEPS: usize = 8_000_000_000;
+    let entries = n.saturating_mul(m);
+    if entries > MOST_ELEMENTS || entries.saturating_mul(inner) > MOST_STEPS {
+        let message = format!("matrices of {n} x {inner} and {inner} x {m} are too large for this");
+        return Err(ArgumentError::other(message));
+    }
+    Ok(())
+}
+
+/// A square matrix that is not too large to be factored.
+fn factorable(args: Args<'_>) -> Result<&Matrix, ArgumentError> {
+    let m = square(args)?;
+    within_reach(m.rows(), m.rows(), m.rows())?;
+    Ok(m)
 }
 
 fn mismatch_of_matrices(a: &Matrix, b: &Matrix) -> ArgumentError {
@@ -197,7 +217,7 @@ fn square(args: Args<'_>) -> Result<&Matrix, ArgumentError> {
 }
 
 fn factored(args: Args<'_>) -> Result<Lu, ArgumentError> {
-    linalg::lu(square(args)?)
+    linalg::lu(factorable(args)?)
         .ok_or_else(|| ArgumentError::domain(0, "an invertible matrix", args[0]))
 }
 
@@ -212,6 +232,7 @@ fn matrix_solve(args: Args<'_>) -> Outcome {
         if a.rows() != b.rows() {
             return Err(mismatch_of_matrices(a, b));
         }
+        within_reach(a.rows(), a.rows(), b.cols())?;
         return Ok(Value::matrix(factored(args)?.solve_matrix(b)));
     }
     let b = reals(args, 1)?;
@@ -227,13 +248,13 @@ fn matrix_trace(args: Args<'_>) -> Outcome {
 }
 
 fn cholesky(args: Args<'_>) -> Outcome {
-    linalg::cholesky(square(args)?)
+    linalg::cholesky(factorable(args)?)
         .map(Value::matrix)
         .ok_or_else(|| ArgumentError::domain(0, "a symmetric positive definite matrix", args[0]))
 }
 
 fn log_det(args: Args<'_>) -> Outcome {
-    let log_det = match linalg::cholesky(square(args)?) {
+    let log_det = match linalg::cholesky(factorable(args)?) {
         Some(lower) => linalg::log_det_from_cholesky(&lower),
         None => factored(args)?.log_abs_det(),
     };
