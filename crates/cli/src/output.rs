@@ -1,7 +1,6 @@
 //! What directives show, as text and as JSON.
 
-use smidgen::draws::{self, Draws, Quantity};
-use smidgen::infer::Tally;
+use smidgen::draws::{self, Approximation, Draws, KernelReport, Quantity};
 use smidgen::io::value_to_json;
 use smidgen::lang::syntax::{Directive, DirectiveKind};
 use smidgen::lang::{SourceMap, Span, printer};
@@ -83,8 +82,8 @@ fn subjects(directive: &Directive, wanted: &str, found: &mut Vec<Span>) {
 
 fn inference(inferred: &Inferred) -> String {
     let mut text = String::new();
-    for (kernel, tally) in &inferred.kernels {
-        text.push_str(&format!("infer {}\n", kernel_line(kernel, tally)));
+    for kernel in &inferred.kernels {
+        text.push_str(&format!("infer {}\n", kernel_lines(kernel)));
     }
     let mut collected = Draws::default();
     for (name, values) in &inferred.draws {
@@ -96,19 +95,41 @@ fn inference(inferred: &Inferred) -> String {
     text
 }
 
-/// A kernel, its transitions, acceptance, and sections used of the population.
-pub fn kernel_line(kernel: &str, tally: &Tally) -> String {
-    let transitions = tally.transitions;
+/// A kernel, its transitions, acceptance, and sections used of the population; if its decisions
+/// may err, a second line says what is known about that.
+pub fn kernel_lines(kernel: &KernelReport) -> String {
+    let transitions = kernel.transitions;
     let plural = if transitions == 1 { "" } else { "s" };
-    let mut line = format!("{kernel}: {transitions} transition{plural}");
+    let mut text = format!("{}: {transitions} transition{plural}", kernel.kernel);
     if transitions > 0 {
-        line.push_str(&format!(", {} accepted", percent(tally.accepted, transitions)));
+        text.push_str(&format!(", {} accepted", percent(kernel.accepted, transitions)));
     }
-    if tally.population > 0 {
-        let (used, all) = (tally.sections_used, tally.population);
-        line.push_str(&format!(", {used} of {all} sections used ({})", percent(used, all)));
+    if kernel.population > 0 {
+        let (used, all) = (kernel.sections_used, kernel.population);
+        text.push_str(&format!(", {used} of {all} sections used ({})", percent(used, all)));
     }
-    line
+    if let Some(note) = &kernel.note {
+        text.push_str(&format!("\n  {note}"));
+    }
+    if let Some(found) = &kernel.approximation {
+        text.push_str(&format!("\n  {}", decision_error(found)));
+    }
+    text
+}
+
+/// The estimated error of a decision, in words.
+fn decision_error(found: &Approximation) -> String {
+    if found.audits == 0 {
+        return "decision error unknown: no decision was audited (more transitions, or 'audit 0.05)".to_owned();
+    }
+    let wrong = found.wrongly_accepted + found.wrongly_rejected;
+    format!(
+        "decision error about {:.1}% (theory, at {} audited decisions); {wrong} of them differed from the exact decision (95% interval {:.1}% to {:.1}%)",
+        100.0 * found.predicted_error,
+        found.audits,
+        100.0 * found.interval.0,
+        100.0 * found.interval.1,
+    )
 }
 
 fn percent(part: u64, whole: u64) -> String {

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use smidgen::infer::Tally;
 use smidgen::sampling::{self, Progress};
 use smidgen::{SampleRequest, Sampled, Session, TopDirective};
 
@@ -128,13 +127,7 @@ fn text(sampled: &Sampled) -> String {
     }
     text.push('\n');
     for kernel in &run.kernels {
-        let tally = Tally {
-            transitions: kernel.transitions,
-            accepted: kernel.accepted,
-            sections_used: kernel.sections_used,
-            population: kernel.population,
-        };
-        text.push_str(&output::kernel_line(&kernel.kernel, &tally));
+        text.push_str(&output::kernel_lines(kernel));
         text.push('\n');
     }
     for warning in &run.warnings {

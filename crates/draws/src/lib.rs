@@ -6,12 +6,12 @@
 //! [`summary`] (the table a user reads).
 
 pub mod diagnostics;
-mod normal;
+pub mod normal;
 pub mod quantile;
 pub mod run;
 pub mod store;
 pub mod summary;
 
-pub use run::{KernelReport, Run};
+pub use run::{Approximation, KernelReport, Run};
 pub use store::{Draws, Quantity, Scalar};
 pub use summary::{SummaryRow, advice, summarise, table};

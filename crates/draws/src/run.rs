@@ -14,6 +14,30 @@ pub struct KernelReport {
     pub population: u64,
     /// Which evaluator of sections ran.
     pub evaluator: String,
+    /// If it decided by a test that may err.
+    pub approximation: Option<Approximation>,
+    /// How it decides, if that is not as it was written.
+    pub note: Option<String>,
+}
+
+/// What is known about decisions by a test that may err.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Approximation {
+    pub decisions: u64,
+    /// Decisions for which every section was read after all.
+    pub exhausted: u64,
+    /// Decisions that were also made exactly.
+    pub audits: u64,
+    /// Sections read for that.
+    pub audit_sections: u64,
+    pub wrongly_accepted: u64,
+    pub wrongly_rejected: u64,
+    /// 95 % interval of the share of wrong decisions among all.
+    pub interval: (f64, f64),
+    /// The same by the theory of the test, at the audited decisions.
+    pub predicted_error: f64,
+    /// Share of the sections that the theory expects to be read.
+    pub predicted_usage: f64,
 }
 
 /// A finished (or interrupted) run of `sample`.

@@ -6,8 +6,10 @@
 //! mean two equal traces: what a roll-back has to bring back.
 
 mod dump;
+mod sections;
 #[cfg(test)]
 mod tests;
+mod values;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smidgen_prob::Statistics;
@@ -51,7 +53,8 @@ pub fn check(trace: &Trace) -> Result<(), String> {
     check_choices(trace)?;
     check_scopes(trace)?;
     check_statistics(trace)?;
-    check_values(trace)?;
+    values::check_values(trace)?;
+    sections::check_sections(trace)?;
     check_observations(trace)?;
     check_names(trace)
 }
@@ -584,48 +587,6 @@ fn agree(kept: &Result<f64, ArgumentError>, rebuilt: &Result<f64, ArgumentError>
         (Err(_), Err(_)) => true,
         _ => false,
     }
-}
-
-/// A node whose value is that of its arguments, computed before the last lazy change.
-fn is_left_stale(trace: &Trace, id: NodeId) -> bool {
-    matches!(trace.node(id).op, Op::Function(_) | Op::Structure(_)) && trace.is_stale(id)
-}
-
-/// Fresh deterministic nodes have the values that follow from their arguments.
-fn check_values(trace: &Trace) -> Check {
-    for id in trace.live_nodes() {
-        let node = trace.node(id);
-        if !matches!(node.op, Op::Function(_) | Op::Structure(_)) || is_left_stale(trace, id) {
-            continue;
-        }
-        for arg in &node.args {
-            let stale = arg.operand.node().filter(|parent| is_left_stale(trace, *parent));
-            if let Some(parent) = stale {
-                return Err(format!(
-                    "a fresh node has fresh arguments: {} reads the stale {}",
-                    named(trace, id),
-                    named(trace, parent)
-                ));
-            }
-        }
-        match trace.follow_arguments(id) {
-            Ok(value) => ensure(node.value == value, || {
-                format!(
-                    "values follow from arguments: {} is {}, computed again {}",
-                    named(trace, id),
-                    node.value.brief(),
-                    value.brief()
-                )
-            })?,
-            Err(error) => {
-                return Err(format!(
-                    "values follow from arguments: {} gives an error: {error}",
-                    named(trace, id)
-                ));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// An observed structure refers to a constrained choice that holds the observed value.

@@ -1,6 +1,6 @@
 //! Section 3.5 of the paper: values left stale by a lazy change are refreshed when read.
 //!
-//! A lazy change ([`Trace::commit_lazily`]) writes a choice and leaves its descendants as they are. Every
+//! A lazy change (an accepted move of a global part) writes a few nodes and leaves their descendants as they are. Every
 //! node knows the revision at which its value last changed (`changed_at`) and the last at which
 //! it was known to be fresh (`verified_at`). A node is fresh if it was verified after the last
 //! lazy change of the trace; otherwise its arguments are refreshed first, and it is recomputed
@@ -73,28 +73,25 @@ impl Trace {
     /// the value of its root.
     #[inline]
     pub(crate) fn follow_arguments(&self, id: NodeId) -> Result<Value, EvalError> {
+        self.with_args(id, |args| self.follow(id, args))
+    }
+
+    /// The same for given values of the arguments.
+    #[inline]
+    pub(crate) fn follow(&self, id: NodeId, args: &[&Value]) -> Result<Value, EvalError> {
         let node = self.node(id);
         match &node.op {
-            Op::Function(function) => self
-                .with_args(id, |args| (function.apply)(args))
+            Op::Function(function) => (function.apply)(args)
                 .map_err(|error| self.argument_error(function.spec.name, error, node.origin)),
-            Op::Structure(_) => {
-                let root = node.root().expect("a structure has a root");
-                Ok(self.settled_value(root).clone())
-            }
+            Op::Structure(_) => Ok((*args.last().expect("a structure has a root")).clone()),
             _ => unreachable!("only functions and structures follow their arguments"),
         }
     }
 
-    /// Changes a choice and nothing else: what depends on it becomes stale, at no cost. Only for
-    /// a choice with no structure downstream; the caller has decided that the change is right.
-    pub fn commit_lazily(&mut self, id: NodeId, value: Value) {
-        debug_assert!(self.journal.is_empty(), "no transaction is open");
-        self.revision += 1;
+    /// Makes the edits of the open transaction lasting, though what depends on them has not been
+    /// rewritten: it becomes stale, at no cost. Only where no structure lies downstream.
+    pub(crate) fn commit_lazily(&mut self) {
+        self.commit();
         self.last_lazy = self.revision;
-        let revision = self.revision;
-        let node = self.node_mut(id);
-        node.value = value;
-        (node.changed_at, node.verified_at) = (revision, revision);
     }
 }

@@ -184,6 +184,7 @@ impl Trace {
             children.push(crate::node::Child { node: id, slot: slot as u32 });
             let position = children.len() as u32 - 1;
             self.node_mut(id).args[slot].position = position;
+            self.edge_came(parent, id, slot);
         }
     }
 
@@ -192,6 +193,7 @@ impl Trace {
         let arg = &self.node(id).args[slot];
         if let Operand::Node(parent) = arg.operand {
             let position = arg.position as usize;
+            self.edge_goes(parent, id, slot);
             let children = &mut self.node_mut(parent).children;
             children.swap_remove(position);
             if let Some(moved) = children.get(position).copied() {
@@ -212,6 +214,7 @@ impl Trace {
             let displaced = children[last];
             self.node_mut(displaced.node).args[displaced.slot as usize].position = last as u32;
             self.node_mut(id).args[slot].position = position as u32;
+            self.edge_came(parent, id, slot);
         }
     }
 
@@ -288,6 +291,10 @@ impl Trace {
         node.tags = Default::default();
         node.observed = None;
         node.dead = false;
+        node.in_section = false;
+        if std::mem::take(&mut node.is_hub) {
+            self.sections.forget_hub(id);
+        }
         self.free_nodes.push(id);
     }
 

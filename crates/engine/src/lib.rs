@@ -20,6 +20,7 @@
 //! | [`family`] | what one evaluated body created: reference counts, removal |
 //! | [`eval`], [`apply`], [`higher_order`] | core expressions to nodes |
 //! | [`scaffold`] | target, transient and absorbing sets of a block |
+//! | [`section`], [`partition`] | local sections of a hub; border, global part and population of a block |
 //! | [`proposal`] | a tentative move that undoes itself when dropped |
 //! | [`observe`] | constraints, and what they refer to |
 //! | [`model`] | directives: whole or not at all |
@@ -41,15 +42,19 @@ pub mod model;
 pub mod node;
 pub mod observe;
 pub mod operand;
+pub mod partition;
 pub mod procedure;
 pub mod proposal;
 pub mod scaffold;
+pub mod section;
 pub mod tag;
 pub mod trace;
 
 pub use error::{EvalError, Mistake};
 pub use id::NodeId;
 pub use model::Model;
+pub use partition::Partition;
 pub use proposal::{Choice, Proposal, Proposed, Proposer};
 pub use scaffold::Scaffold;
+pub use section::{Evaluator, Refusal};
 pub use trace::Trace;

@@ -19,6 +19,7 @@ use smidgen_value::Value;
 use crate::environment::Environment;
 use crate::id::{FamilyId, NodeId};
 use crate::operand::{Operand, Operands};
+use crate::section::Standing;
 use crate::tag::{Memberships, Tags};
 
 pub enum Op {
@@ -115,6 +116,14 @@ impl Deref for Observed {
 pub struct Arg {
     pub operand: Operand,
     pub(crate) position: u32,
+    /// If the node is a hub: what this edge is to it, see [`crate::section::Standing`].
+    pub(crate) standing: Standing,
+}
+
+impl Arg {
+    pub(crate) fn new(operand: Operand) -> Arg {
+        Arg { operand, position: 0, standing: Standing::UNKNOWN }
+    }
 }
 
 /// One child edge: the child, and which of its arguments this edge is.
@@ -175,6 +184,10 @@ pub struct Node {
     pub(crate) dead: bool,
     /// For a structure on the way from an observation to its choice.
     pub(crate) observed: Option<Box<Observed>>,
+    /// Keeps a roster of the local sections below it.
+    pub(crate) is_hub: bool,
+    /// Part of a local section that was classified: a change of its edges has to be noticed.
+    pub(crate) in_section: bool,
     pub(crate) mark: u32,
     pub(crate) role: Role,
     /// Revision of the last change of the value, and the last at which it was known fresh.
@@ -202,6 +215,8 @@ impl Node {
             in_progress: false,
             dead: false,
             observed: None,
+            is_hub: false,
+            in_section: false,
             mark: 0,
             role: Role::Transient,
             changed_at: 0,

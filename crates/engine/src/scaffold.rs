@@ -66,6 +66,33 @@ impl Scaffold {
         self.build_with_observations(trace, principals);
     }
 
+    /// The scaffold of the global part alone (definition 7): D is Γ, and what lies below the
+    /// border is left out.
+    pub(crate) fn build_global(
+        &mut self,
+        trace: &mut Trace,
+        principals: &[NodeId],
+        global: &[NodeId],
+    ) {
+        trace.epoch += 1;
+        self.principals.clear();
+        self.principals.extend_from_slice(principals);
+        self.target.clear();
+        self.target.extend_from_slice(global);
+        self.transient.clear();
+        self.absorbing.clear();
+        self.makers.clear();
+        self.released.clear();
+        self.claimed.clear();
+        self.observation_moves = false;
+        self.sources.clear();
+        self.sources.extend_from_slice(principals);
+        self.sources.sort_unstable();
+        for id in global {
+            trace.mark(*id, Role::Target);
+        }
+    }
+
     fn build_with_observations(&mut self, trace: &mut Trace, principals: &[NodeId]) {
         self.observation_moves = false;
         loop {
@@ -249,6 +276,15 @@ impl Scaffold {
                 }
             }
         }
+    }
+
+    /// The principals in the order in which they are proposed, whatever else is in D: that of their
+    /// names. None if the order is given by what is in D (an observation moves, or made procedures
+    /// have draws in it).
+    pub(crate) fn in_order(&self, trace: &Trace) -> Option<&[NodeId]> {
+        let plain = |id: &NodeId| matches!(trace.node(*id).op, Op::Random(_));
+        let free = self.transient.is_empty() && !self.observation_moves;
+        (free && self.sources.iter().all(plain)).then_some(&self.sources)
     }
 
     /// T as nodes.

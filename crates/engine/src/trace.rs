@@ -22,6 +22,7 @@ use crate::journal::Edit;
 use crate::node::{Arg, Args, MemoTable, Node, Observed, Op};
 use crate::operand::Operand;
 use crate::procedure::Procedure;
+use crate::section::Sections;
 use crate::tag::{Scopes, Tags};
 
 #[derive(Default)]
@@ -50,6 +51,8 @@ pub struct Trace {
     pub(crate) population: u64,
     /// Number of unconstrained choices after the last directive: inference does not change it.
     pub(crate) sweep: usize,
+    /// Rosters of local sections.
+    pub(crate) sections: Sections,
     /// Set from outside to stop an evaluation that takes too long.
     pub interrupt: Arc<AtomicBool>,
 }
@@ -184,7 +187,7 @@ impl Trace {
         let revision = self.revision + 1;
         let node = &mut self.nodes[id.index()];
         node.op = op;
-        node.args.extend(operands.into_iter().map(|operand| Arg { operand, position: 0 }));
+        node.args.extend(operands.into_iter().map(Arg::new));
         node.value = value;
         node.family = family;
         node.expansion = FamilyId::NONE;

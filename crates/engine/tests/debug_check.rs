@@ -4,8 +4,9 @@
 mod debug_common;
 
 use debug_common::{model, node, run, step};
-use smidgen_engine::Model;
 use smidgen_engine::check::{check, dump};
+use smidgen_engine::proposal::FromPrior;
+use smidgen_engine::{Evaluator, Model, Partition, Proposal, Proposer, Scaffold};
 use smidgen_value::{Rng, Value};
 
 const PROGRAMS: &[&str] = &[
@@ -149,14 +150,29 @@ fn stale_values_are_not_held_against_a_trace() {
         [assume x (normal 0 1)]
         [assume y (+ x 1)]
         [assume z (* y 2)]
+        [observe (normal x 1) 3]
         [observe (normal z 1) 3]";
     let mut model = model(text, &mut rng);
     let (x, y, z) = (node(&mut model, "x"), node(&mut model, "y"), node(&mut model, "z"));
-    model.trace_mut().commit_lazily(x, Value::Number(5.0));
+    let mut partition = Partition::new();
+    partition.find(model.trace_mut(), &[x]).expect("two observations");
+    let (mut scaffold, mut evaluator) = (Scaffold::new(), Evaluator::new());
+    let moved = (&mut FromPrior as &mut dyn Proposer, &mut rng);
+    let proposal = Proposal::propose_global(
+        model.trace_mut(),
+        &mut scaffold,
+        &[x],
+        &partition,
+        &mut evaluator,
+        moved,
+    );
+    proposal.expect("a normal").commit_lazily();
     checked(&model, "after a lazy change");
-    assert_eq!(model.trace_mut().value(y).expect("a sum"), &Value::Number(6.0));
+    let Value::Number(at) = model.node(x).value else { panic!("a number") };
+    assert_ne!(model.node(y).value, Value::Number(at + 1.0), "y is stale");
+    assert_eq!(model.trace_mut().value(y).expect("a sum"), &Value::Number(at + 1.0));
     checked(&model, "after a read half way");
-    assert_eq!(model.trace_mut().value(z).expect("a product"), &Value::Number(12.0));
+    assert_eq!(model.trace_mut().value(z).expect("a product"), &Value::Number((at + 1.0) * 2.0));
     checked(&model, "after a read");
 }
 

@@ -1,8 +1,10 @@
 //! Which choices a kernel moves: a scope and a block of it.
 
 use smidgen_engine::tag::Scopes;
-use smidgen_engine::{NodeId, Trace};
+use smidgen_engine::{EvalError, NodeId, Trace};
 use smidgen_value::{Rng, Symbol, Value};
+
+use crate::run::Log;
 
 /// The choices a kernel is about.
 #[derive(Clone, Debug)]
@@ -34,6 +36,23 @@ pub enum Block {
     },
 }
 
+/// As in a kernel.
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.scope {
+            Scope::Default => write!(f, "default ")?,
+            Scope::Named(scope) => write!(f, "{scope} ")?,
+        }
+        match &self.block {
+            Block::Id(id) => write!(f, "{id}"),
+            Block::One => write!(f, "one"),
+            Block::All => write!(f, "all"),
+            Block::Each => write!(f, "each"),
+            Block::Range { low, high } => write!(f, "(ordered_range {low} {high})"),
+        }
+    }
+}
+
 /// The blocks of one transition. The names of choices stay valid only until the trace changes:
 /// a sweep asks for each block's members when its turn comes.
 pub enum Turn {
@@ -48,6 +67,13 @@ pub enum Turn {
     /// There is nothing to move.
     Nothing,
 }
+
+/// The scope and the number of its blocks, if the block was drawn among them.
+pub type Selection<'a> = Option<(&'a Scope, usize)>;
+
+/// One move of a block.
+pub type OneMove<'a> = dyn FnMut(&mut Trace, &[NodeId], Selection<'_>, &mut Rng, &mut Log<'_>) -> Result<(), EvalError>
+    + 'a;
 
 impl Scope {
     /// Scope `default`, or the scope of this name.
@@ -108,6 +134,34 @@ impl Target {
                 }
             }
         }
+    }
+
+    /// Makes the moves of one transition: of the block drawn, or of every block in turn.
+    pub fn moves(
+        &self,
+        trace: &mut Trace,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+        spare: &mut Vec<NodeId>,
+        one_move: &mut OneMove<'_>,
+    ) -> Result<(), EvalError> {
+        match self.turn(trace, rng, std::mem::take(spare)) {
+            Turn::Nothing => log.warn(self.nothing(trace)),
+            Turn::Drawn { principals, blocks } => {
+                one_move(trace, &principals, Some((&self.scope, blocks)), rng, log)?;
+                *spare = principals;
+            }
+            Turn::Block(principals) => {
+                one_move(trace, &principals, None, rng, log)?;
+                *spare = principals;
+            }
+            Turn::Sweep(mut sweep) => {
+                while let Some(principals) = sweep.next(trace) {
+                    one_move(trace, &principals, None, rng, log)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Why there is nothing to move, and what there is.

@@ -2,17 +2,26 @@
 //! and proposals, the engine's public face.
 //!
 //! Reading order: [`block`] (which choices a kernel moves), [`proposer`] (drift proposals and
-//! their transforms), [`kernel`] (one file each), [`spec`] (the registry of kernels and the
-//! reading of their arguments), [`program`] (cycle, mixture, repeat, do, collect), [`run`] (what
-//! a run keeps: tallies, warnings, collected draws).
+//! their transforms), [`acceptance`] (accept or not, given log weights), [`austerity`] (how far such
+//! decisions can be trusted), [`source`] (log weights from sections), [`trial`] and [`audit`] (decisions
+//! that are also made exactly), [`kernel`] (one file each), [`spec`] (the registry of kernels and the
+//! reading of their arguments), [`program`] (cycle, mixture, repeat, do, collect), [`run`] and
+//! [`record`] (what a run keeps: tallies, audits, warnings, collected draws).
 
+pub mod acceptance;
+pub mod audit;
+pub mod austerity;
 pub mod block;
 pub mod kernel;
 pub mod program;
 pub mod proposer;
+pub mod record;
 pub mod run;
+pub mod source;
 pub mod spec;
+pub mod trial;
 
 pub use kernel::Kernel;
 pub use program::Program;
-pub use run::{Run, Tally};
+pub use record::{KernelRecord, Tally};
+pub use run::Run;

@@ -9,7 +9,7 @@ use smidgen_lang::syntax::{Syntax, SyntaxKind};
 use smidgen_value::Rng;
 
 use crate::kernel::{self, Kernel};
-use crate::run::Run;
+use crate::run::{Log, Run};
 use crate::spec::{self, COMBINATORS, Reader};
 
 /// An inference program, and the texts of its kernels by their numbers.
@@ -85,19 +85,18 @@ impl Step {
     ) -> Result<(), EvalError> {
         match self {
             Step::Kernel { kernel, number, n } => {
-                let mut tally = *run.tally(*number);
+                let mut log = Log::open(run, *number);
                 let mut result = Ok(());
                 for _ in 0..*n {
-                    if run.is_interrupted() {
+                    if log.run.is_interrupted() {
                         break;
                     }
-                    let warn = &mut |message| run.warn(message);
-                    result = kernel.transition(model.trace_mut(), rng, &mut tally, warn);
+                    result = kernel.transition(model.trace_mut(), rng, &mut log);
                     if result.is_err() {
                         break;
                     }
                 }
-                *run.tally(*number) = tally;
+                log.close();
                 result
             }
             Step::Sequence { steps, n } => {

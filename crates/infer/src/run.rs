@@ -1,29 +1,33 @@
-//! What a run keeps besides the trace: tallies per kernel, warnings, collected draws, and
-//! whether somebody asked it to stop.
+//! What a run keeps besides the trace: tallies per kernel, what was learnt about approximate
+//! decisions, warnings, collected draws, and whether somebody asked it to stop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use smidgen_value::Value;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    pub transitions: u64,
-    pub accepted: u64,
-    /// Absorbing choices whose densities were evaluated, of how many there were.
-    pub sections_used: u64,
-    pub population: u64,
-}
+use crate::audit::Audit;
+use crate::austerity::Check;
+use crate::record::{KernelRecord, Tally};
+
+/// Audits kept per kernel and run.
+const AUDITS: usize = 2000;
 
 #[derive(Default)]
 pub struct Run {
     /// One per kernel of the program, by its number.
-    pub tallies: Vec<Tally>,
+    pub kernels: Vec<KernelRecord>,
     /// Each once, in the order of their first occurrence.
     pub warnings: Vec<String>,
     /// What `collect` stored, by name.
     pub collected: Vec<(String, Vec<Value>)>,
     pub interrupt: Arc<AtomicBool>,
+    /// Whether the draws do not count yet: kernels may try things out.
+    pub warmup: bool,
+    /// Whether the sections of every decision are kept.
+    pub detailed: bool,
+    /// At least this share of approximate decisions is audited, whatever the kernels say.
+    pub audit: f64,
 }
 
 impl Run {
@@ -37,17 +41,72 @@ impl Run {
         self.interrupt.load(Ordering::Relaxed)
     }
 
-    pub fn tally(&mut self, kernel: usize) -> &mut Tally {
-        if kernel >= self.tallies.len() {
-            self.tallies.resize(kernel + 1, Tally::default());
+    pub fn kernel(&mut self, number: usize) -> &mut KernelRecord {
+        if number >= self.kernels.len() {
+            self.kernels.resize(number + 1, KernelRecord::default());
         }
-        &mut self.tallies[kernel]
+        &mut self.kernels[number]
+    }
+
+    /// Ends the warm-up: counts begin again, what was learnt about the tests stays.
+    pub fn begin_draws(&mut self) {
+        self.warmup = false;
+        for kernel in &mut self.kernels {
+            kernel.tally = Tally::default();
+            kernel.audits.clear();
+            kernel.sections.clear();
+        }
     }
 
     pub fn collect(&mut self, name: &str, value: Value) {
         match self.collected.iter_mut().find(|(known, _)| known == name) {
             Some((_, values)) => values.push(value),
             None => self.collected.push((name.to_owned(), vec![value])),
+        }
+    }
+}
+
+/// What one kernel writes while it runs.
+pub struct Log<'a> {
+    pub run: &'a mut Run,
+    pub number: usize,
+    pub tally: Tally,
+}
+
+impl<'a> Log<'a> {
+    pub fn open(run: &'a mut Run, number: usize) -> Log<'a> {
+        let tally = run.kernel(number).tally;
+        Log { run, number, tally }
+    }
+
+    pub fn close(self) {
+        self.run.kernel(self.number).tally = self.tally;
+    }
+
+    pub fn warn(&mut self, message: String) {
+        self.run.warn(message);
+    }
+
+    pub fn note(&mut self, note: String) {
+        self.run.kernel(self.number).note = Some(note);
+    }
+
+    pub fn audit(&mut self, audit: Audit) {
+        let audits = &mut self.run.kernel(self.number).audits;
+        if audits.len() < AUDITS {
+            audits.push(audit);
+        }
+    }
+
+    pub fn check(&mut self, check: Check) {
+        self.run.kernel(self.number).take_check(check);
+    }
+
+    /// A decision was made by reading so many sections.
+    pub fn sections(&mut self, sections: usize) {
+        self.tally.sections_used += sections as u64;
+        if self.run.detailed {
+            self.run.kernel(self.number).sections.push(sections as u32);
         }
     }
 }

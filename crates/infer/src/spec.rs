@@ -10,7 +10,7 @@ use smidgen_lang::syntax::{Syntax, SyntaxKind};
 use smidgen_value::{Symbol, Value};
 
 use crate::block::{Block, Scope, Target};
-use crate::kernel::{Kernel, mh};
+use crate::kernel::{Kernel, mh, subsampled_mh};
 use crate::proposer::Scale;
 
 pub struct KernelSpec {
@@ -26,7 +26,7 @@ pub struct KernelSpec {
 }
 
 /// Every kernel, in the order of the documentation.
-pub static KERNELS: &[&KernelSpec] = &[&mh::SPEC];
+pub static KERNELS: &[&KernelSpec] = &[&mh::SPEC, &subsampled_mh::SPEC];
 
 /// Combinators and their shapes, for `help` and for messages.
 pub static COMBINATORS: &[(&str, &str, &str)] = &[
@@ -117,6 +117,9 @@ pub fn read_count(syntax: &Syntax, reader: &mut dyn Reader) -> Result<u64, Diagn
     })
 }
 
+/// The value of an argument that the kernel is to choose itself.
+pub const AUTO: &str = "auto";
+
 /// Reads `(name scope block positional... 'option value... n)`.
 pub fn read_kernel(
     spec: &'static KernelSpec,
@@ -137,7 +140,12 @@ pub fn read_kernel(
     let target = read_target(spec.name, &items[1], &items[2], reader)?;
     let mut positional = Vec::new();
     for syntax in &items[3..fixed] {
-        positional.push(Argument { syntax, value: reader.value(syntax)? });
+        // `auto` stands for itself, quoted or not.
+        let value = match &syntax.kind {
+            SyntaxKind::Name(name) if name.as_str() == AUTO => Value::Symbol(*name),
+            _ => reader.value(syntax)?,
+        };
+        positional.push(Argument { syntax, value });
     }
     let (n, pairs) = items[fixed..].split_last().expect("there is at least one more");
     let mut options: Vec<(&str, Argument<'_>)> = Vec::new();

@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use smidgen_engine::check::{check, dump};
 use smidgen_engine::node::Op;
 use smidgen_engine::proposal::FromPrior;
-use smidgen_engine::{Choice, EvalError, NodeId, Proposal, Proposed, Proposer, Scaffold, Trace};
+use smidgen_engine::{
+    Choice, EvalError, Evaluator, NodeId, Partition, Proposal, Proposed, Proposer, Scaffold, Trace,
+};
 use smidgen_infer::proposer::{Scale, walk};
 use smidgen_testkit::World;
 use smidgen_testkit::oracle::Snapshot;
@@ -204,24 +206,29 @@ proptest! {
         let (mut lazy, text) = world_of(&tape, seed, plain);
         let (mut eager, _) = world_of(&tape, seed, plain);
         let mut rng = Rng::for_chain(seed, 4);
-        let mut scaffold = Scaffold::new();
-        for _ in 0..MOVES {
+        let (mut scaffold, mut evaluator) = (Scaffold::new(), Evaluator::new());
+        let mut partition = Partition::new();
+        for step in 0..MOVES as u64 {
             let choices = eager.model.choices().to_vec();
             if choices.is_empty() {
                 break;
             }
-            let id = choices[rng.below(choices.len())];
-            if has_structure_below(&eager.model, id) {
+            let block = [choices[rng.below(choices.len())]];
+            if partition.find(lazy.model.trace_mut(), &block).is_err() {
                 continue;
             }
+            let (mut first, mut second) = (Rng::for_chain(seed, step), Rng::for_chain(seed, step));
             let trace = eager.model.trace_mut();
-            let proposal = Proposal::propose(trace, &mut scaffold, &[id], &mut FromPrior, &mut rng);
+            let proposal = Proposal::propose(trace, &mut scaffold, &block, &mut FromPrior, &mut first);
             let proposal = proposal.map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
             if proposal.log_ratio() == f64::NEG_INFINITY {
                 continue;
             }
             proposal.commit();
-            lazy.model.trace_mut().commit_lazily(id, eager.model.node(id).value.clone());
+            let moved = (&mut FromPrior as &mut dyn Proposer, &mut second);
+            let trace = lazy.model.trace_mut();
+            let proposal = Proposal::propose_global(trace, &mut scaffold, &block, &partition, &mut evaluator, moved);
+            proposal.unwrap().commit_lazily();
             // Sometimes several changes go unread.
             if rng.coin() {
                 continue;
@@ -323,22 +330,4 @@ fn follow(trace: &Trace, principals: &[NodeId], transient: &[NodeId]) -> Reached
         }
     }
     reached
-}
-
-fn has_structure_below(trace: &Trace, id: NodeId) -> bool {
-    let mut open = vec![id];
-    let mut seen = vec![id];
-    while let Some(id) = open.pop() {
-        for child in &trace.node(id).children {
-            let node = trace.node(child.node);
-            if matches!(node.op, Op::Structure(_)) {
-                return true;
-            }
-            if !node.is_random() && !seen.contains(&child.node) {
-                seen.push(child.node);
-                open.push(child.node);
-            }
-        }
-    }
-    false
 }

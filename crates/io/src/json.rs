@@ -153,14 +153,31 @@ pub fn draws_to_json(draws: &Draws) -> Json {
 
 pub fn kernels_to_json(kernels: &[KernelReport]) -> Json {
     let report = |kernel: &KernelReport| {
-        json!({
+        let mut report = json!({
             "kernel": kernel.kernel,
             "transitions": kernel.transitions,
             "accepted": kernel.accepted,
             "sections_used": kernel.sections_used,
             "population": kernel.population,
             "evaluator": kernel.evaluator,
-        })
+        });
+        if let Some(note) = &kernel.note {
+            report["note"] = json!(note);
+        }
+        if let Some(found) = &kernel.approximation {
+            report["decision_error"] = json!({
+                "decisions": found.decisions,
+                "exhausted": found.exhausted,
+                "audits": found.audits,
+                "audit_sections": found.audit_sections,
+                "wrongly_accepted": found.wrongly_accepted,
+                "wrongly_rejected": found.wrongly_rejected,
+                "interval": [found.interval.0, found.interval.1],
+                "predicted": found.predicted_error,
+                "predicted_usage": found.predicted_usage,
+            });
+        }
+        report
     };
     kernels.iter().map(report).collect()
 }

@@ -60,6 +60,7 @@ fn run() -> Run {
         sections_used: 7,
         population: 70,
         evaluator: "vectorised".to_owned(),
+        ..KernelReport::default()
     };
     Run {
         seed: u64::MAX,

@@ -141,9 +141,17 @@ impl Executor<'_> {
             Err(error) if !error.is_interruption() => return Err(error.into_diagnostic()),
             _ => {}
         }
-        let tallies = (0..program.kernels.len()).map(|k| *run.tally(k)).collect::<Vec<_>>();
+        let mut kernels = Vec::new();
+        for (number, text) in program.kernels.iter().enumerate() {
+            let record = run.kernel(number);
+            kernels.push(record.report(text));
+            let warnings = record.warnings(text);
+            for warning in warnings {
+                run.warn(warning);
+            }
+        }
         let inferred = Inferred {
-            kernels: program.kernels.iter().cloned().zip(tallies).collect(),
+            kernels,
             draws: std::mem::take(&mut run.collected),
             warnings: std::mem::take(&mut run.warnings),
             interrupted: run.is_interrupted(),

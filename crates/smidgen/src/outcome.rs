@@ -1,5 +1,6 @@
 //! What a directive shows: plain data for front ends.
 
+use smidgen_draws::KernelReport;
 use smidgen_infer::Tally;
 use smidgen_value::Value;
 
@@ -26,8 +27,8 @@ pub enum OutcomeKind {
 /// What an `infer` directive did.
 #[derive(Clone, Debug, Default)]
 pub struct Inferred {
-    /// One per kernel, with its text.
-    pub kernels: Vec<(String, Tally)>,
+    /// One per kernel.
+    pub kernels: Vec<KernelReport>,
     /// What `collect` stored, by name.
     pub draws: Vec<(String, Vec<Value>)>,
     pub warnings: Vec<String>,
@@ -37,11 +38,11 @@ pub struct Inferred {
 impl Inferred {
     pub fn total(&self) -> Tally {
         let mut total = Tally::default();
-        for (_, tally) in &self.kernels {
-            total.transitions += tally.transitions;
-            total.accepted += tally.accepted;
-            total.sections_used += tally.sections_used;
-            total.population += tally.population;
+        for kernel in &self.kernels {
+            total.transitions += kernel.transitions;
+            total.accepted += kernel.accepted;
+            total.sections_used += kernel.sections_used;
+            total.population += kernel.population;
         }
         total
     }

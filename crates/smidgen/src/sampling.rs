@@ -12,7 +12,7 @@ use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Code;
 use smidgen_engine::operand::Operand;
 use smidgen_engine::{EvalError, Model};
-use smidgen_infer::{Program, Run, Tally};
+use smidgen_infer::{KernelRecord, Program, Run};
 use smidgen_lang::core::ExprRef;
 use smidgen_lang::lower::{self, Scope};
 use smidgen_lang::syntax::Syntax;
@@ -101,7 +101,7 @@ struct Plan<'a> {
 struct Chain {
     draws: Draws,
     kernels: Vec<String>,
-    tallies: Vec<Tally>,
+    records: Vec<KernelRecord>,
     warnings: Vec<String>,
     complete: bool,
 }
@@ -289,13 +289,14 @@ impl Plan<'_> {
         let mut made = 0;
         let result = (|| {
             model.find_feasible_start(rng)?;
+            run.warmup = true;
             for _ in 0..self.request.warmup {
                 if !self.step(model, rng, program, &mut run)? {
-                    run.tallies.clear();
+                    run.begin_draws();
                     return Ok(());
                 }
             }
-            run.tallies.clear();
+            run.begin_draws();
             for _ in 0..self.request.draws {
                 for _ in 0..self.request.thin {
                     program.execute(model, rng, &mut run)?;
@@ -317,11 +318,11 @@ impl Plan<'_> {
             Err(error @ EvalError { .. }) if !error.is_interruption() => return Err(error),
             _ => {}
         }
-        let tallies = (0..program.kernels.len()).map(|k| *run.tally(k)).collect();
+        let records = (0..program.kernels.len()).map(|k| std::mem::take(run.kernel(k))).collect();
         Ok(Chain {
             draws,
             kernels: program.kernels.clone(),
-            tallies,
+            records,
             warnings: run.warnings,
             complete: made == self.request.draws,
         })
@@ -345,23 +346,16 @@ impl Plan<'_> {
     }
 
     fn assemble(&self, mut chains: Vec<Chain>, program: &[TopDirective]) -> Sampled {
-        let mut kernels: Vec<KernelReport> = Vec::new();
+        let mut kernels: Vec<(String, KernelRecord)> = Vec::new();
         let mut warnings: Vec<String> = Vec::new();
         let interrupted = chains.len() < self.request.chains || chains.iter().any(|c| !c.complete);
-        for chain in &chains {
-            for (k, (text, tally)) in chain.kernels.iter().zip(&chain.tallies).enumerate() {
-                if k >= kernels.len() {
-                    let evaluator = "trace".to_owned();
-                    kernels.push(KernelReport {
-                        kernel: text.clone(),
-                        evaluator,
-                        ..KernelReport::default()
-                    });
+        for chain in &mut chains {
+            let records = std::mem::take(&mut chain.records);
+            for (k, (text, record)) in chain.kernels.iter().zip(records).enumerate() {
+                match kernels.get_mut(k) {
+                    Some((_, known)) => known.merge(record),
+                    None => kernels.push((text.clone(), record)),
                 }
-                kernels[k].transitions += tally.transitions;
-                kernels[k].accepted += tally.accepted;
-                kernels[k].sections_used += tally.sections_used;
-                kernels[k].population += tally.population;
             }
             for warning in &chain.warnings {
                 if !warnings.contains(warning) {
@@ -369,6 +363,11 @@ impl Plan<'_> {
                 }
             }
         }
+        for (text, record) in &kernels {
+            warnings.extend(record.warnings(text));
+        }
+        let kernels: Vec<KernelReport> =
+            kernels.iter().map(|(text, record)| record.report(text)).collect();
         for kernel in kernels.iter().filter(|k| k.transitions >= MANY && k.accepted == 0) {
             warnings.push(format!(
                 "no proposal of {} was accepted in {} transitions: the draws have not moved. Use smaller steps, such as (mh default one 'drift 0.1 10)",

@@ -1,10 +1,10 @@
 //! Kernels with one mistake each. An instrument that does not notice them is no instrument.
 
 use smidgen_engine::{Choice, EvalError, NodeId, Proposal, Proposed, Proposer, Scaffold};
+use smidgen_infer::Tally;
 use smidgen_infer::block::Scope;
 use smidgen_infer::kernel::mh::mh_move;
 use smidgen_infer::proposer::{Scale, walk};
-use smidgen_infer::run::Tally;
 use smidgen_value::Rng;
 
 use crate::world::World;

@@ -29,7 +29,9 @@ use crate::eval::{Evaluation, NewClaim, Phase, Regeneration};
 use crate::id::{FamilyId, NodeId};
 use crate::journal::Savepoint;
 use crate::node::{Observed, Op};
+use crate::partition::Partition;
 use crate::scaffold::Scaffold;
+use crate::section::Evaluator;
 use crate::tag::Tags;
 use crate::trace::Trace;
 
@@ -73,6 +75,32 @@ impl<'t> Proposal<'t> {
         rng: &mut Rng,
     ) -> Result<Proposal<'t>, EvalError> {
         scaffold.build(trace, principals);
+        Proposal::begin(trace, scaffold, proposer, rng)
+    }
+
+    /// Proposes new values for a block and changes its global part alone: the log ratio is G of
+    /// equation 5. The sections are read by [`Proposal::log_weight`].
+    pub fn propose_global(
+        trace: &'t mut Trace,
+        scaffold: &'t mut Scaffold,
+        principals: &[NodeId],
+        partition: &Partition,
+        evaluator: &mut Evaluator,
+        (proposer, rng): (&mut dyn Proposer, &mut Rng),
+    ) -> Result<Proposal<'t>, EvalError> {
+        scaffold.build_global(trace, principals, &partition.global);
+        evaluator.begin(trace, &partition.global)?;
+        let proposal = Proposal::begin(trace, scaffold, proposer, rng)?;
+        evaluator.moved(proposal.trace);
+        Ok(proposal)
+    }
+
+    fn begin(
+        trace: &'t mut Trace,
+        scaffold: &'t mut Scaffold,
+        proposer: &mut dyn Proposer,
+        rng: &mut Rng,
+    ) -> Result<Proposal<'t>, EvalError> {
         let savepoint = trace.savepoint();
         let replay = scaffold.observation_moves.then(|| rng.seed());
         let mut proposal = Proposal {
@@ -132,9 +160,32 @@ impl<'t> Proposal<'t> {
         self.scaffold
     }
 
+    /// Whether nothing was changed.
+    pub fn is_identity(&self) -> bool {
+        self.trace.savepoint() == self.savepoint
+    }
+
+    /// log l_i of the section at a place of the population, for a proposal of the global part.
+    pub fn log_weight(
+        &mut self,
+        partition: &Partition,
+        evaluator: &mut Evaluator,
+        place: usize,
+    ) -> Result<f64, EvalError> {
+        partition.log_weight(self.trace, evaluator, place)
+    }
+
     pub fn commit(mut self) {
         self.committed = true;
         self.trace.commit();
+    }
+
+    /// Makes the global part lasting. What lies below becomes stale, at no cost.
+    pub fn commit_lazily(mut self) {
+        self.committed = true;
+        if !self.is_identity() {
+            self.trace.commit_lazily();
+        }
     }
 
     /// Keeps the move as part of a larger transaction, whose owner commits.

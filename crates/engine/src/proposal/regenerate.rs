@@ -23,7 +23,8 @@ impl Trace {
         scaffold: &Scaffold,
         cx: &mut Evaluation<'_>,
     ) -> Result<(), EvalError> {
-        for id in scaffold.target.iter().chain(&scaffold.makers) {
+        let principals = scaffold.in_order(self).unwrap_or_default();
+        for id in principals.iter().chain(&scaffold.target).chain(&scaffold.makers) {
             if self.node(*id).pending {
                 self.regenerate_node(*id, cx)?;
             }

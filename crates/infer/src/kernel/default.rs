@@ -14,7 +14,7 @@ use crate::block::Scope;
 use crate::kernel::Kernel;
 use crate::kernel::mh::mh_move;
 use crate::proposer::{Scale, walk};
-use crate::run::Tally;
+use crate::run::Log;
 
 #[derive(Default)]
 pub struct Default {
@@ -55,11 +55,10 @@ impl Kernel for Default {
         &mut self,
         trace: &mut Trace,
         rng: &mut Rng,
-        tally: &mut Tally,
-        warn: &mut dyn FnMut(String),
+        log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
         if trace.choices().is_empty() {
-            warn("the program has no unconstrained random choice: nothing to infer".into());
+            log.warn("the program has no unconstrained random choice: nothing to infer".into());
         }
         for _ in 0..trace.sweep() {
             let blocks = trace.choices().len();
@@ -69,6 +68,7 @@ impl Kernel for Default {
             let principal = trace.choices()[rng.below(blocks)];
             let mut proposer = Mixed::draw(rng);
             let selection = Some((&Scope::Default, blocks));
+            let tally = &mut log.tally;
             mh_move(trace, &mut self.scaffold, &[principal], &mut proposer, selection, rng, tally)?;
         }
         Ok(())

@@ -6,10 +6,11 @@ use smidgen_engine::proposal::FromPrior;
 use smidgen_engine::{EvalError, NodeId, Proposal, Proposer, Scaffold, Trace};
 use smidgen_value::{Rng, math};
 
-use crate::block::{Scope, Target, Turn};
+use crate::block::{Selection, Target};
 use crate::kernel::Kernel;
 use crate::proposer::Drift;
-use crate::run::Tally;
+use crate::record::Tally;
+use crate::run::Log;
 use crate::spec::{Arguments, KernelSpec};
 
 pub static SPEC: KernelSpec = KernelSpec {
@@ -48,38 +49,13 @@ impl Kernel for Mh {
         &mut self,
         trace: &mut Trace,
         rng: &mut Rng,
-        tally: &mut Tally,
-        warn: &mut dyn FnMut(String),
+        log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
-        let turn = self.target.turn(trace, rng, std::mem::take(&mut self.spare));
-        let mut move_block = |trace: &mut Trace, principals: &[NodeId], selection| {
-            mh_move(
-                trace,
-                &mut self.scaffold,
-                principals,
-                &mut *self.proposer,
-                selection,
-                rng,
-                tally,
-            )
-        };
-        match turn {
-            Turn::Nothing => warn(self.target.nothing(trace)),
-            Turn::Drawn { principals, blocks } => {
-                move_block(trace, &principals, Some((&self.target.scope, blocks)))?;
-                self.spare = principals;
-            }
-            Turn::Block(principals) => {
-                move_block(trace, &principals, None)?;
-                self.spare = principals;
-            }
-            Turn::Sweep(mut sweep) => {
-                while let Some(principals) = sweep.next(trace) {
-                    move_block(trace, &principals, None)?;
-                }
-            }
-        }
-        Ok(())
+        let Mh { target, proposer, scaffold, spare } = self;
+        target.moves(trace, rng, log, spare, &mut |trace, principals, selection, rng, log| {
+            let proposer = &mut **proposer;
+            mh_move(trace, scaffold, principals, proposer, selection, rng, &mut log.tally)
+        })
     }
 }
 
@@ -90,7 +66,7 @@ pub fn mh_move(
     scaffold: &mut Scaffold,
     principals: &[NodeId],
     proposer: &mut dyn Proposer,
-    selection: Option<(&Scope, usize)>,
+    selection: Selection<'_>,
     rng: &mut Rng,
     tally: &mut Tally,
 ) -> Result<(), EvalError> {

@@ -2,20 +2,20 @@
 
 pub mod default;
 pub mod mh;
+pub mod subsampled_mh;
 
 use smidgen_engine::{EvalError, Trace};
 use smidgen_value::Rng;
 
-use crate::run::Tally;
+use crate::run::Log;
 
 /// A Markov kernel on traces.
 pub trait Kernel: Send {
-    /// One transition. What could not be done, though it is no error, is said through `warn`.
+    /// One transition.
     fn transition(
         &mut self,
         trace: &mut Trace,
         rng: &mut Rng,
-        tally: &mut Tally,
-        warn: &mut dyn FnMut(String),
+        log: &mut Log<'_>,
     ) -> Result<(), EvalError>;
 }

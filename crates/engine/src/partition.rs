@@ -1,0 +1,334 @@
+//! Definitions 6 and 7: the border of a block, its global part Γ, and the population of local
+//! sections below it; found without enumerating them.
+//!
+//! From every principal a chain of single deterministic children leads to the first node with
+//! several branches, the **border**, or *hub* (there may be several, theory 1.7). Γ is what
+//! lies on these chains, and the principals' arguments that depend on other principals. Then
+//!
+//! log α = G + Σ l_i,  G from Γ alone,  l_i from the sections of the hubs' rosters  (equation 5).
+//!
+//! With one hub every unit of its roster is one section. With several, a section can be reached
+//! from more than one of them: the population is that of all units, and a section that k units
+//! lead to counts l/k at each (theory 1.8).
+//!
+//! Cost: O(Γ), and once O(children) per hub, see [`crate::section`].
+
+use rustc_hash::FxHashMap;
+
+use crate::error::EvalError;
+use crate::id::NodeId;
+use crate::node::{Arg, Child, Op, Role};
+use crate::section::component::{Component, Refusal, is_deterministic};
+use crate::section::{Evaluator, Kind};
+use crate::trace::Trace;
+
+/// The sections of one hub in the population.
+struct Pool {
+    hub: NodeId,
+    /// Number of units in the pools before this one.
+    first: usize,
+}
+
+/// The partition found last; the buffers are reused.
+#[derive(Default)]
+pub struct Partition {
+    /// Γ, arguments before the nodes that use them.
+    pub global: Vec<NodeId>,
+    /// Members of Γ with sections below them.
+    pub hubs: Vec<NodeId>,
+    pools: Vec<Pool>,
+    pool_of: FxHashMap<NodeId, usize>,
+    /// Units of all pools.
+    units: usize,
+    /// Units that lead into Γ itself (one principal depends on another): they are no sections.
+    excluded: Vec<usize>,
+    /// For which hubs and which version of the rosters the pools were listed.
+    listed: (Vec<NodeId>, u64),
+    component: Component,
+}
+
+/// A kind of section in a population, for reports.
+#[derive(Clone, Debug)]
+pub struct KindCount {
+    pub kind: Kind,
+    pub sections: usize,
+}
+
+impl Partition {
+    pub fn new() -> Partition {
+        Partition::default()
+    }
+
+    /// The number of sections (with several hubs: of units).
+    pub fn population(&self) -> usize {
+        self.units - self.excluded.len()
+    }
+
+    /// Places to draw from: `0..places()`, without those that [`Partition::is_excluded`].
+    pub fn places(&self) -> usize {
+        self.units
+    }
+
+    #[inline]
+    pub fn is_excluded(&self, place: usize) -> bool {
+        !self.excluded.is_empty() && self.excluded.binary_search(&place).is_ok()
+    }
+
+    /// Finds the partition of a block, or why there is none.
+    pub fn find(&mut self, trace: &mut Trace, principals: &[NodeId]) -> Result<(), Refusal> {
+        self.find_global(trace, principals)?;
+        for k in 0..self.hubs.len() {
+            trace.classify_hub(self.hubs[k])?;
+        }
+        self.list_pools(trace)?;
+        self.excluded.clear();
+        if principals.len() > 1 {
+            self.exclude_global(trace)?;
+        }
+        if self.population() < 2 { Err(Refusal::NoBorder) } else { Ok(()) }
+    }
+
+    /// The number of edges from the border of a single choice, without looking at them.
+    pub fn fan_out(trace: &Trace, principal: NodeId) -> usize {
+        let mut id = principal;
+        while let [only] = trace.node(id).children[..] {
+            if !follows(trace, only) {
+                break;
+            }
+            id = only.node;
+        }
+        trace.node(id).children.len()
+    }
+
+    fn find_global(&mut self, trace: &mut Trace, principals: &[NodeId]) -> Result<(), Refusal> {
+        trace.epoch += 1;
+        self.global.clear();
+        self.hubs.clear();
+        for id in principals {
+            if !matches!(trace.node(*id).op, Op::Random(_)) {
+                return Err(Refusal::Coupled { span: trace.node(*id).origin });
+            }
+            self.take_in(trace, *id);
+        }
+        let mut next = 0;
+        while let Some(&id) = self.global.get(next) {
+            next += 1;
+            if let [only] = trace.node(id).children[..]
+                && follows(trace, only)
+            {
+                self.take_in(trace, only.node);
+            }
+            if principals.len() > 1 {
+                self.close_upwards(trace, id)?;
+            }
+        }
+        if principals.len() > 1 {
+            self.check_structure(trace)?;
+        }
+        for id in &self.global {
+            let sections = |child: &Child| !is_global(trace, child.node);
+            if trace.node(*id).children.iter().any(sections) {
+                self.hubs.push(*id);
+            }
+        }
+        if self.global.len() > 1 {
+            self.sort_global(trace);
+        }
+        Ok(())
+    }
+
+    fn take_in(&mut self, trace: &mut Trace, id: NodeId) {
+        if !is_global(trace, id) {
+            trace.mark(id, Role::Target);
+            self.global.push(id);
+        }
+    }
+
+    /// Takes in the arguments of a member of Γ that depend on other members.
+    fn close_upwards(&mut self, trace: &mut Trace, id: NodeId) -> Result<(), Refusal> {
+        for slot in 0..trace.node(id).args.len() {
+            let Some(parent) = trace.node(id).args[slot].operand.node() else { continue };
+            if !is_deterministic(trace.node(parent)) || is_global(trace, parent) {
+                continue;
+            }
+            // Γ has grown since the last question: what was clean then may not be now.
+            self.component.forget_clean();
+            if self.component.depends(trace, parent, &|node| is_global(trace, node))? {
+                self.take_in(trace, parent);
+            }
+        }
+        Ok(())
+    }
+
+    /// What is in Γ must not decide what exists in it.
+    fn check_structure(&self, trace: &Trace) -> Result<(), Refusal> {
+        for id in &self.global {
+            let node = trace.node(*id);
+            let decides = |(slot, arg): (usize, &Arg)| {
+                let moved = arg.operand.node().is_some_and(|parent| is_global(trace, parent));
+                moved && node.is_existential(slot as u32)
+            };
+            if node.args.iter().enumerate().any(decides) {
+                let what = node.op_name().to_owned();
+                return Err(Refusal::Structure { what, span: node.origin });
+            }
+        }
+        Ok(())
+    }
+
+    /// Arguments first.
+    fn sort_global(&mut self, trace: &mut Trace) {
+        let unsorted = std::mem::take(&mut self.global);
+        unsorted.iter().for_each(|id| trace.mark(*id, Role::Principal));
+        let mut stack: Vec<(NodeId, usize)> = Vec::new();
+        for id in unsorted {
+            if trace.role(id) == Some(Role::Principal) {
+                trace.mark(id, Role::Target);
+                stack.push((id, 0));
+            }
+            while let Some((id, slot)) = stack.last_mut() {
+                let (id, k) = (*id, *slot);
+                *slot += 1;
+                let Some(arg) = trace.node(id).args.get(k) else {
+                    stack.pop();
+                    self.global.push(id);
+                    continue;
+                };
+                if let Some(parent) = arg.operand.node()
+                    && trace.role(parent) == Some(Role::Principal)
+                {
+                    trace.mark(parent, Role::Target);
+                    stack.push((parent, 0));
+                }
+            }
+        }
+    }
+
+    /// Lists the hubs of Γ and those nested below them, with their places in the population.
+    fn list_pools(&mut self, trace: &mut Trace) -> Result<(), Refusal> {
+        if self.listed.0 == self.hubs && self.listed.1 == trace.sections.version() {
+            return Ok(());
+        }
+        self.pools.clear();
+        self.pool_of.clear();
+        self.listed.0.clear();
+        self.units = 0;
+        let mut hubs = self.hubs.clone();
+        let (mut next, mut several) = (0, 0);
+        while let Some(&hub) = hubs.get(next) {
+            next += 1;
+            if self.pool_of.contains_key(&hub) {
+                continue;
+            }
+            trace.classify_hub(hub)?;
+            let roster = trace.sections.hub(hub);
+            self.pool_of.insert(hub, self.pools.len());
+            self.pools.push(Pool { hub, first: self.units });
+            self.units += roster.units.len();
+            several += usize::from(roster.several > 0);
+            let before = hubs.len();
+            hubs.extend(roster.nested.values());
+            hubs[before..].sort_unstable();
+        }
+        // Sections of different hubs that share a choice are one section. Those with a single
+        // choice can only be joined through it, which keeps what they make small.
+        if self.hubs.len() > 1 && several > 1 {
+            return Err(Refusal::TooLarge { span: trace.node(self.hubs[0]).origin });
+        }
+        self.listed.0.extend_from_slice(&self.hubs);
+        self.listed.1 = trace.sections.version();
+        Ok(())
+    }
+
+    /// Finds the units that lead into Γ. All of such a section must be in Γ.
+    fn exclude_global(&mut self, trace: &Trace) -> Result<(), Refusal> {
+        self.component.forget_clean();
+        for id in &self.global {
+            for arg in &trace.node(*id).args {
+                let Some(hub) = arg.operand.node() else { continue };
+                let Some(pool) = self.pool_of.get(&hub) else { continue };
+                self.component.forget_clean();
+                self.component.explore(trace, *id, &|node| node == hub)?;
+                if self.component.nodes.iter().any(|node| !is_global(trace, *node)) {
+                    return Err(Refusal::Entangled { span: trace.node(*id).origin });
+                }
+                if let Some(unit) = arg.standing.as_unit() {
+                    self.excluded.push(self.pools[*pool].first + unit);
+                }
+            }
+        }
+        self.excluded.sort_unstable();
+        Ok(())
+    }
+
+    /// The log weight of the section at a place of the population.
+    pub(crate) fn log_weight(
+        &self,
+        trace: &mut Trace,
+        evaluator: &mut Evaluator,
+        place: usize,
+    ) -> Result<f64, EvalError> {
+        let after = self.pools.partition_point(|pool| pool.first <= place);
+        let pool = &self.pools[after - 1];
+        let roster = trace.sections.hub(pool.hub);
+        let edge = roster.units[place - pool.first].edge;
+        if self.hubs.len() > 1 {
+            return evaluator.shared_log_weight(trace, edge, self);
+        }
+        let kind = trace.sections.kind(roster.kind_of(place - pool.first));
+        let walk = kind.walk;
+        evaluator.log_weight(trace, edge, walk)
+    }
+
+    /// The numbers of sections of each kind, to be drawn from by kind; one number for all if they
+    /// hang below several hubs.
+    pub fn strata(&self, trace: &Trace) -> Vec<usize> {
+        match &self.pools[..] {
+            [pool] => {
+                let strata = &trace.sections.hub(pool.hub).strata;
+                strata.iter().map(|stratum| stratum.members.len()).collect()
+            }
+            _ => vec![self.population()],
+        }
+    }
+
+    /// The place in the population of the k-th section of a kind.
+    pub fn place_in_stratum(&self, trace: &Trace, stratum: usize, k: usize) -> usize {
+        match &self.pools[..] {
+            [pool] => trace.sections.hub(pool.hub).strata[stratum].members[k] as usize,
+            _ => k,
+        }
+    }
+
+    /// Whether the move changes a node that leads to sections.
+    pub(crate) fn is_moved(&self, trace: &Trace, node: NodeId) -> bool {
+        is_global(trace, node) || self.pool_of.contains_key(&node)
+    }
+
+    /// The kinds of sections in the population.
+    pub fn kinds(&self, trace: &Trace) -> Vec<KindCount> {
+        let mut counts: Vec<(u32, usize)> = Vec::new();
+        for pool in &self.pools {
+            for stratum in &trace.sections.hub(pool.hub).strata {
+                match counts.iter_mut().find(|(kind, _)| *kind == stratum.kind) {
+                    Some((_, sections)) => *sections += stratum.members.len(),
+                    None => counts.push((stratum.kind, stratum.members.len())),
+                }
+            }
+        }
+        counts.retain(|(_, sections)| *sections > 0);
+        let of = |(kind, sections)| KindCount { kind: trace.sections.kind(kind).clone(), sections };
+        counts.into_iter().map(of).collect()
+    }
+}
+
+/// Whether a node is in the Γ found last.
+fn is_global(trace: &Trace, id: NodeId) -> bool {
+    matches!(trace.role(id), Some(Role::Target | Role::Principal))
+}
+
+/// Whether an edge leads to a node that follows it and decides nothing.
+fn follows(trace: &Trace, edge: Child) -> bool {
+    let node = trace.node(edge.node);
+    is_deterministic(node) && !node.is_existential(edge.slot)
+}

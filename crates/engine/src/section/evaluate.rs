@@ -1,0 +1,371 @@
+//! The log weight of one section, without writing: l = Σ log p(x | after) − log p(x | before)
+//! over its absorbing choices.
+//!
+//! Every deterministic node of the section is computed twice, from the globals before and after
+//! the move; all other arguments are read from the trace, refreshed first if they are stale.
+//! Nothing of the section is written, so a rejected move has nothing to restore.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use smidgen_value::{ArgumentError, Value};
+
+use crate::error::{EvalError, Mistake};
+use crate::id::NodeId;
+use crate::node::{Child, Node, Op};
+use crate::operand::Operand;
+use crate::partition::Partition;
+use crate::section::census::Walk;
+use crate::section::component::{Component, is_deterministic};
+use crate::trace::Trace;
+
+/// A value that the move changes.
+struct Moved {
+    node: NodeId,
+    before: Value,
+    /// None if it cannot be computed after the move, which is a rejection.
+    after: Option<Value>,
+}
+
+/// What a move has changed, and room for the section at hand. The buffers are reused.
+#[derive(Default)]
+pub struct Evaluator {
+    /// The global part: all of Γ, and of the hubs below it those that have been asked for.
+    globals: Vec<Moved>,
+    /// Of globals, from the first hub that was asked for on.
+    lazily: FxHashMap<NodeId, u32>,
+    eager: usize,
+    local: Vec<Moved>,
+    absorbing: Vec<NodeId>,
+    component: Component,
+    /// Nodes looked at since the start of the move.
+    pub touched: u64,
+}
+
+/// The two sides of a move.
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    Before,
+    After,
+}
+
+fn hub_of(trace: &Trace, edge: Child) -> NodeId {
+    let parent = trace.node(edge.node).args[edge.slot as usize].operand.node();
+    parent.expect("a unit is an edge from a hub")
+}
+
+impl Evaluator {
+    pub fn new() -> Evaluator {
+        Evaluator::default()
+    }
+
+    /// Notes the values of the global part before a move.
+    pub(crate) fn begin(&mut self, trace: &mut Trace, global: &[NodeId]) -> Result<(), EvalError> {
+        self.globals.clear();
+        self.lazily.clear();
+        self.component.forget_clean();
+        self.touched = global.len() as u64;
+        for id in global {
+            trace.refresh(*id)?;
+            let before = trace.node(*id).value.clone();
+            self.globals.push(Moved { node: *id, before, after: None });
+        }
+        self.eager = self.globals.len();
+        Ok(())
+    }
+
+    /// Notes the values of the global part after the move, which the trace holds now.
+    pub(crate) fn moved(&mut self, trace: &Trace) {
+        for global in &mut self.globals {
+            global.after = Some(trace.node(global.node).value.clone());
+        }
+    }
+
+    fn global(&self, id: NodeId) -> Option<&Moved> {
+        let eager = self.globals[..self.eager].iter().find(|global| global.node == id);
+        match eager {
+            None if !self.lazily.is_empty() => {
+                self.lazily.get(&id).map(|place| &self.globals[*place as usize])
+            }
+            found => found,
+        }
+    }
+
+    fn find(&self, id: NodeId) -> Option<&Moved> {
+        let local = self.local.iter().find(|local| local.node == id);
+        local.or_else(|| self.global(id))
+    }
+
+    /// The log weight of the section that an edge of a hub leads to.
+    pub(crate) fn log_weight(
+        &mut self,
+        trace: &mut Trace,
+        edge: Child,
+        walk: Walk,
+    ) -> Result<f64, EvalError> {
+        let hub = hub_of(trace, edge);
+        if self.global(hub).is_none() {
+            self.move_hub(trace, hub)?;
+        }
+        if walk.single_entry {
+            self.walk_down(trace, edge.node);
+        } else {
+            self.explore(trace, edge.node, &|node| node == hub);
+        }
+        if !walk.in_order {
+            self.put_arguments_first(trace);
+        }
+        self.weigh(trace)
+    }
+
+    /// Likewise for a block with several hubs: a section that k units lead to counts l/k at each
+    /// (theory 1.8).
+    pub(crate) fn shared_log_weight(
+        &mut self,
+        trace: &mut Trace,
+        edge: Child,
+        partition: &Partition,
+    ) -> Result<f64, EvalError> {
+        self.component.joined = true;
+        self.explore(trace, edge.node, &|node| partition.is_moved(trace, node));
+        let mut units = 0;
+        for k in 0..self.component.entries.len() {
+            let entry = self.component.entries[k];
+            let hub = hub_of(trace, entry);
+            let standing = trace.node(entry.node).args[entry.slot as usize].standing;
+            units += usize::from(standing.as_unit().is_some());
+            if self.global(hub).is_none() {
+                self.move_hub(trace, hub)?;
+            }
+        }
+        self.put_arguments_first(trace);
+        Ok(self.weigh(trace)? / units as f64)
+    }
+
+    /// The log weight of the nodes gathered.
+    fn weigh(&mut self, trace: &mut Trace) -> Result<f64, EvalError> {
+        self.touched += self.component.nodes.len() as u64;
+        self.prepare(trace)?;
+        if self.compute_local(trace)? { self.absorb(trace) } else { Ok(f64::NEG_INFINITY) }
+    }
+
+    fn explore(&mut self, trace: &Trace, start: NodeId, is_global: &dyn Fn(NodeId) -> bool) {
+        let explored = self.component.explore(trace, start, is_global);
+        explored.expect("the roster holds only what was classified");
+    }
+
+    /// All that a single entry leads to.
+    fn walk_down(&mut self, trace: &Trace, start: NodeId) {
+        let nodes = &mut self.component.nodes;
+        nodes.clear();
+        nodes.push(start);
+        let mut next = 0;
+        while let Some(&id) = nodes.get(next) {
+            next += 1;
+            if is_deterministic(trace.node(id)) {
+                for child in &trace.node(id).children {
+                    if !nodes.contains(&child.node) {
+                        nodes.push(child.node);
+                    }
+                }
+            }
+        }
+    }
+
+    fn put_arguments_first(&mut self, trace: &Trace) {
+        let mut waiting = std::mem::take(&mut self.component.nodes);
+        let mut sorted: Vec<NodeId> = Vec::with_capacity(waiting.len());
+        while !waiting.is_empty() {
+            let ready = |id: &NodeId| {
+                let parents = trace.node(*id).args.iter().filter_map(|arg| arg.operand.node());
+                !parents.into_iter().any(|parent| waiting.contains(&parent))
+            };
+            let next = waiting.iter().position(ready).expect("a trace has no cycle");
+            sorted.push(waiting.remove(next));
+        }
+        self.component.nodes = sorted;
+    }
+
+    /// Splits the section and refreshes what it reads from outside.
+    fn prepare(&mut self, trace: &mut Trace) -> Result<(), EvalError> {
+        self.local.clear();
+        self.absorbing.clear();
+        for k in 0..self.component.nodes.len() {
+            let id = self.component.nodes[k];
+            if !is_deterministic(trace.node(id)) {
+                self.absorbing.push(id);
+            }
+            if trace.last_lazy == 0 {
+                continue;
+            }
+            for slot in 0..trace.node(id).args.len() {
+                let Some(parent) = trace.node(id).args[slot].operand.node() else { continue };
+                if is_deterministic(trace.node(parent))
+                    && trace.is_stale(parent)
+                    && self.global(parent).is_none()
+                    && !self.component.nodes.contains(&parent)
+                {
+                    trace.refresh(parent)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes a nested hub: it follows from Γ through deterministic nodes.
+    fn move_hub(&mut self, trace: &mut Trace, hub: NodeId) -> Result<(), EvalError> {
+        // Its ancestors that the move reaches, arguments first.
+        let mut path: Vec<NodeId> = Vec::new();
+        let mut stack = vec![(hub, 0)];
+        while let Some((id, slot)) = stack.last_mut() {
+            let (id, k) = (*id, *slot);
+            *slot += 1;
+            let Some(arg) = trace.node(id).args.get(k) else {
+                stack.pop();
+                if !path.contains(&id) {
+                    path.push(id);
+                }
+                continue;
+            };
+            if let Some(parent) = arg.operand.node()
+                && is_deterministic(trace.node(parent))
+                && self.global(parent).is_none()
+                && !path.contains(&parent)
+            {
+                stack.push((parent, 0));
+            }
+        }
+        let outer = std::mem::take(&mut self.local);
+        for id in path {
+            self.touched += 1;
+            let moves = {
+                let parents = trace.node(id).args.iter().filter_map(|arg| arg.operand.node());
+                parents.into_iter().any(|parent| self.find(parent).is_some())
+            };
+            if !moves {
+                trace.refresh(id)?;
+                continue;
+            }
+            let moved = self.compute(trace, id)?;
+            if id == hub {
+                self.lazily.insert(id, self.globals.len() as u32);
+                self.globals.push(moved);
+            } else {
+                self.local.push(moved);
+            }
+        }
+        self.local = outer;
+        Ok(())
+    }
+
+    /// Computes the deterministic nodes of the section. False if one cannot be computed after
+    /// the move.
+    fn compute_local(&mut self, trace: &Trace) -> Result<bool, EvalError> {
+        for k in 0..self.component.nodes.len() {
+            let id = self.component.nodes[k];
+            if is_deterministic(trace.node(id)) {
+                let moved = self.compute(trace, id)?;
+                if moved.after.is_none() {
+                    return Ok(false);
+                }
+                self.local.push(moved);
+            }
+        }
+        Ok(true)
+    }
+
+    fn compute(&self, trace: &Trace, id: NodeId) -> Result<Moved, EvalError> {
+        let node = trace.node(id);
+        let before = self.follow(trace, id, Side::Before)?.ok_or_else(|| {
+            let message = "a value of the current state cannot be computed";
+            EvalError::other(node.origin, message)
+        })?;
+        let after = match self.follow(trace, id, Side::After) {
+            Ok(after) => after,
+            Err(error) if error.rejects() => None,
+            Err(error) => return Err(error),
+        };
+        Ok(Moved { node: id, before, after })
+    }
+
+    /// The value of a deterministic node on one side; none if an argument has none.
+    fn follow(&self, trace: &Trace, id: NodeId, side: Side) -> Result<Option<Value>, EvalError> {
+        let node = trace.node(id);
+        match self.arguments(trace, node, side) {
+            Some(args) => trace.follow(id, &args).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    #[inline]
+    fn arguments<'a>(
+        &'a self,
+        trace: &'a Trace,
+        node: &'a Node,
+        side: Side,
+    ) -> Option<SmallVec<[&'a Value; 4]>> {
+        node.args.iter().map(|arg| self.seen(trace, &arg.operand, side)).collect()
+    }
+
+    #[inline]
+    fn seen<'a>(&'a self, trace: &'a Trace, operand: &'a Operand, side: Side) -> Option<&'a Value> {
+        let id = match operand {
+            Operand::Constant(value) => return Some(value),
+            Operand::Node(id) => *id,
+        };
+        match (self.find(id), side) {
+            (None, _) => Some(&trace.node(id).value),
+            (Some(moved), Side::Before) => Some(&moved.before),
+            (Some(moved), Side::After) => moved.after.as_ref(),
+        }
+    }
+
+    /// Σ log p(x | after) − log p(x | before). −∞ if the move makes a value impossible, +∞ if
+    /// only the current state does.
+    fn absorb(&self, trace: &Trace) -> Result<f64, EvalError> {
+        let (mut log_after, mut log_before) = (0.0, 0.0);
+        for id in &self.absorbing {
+            let log_p = match self.log_density(trace, *id, Side::After) {
+                Err(error) if error.rejects() => f64::NEG_INFINITY,
+                log_p => log_p?,
+            };
+            if log_p == f64::NEG_INFINITY {
+                return Ok(f64::NEG_INFINITY);
+            }
+            log_after += log_p;
+            log_before += self.log_density(trace, *id, Side::Before)?;
+        }
+        if log_before == f64::NEG_INFINITY {
+            return Ok(f64::INFINITY);
+        }
+        Ok(log_after - log_before)
+    }
+
+    fn log_density(&self, trace: &Trace, id: NodeId, side: Side) -> Result<f64, EvalError> {
+        let node = trace.node(id);
+        let Some(args) = self.arguments(trace, node, side) else { return Ok(f64::NEG_INFINITY) };
+        let x = &node.value;
+        let (name, result): (&'static str, Result<f64, ArgumentError>) = match &node.op {
+            Op::Random(distribution) => {
+                (distribution.spec().name, distribution.log_density(x, &args))
+            }
+            Op::Maker(made) => {
+                let result = match made.maker.latent() {
+                    Some(latent) => latent.log_density(x, &args),
+                    None => {
+                        made.maker.check(&args).and_then(|()| made.statistics.log_marginal(&args))
+                    }
+                };
+                (made.maker.spec().name, result)
+            }
+            _ => unreachable!("only random choices and makers absorb"),
+        };
+        match result {
+            Ok(log_p) if log_p.is_nan() => Err(EvalError::new(
+                Mistake::NotANumber { procedure: name.to_owned(), value: x.clone() },
+                node.origin,
+            )),
+            Ok(log_p) => Ok(log_p),
+            Err(error) => Err(trace.argument_error(name, error, node.origin)),
+        }
+    }
+}

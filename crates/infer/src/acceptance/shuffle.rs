@@ -1,0 +1,120 @@
+//! Drawing without replacement, O(1) per draw (theory 10.3).
+//!
+//! The Fisher–Yates shuffle of 0..N, of which only the places that differ from the identity are
+//! kept: step i swaps place i with a uniform place j ≥ i and gives what comes to stand at i. Once
+//! a good part of N has been drawn the whole permutation is written out: then an array is
+//! cheaper than a map, and costs no more than what was read.
+
+use rustc_hash::FxHashMap;
+use smidgen_value::Rng;
+
+#[derive(Default)]
+pub struct Shuffle {
+    population: usize,
+    drawn: usize,
+    /// Places that differ from the identity.
+    moved: FxHashMap<u32, u32>,
+    /// The whole permutation, once it pays.
+    dense: Vec<u32>,
+}
+
+/// The share of the population from which on the permutation is written out.
+const DENSE: usize = 8;
+/// A map with more room than this many times its contents is given back.
+const ROOMY: usize = 16;
+
+impl Shuffle {
+    /// Begins a new permutation of 0..population.
+    pub fn begin(&mut self, population: usize) {
+        (self.population, self.drawn) = (population, 0);
+        // Clearing costs what the map has room for, not what it holds.
+        if self.moved.capacity() > ROOMY * (self.moved.len() + 64) {
+            self.moved = FxHashMap::default();
+        }
+        self.moved.clear();
+        self.dense.clear();
+    }
+
+    /// The next element of the permutation; none at its end.
+    pub fn next(&mut self, rng: &mut Rng) -> Option<usize> {
+        let i = self.drawn;
+        if i == self.population {
+            return None;
+        }
+        self.drawn += 1;
+        let j = i + rng.below(self.population - i);
+        if self.dense.is_empty() && i > self.population / DENSE {
+            self.write_out();
+        }
+        if !self.dense.is_empty() {
+            self.dense.swap(i, j);
+            return Some(self.dense[i] as usize);
+        }
+        let (i, j) = (i as u32, j as u32);
+        let at_i = self.moved.remove(&i).unwrap_or(i);
+        if i == j {
+            return Some(at_i as usize);
+        }
+        Some(self.moved.insert(j, at_i).unwrap_or(j) as usize)
+    }
+
+    fn write_out(&mut self) {
+        self.dense.extend(0..self.population as u32);
+        for (place, element) in self.moved.drain() {
+            self.dense[place as usize] = element;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_element_comes_once() {
+        let mut rng = Rng::for_chain(1, 0);
+        let mut shuffle = Shuffle::default();
+        for population in [1, 2, 7, 40, 1000] {
+            shuffle.begin(population);
+            let mut all: Vec<usize> = std::iter::from_fn(|| shuffle.next(&mut rng)).collect();
+            all.sort_unstable();
+            assert_eq!(all, (0..population).collect::<Vec<_>>());
+        }
+    }
+
+    /// All 60 ordered triples of five are equally frequent: χ² with 59 degrees of freedom lies
+    /// below 102.7 with probability 0.9996.
+    #[test]
+    fn ordered_triples_are_uniform() {
+        let mut rng = Rng::for_chain(2, 0);
+        let mut shuffle = Shuffle::default();
+        let mut counts: FxHashMap<[usize; 3], f64> = FxHashMap::default();
+        let trials = 60_000;
+        for _ in 0..trials {
+            shuffle.begin(5);
+            let triple = [0; 3].map(|_| shuffle.next(&mut rng).expect("five elements"));
+            *counts.entry(triple).or_default() += 1.0;
+        }
+        let expected = f64::from(trials) / 60.0;
+        let chi2: f64 = counts.values().map(|c| (c - expected).powi(2) / expected).sum();
+        assert_eq!(counts.len(), 60);
+        assert!(chi2 < 102.7, "{chi2}");
+    }
+
+    /// What was left over from earlier draws does not matter: the first element of the second
+    /// shuffle is uniform given the last one's.
+    #[test]
+    fn a_new_beginning_forgets() {
+        let mut rng = Rng::for_chain(3, 0);
+        let mut shuffle = Shuffle::default();
+        let mut counts = [0.0; 9];
+        for _ in 0..90_000 {
+            shuffle.begin(3);
+            let first = shuffle.next(&mut rng).expect("three elements");
+            shuffle.begin(3);
+            counts[3 * first + shuffle.next(&mut rng).expect("three elements")] += 1.0;
+        }
+        // Standard deviation 94: five of them.
+        assert!(counts.iter().all(|c: &f64| (c - 10_000.0).abs() < 470.0), "{counts:?}");
+    }
+}

@@ -1,0 +1,95 @@
+//! Log weights from the sections of an open proposal, drawn without replacement.
+
+use smidgen_engine::{EvalError, Evaluator, Partition, Proposal};
+use smidgen_value::Rng;
+
+use crate::acceptance::LogWeights;
+use crate::acceptance::shuffle::Shuffle;
+
+/// The orders in which sections are drawn; kept between decisions for their buffers.
+#[derive(Default)]
+pub struct Orders {
+    all: Shuffle,
+    strata: Vec<Shuffle>,
+}
+
+pub struct Source<'a, 't> {
+    proposal: &'a mut Proposal<'t>,
+    partition: &'a Partition,
+    evaluator: &'a mut Evaluator,
+    orders: &'a mut Orders,
+    rng: &'a mut Rng,
+}
+
+impl<'a, 't> Source<'a, 't> {
+    pub fn new(
+        proposal: &'a mut Proposal<'t>,
+        partition: &'a Partition,
+        evaluator: &'a mut Evaluator,
+        orders: &'a mut Orders,
+        rng: &'a mut Rng,
+    ) -> Source<'a, 't> {
+        orders.all.begin(partition.places());
+        orders.strata.clear();
+        Source { proposal, partition, evaluator, orders, rng }
+    }
+
+    /// A stream of its own for what must not change the chain.
+    pub fn stream_aside(&mut self) -> Rng {
+        Rng::for_chain(self.rng.seed(), 0)
+    }
+
+    fn weigh(&mut self, place: usize) -> Result<f64, EvalError> {
+        self.proposal.log_weight(self.partition, self.evaluator, place)
+    }
+}
+
+impl LogWeights for Source<'_, '_> {
+    fn draw(&mut self, n: usize, weights: &mut Vec<f64>) -> Result<(), EvalError> {
+        let mut more = n;
+        while more > 0 {
+            let place =
+                self.orders.all.next(self.rng).expect("a test asks for no more than there is");
+            if !self.partition.is_excluded(place) {
+                weights.push(self.weigh(place)?);
+                more -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn scan(&mut self, visit: &mut dyn FnMut(f64) -> bool) -> Result<(), EvalError> {
+        for place in 0..self.partition.places() {
+            if !self.partition.is_excluded(place) && !visit(self.weigh(place)?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn strata(&mut self) -> Vec<usize> {
+        let sizes = self.partition.strata(self.proposal.trace());
+        self.orders.strata.clear();
+        self.orders.strata.extend(sizes.iter().map(|size| {
+            let mut order = Shuffle::default();
+            order.begin(*size);
+            order
+        }));
+        sizes
+    }
+
+    fn draw_from(
+        &mut self,
+        stratum: usize,
+        n: usize,
+        weights: &mut Vec<f64>,
+    ) -> Result<(), EvalError> {
+        for _ in 0..n {
+            let k = self.orders.strata[stratum].next(self.rng);
+            let k = k.expect("a test asks for no more than there is");
+            let place = self.partition.place_in_stratum(self.proposal.trace(), stratum, k);
+            weights.push(self.weigh(place)?);
+        }
+        Ok(())
+    }
+}

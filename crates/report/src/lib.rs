@@ -1,0 +1,23 @@
+//! Reports about runs: pages of HTML that need no other file, text for a terminal, and JSON.
+//! Pure: strings are made, nothing is written.
+//!
+//! Reading order: [`number`] (how numbers are written), [`table`] (one table, as text or HTML),
+//! [`scale`] and [`plot`] (plots as SVG, on top of [`svg`]), [`density`] (what is plotted of draws),
+//! [`page`] (the skeleton of a page), [`comparison`] (the report of `smidgen compare`).
+//!
+//! Whatever a run can produce must come out as a page: constant draws, no draws, infinities.
+//! A number that is not known is NaN, and is written as a dash.
+
+pub mod comparison;
+pub mod density;
+mod mark;
+pub mod number;
+pub mod page;
+pub mod plot;
+pub mod scale;
+pub mod svg;
+pub mod table;
+mod verdict;
+
+pub use comparison::{Comparison, comparison_html, comparison_json, comparison_text};
+pub use verdict::{Finding, Verdict};
