@@ -53,10 +53,10 @@ fn impossible_sections() {
     assert!(!found.accept && found.impossible && found.sections == 8);
     // The current state is impossible: everything is read, and any possible state is better.
     l[6] = f64::INFINITY;
-    let found = test(10.0, &l, (4, 1), 0.3);
+    let found = test(0.3, &l, (4, 1), 0.05);
     assert!(found.accept && found.sections == 20);
     l[15] = f64::NEG_INFINITY;
-    assert!(!test(10.0, &l, (4, 1), 0.3).accept);
+    assert!(!test(0.3, &l, (4, 1), 0.05).accept);
 }
 
 #[test]
