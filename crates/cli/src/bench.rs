@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use smidgen::lang::syntax::DirectiveKind;
+use smidgen::stopwatch::Stopwatch;
 use smidgen::{Session, Settings, TopDirective};
 
 use crate::args::{BenchArgs, Format};
@@ -60,7 +61,7 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     for subject in &SUBJECTS {
         measured.push(measure(subject, &folder.0, args.seconds)?);
     }
-    if processor_seconds().is_none() {
+    if !Stopwatch::knows_processor_time() {
         say("processor time is not known here: these are seconds on the clock");
     }
     let text = match args.format {
@@ -122,30 +123,6 @@ fn prepare(
     let text = format!("[infer (mh default one {BATCH})]");
     let mut batch = session.parse_text("<bench>", &text).map_err(|d| wrong(session, d))?;
     Ok(batch.remove(0))
-}
-
-/// Processor time of this thread where the system tells it, else time on the clock.
-struct Stopwatch {
-    clock: Instant,
-    processor: Option<f64>,
-}
-
-impl Stopwatch {
-    fn start() -> Stopwatch {
-        Stopwatch { clock: Instant::now(), processor: processor_seconds() }
-    }
-
-    fn seconds(&self) -> f64 {
-        let clock = || self.clock.elapsed().as_secs_f64();
-        let processor = self.processor.zip(processor_seconds());
-        processor.map_or_else(clock, |(before, now)| now - before).max(1e-9)
-    }
-}
-
-fn processor_seconds() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;
-    (nanoseconds > 0.0).then_some(nanoseconds * 1e-9)
 }
 
 /// A folder of its own, gone at the end.

@@ -43,6 +43,7 @@ fn request(args: &SampleArgs, seed: u64) -> SampleRequest {
         seed,
         record: args.record.clone(),
         threads: args.threads.unwrap_or(default.threads),
+        ..default
     }
 }
 

@@ -34,6 +34,13 @@ impl Tally {
     }
 }
 
+/// A proposal with all its log weights: G, and l_i for every section.
+#[derive(Clone, Debug)]
+pub struct Weighed {
+    pub log_global: f64,
+    pub weights: Vec<f64>,
+}
+
 /// What a run knows about one kernel of its program.
 #[derive(Clone, Debug, Default)]
 pub struct KernelRecord {
@@ -44,6 +51,8 @@ pub struct KernelRecord {
     pub check: Option<Check>,
     /// Sections read by each decision, if the run is detailed.
     pub sections: Vec<u32>,
+    /// Some audited decisions with all their log weights, if the run is detailed.
+    pub pairs: Vec<Weighed>,
     /// How it decides, if that is not as it was written.
     pub note: Option<String>,
     /// Whether sections were read, rather than whole scaffolds.
@@ -62,6 +71,7 @@ impl KernelRecord {
         self.tally.add(&other.tally);
         self.audits.extend(other.audits);
         self.sections.extend(other.sections);
+        self.pairs.extend(other.pairs);
         self.reads_sections |= other.reads_sections;
         if let Some(check) = other.check {
             self.take_check(check);

@@ -8,10 +8,13 @@ use smidgen_value::Value;
 
 use crate::audit::Audit;
 use crate::austerity::Check;
-use crate::record::{KernelRecord, Tally};
+use crate::record::{KernelRecord, Tally, Weighed};
 
 /// Audits kept per kernel and run.
 const AUDITS: usize = 2000;
+/// Decisions whose log weights are kept, and log weights in all.
+const PAIRS: usize = 24;
+const PAIR_WEIGHTS: usize = 20_000_000;
 
 #[derive(Default)]
 pub struct Run {
@@ -24,10 +27,12 @@ pub struct Run {
     pub interrupt: Arc<AtomicBool>,
     /// Whether the draws do not count yet: kernels may try things out.
     pub warmup: bool,
-    /// Whether the sections of every decision are kept.
+    /// Whether the sections of every decision are kept, and the log weights of some.
     pub detailed: bool,
-    /// At least this share of approximate decisions is audited, whatever the kernels say.
-    pub audit: f64,
+    /// The share of approximate decisions that is audited, instead of what the kernels say.
+    pub audit: Option<f64>,
+    /// Whether every decision is made exactly, whatever the kernels say.
+    pub exact: bool,
 }
 
 impl Run {
@@ -55,6 +60,7 @@ impl Run {
             kernel.tally = Tally::default();
             kernel.audits.clear();
             kernel.sections.clear();
+            kernel.pairs.clear();
         }
     }
 
@@ -95,6 +101,18 @@ impl<'a> Log<'a> {
         let audits = &mut self.run.kernel(self.number).audits;
         if audits.len() < AUDITS {
             audits.push(audit);
+        }
+    }
+
+    /// Keeps the log weights of a decision, if the run is detailed and there is room.
+    pub fn weights(&mut self, log_global: f64, weights: &[f64]) {
+        if !self.run.detailed {
+            return;
+        }
+        let pairs = &mut self.run.kernel(self.number).pairs;
+        let kept: usize = pairs.iter().map(|pair| pair.weights.len()).sum();
+        if pairs.len() < PAIRS && kept + weights.len() <= PAIR_WEIGHTS {
+            pairs.push(Weighed { log_global, weights: weights.to_vec() });
         }
     }
 

@@ -30,6 +30,7 @@ pub mod outcome;
 pub mod reference;
 pub mod sampling;
 pub mod session;
+pub mod stopwatch;
 
 pub use catalog::Catalog;
 pub use load::TopDirective;
@@ -43,4 +44,5 @@ pub use smidgen_infer as infer;
 pub use smidgen_io as io;
 pub use smidgen_lang as lang;
 pub use smidgen_prob as prob;
+pub use smidgen_report as report;
 pub use smidgen_value as value;

@@ -24,6 +24,7 @@ use crate::compile::{Compiler, Step, visit_syntax};
 use crate::execute::{Desk, Executor, Mode};
 use crate::load::TopDirective;
 use crate::session::Session;
+use crate::stopwatch::Stopwatch;
 
 #[derive(Clone, Debug)]
 pub struct SampleRequest {
@@ -37,6 +38,12 @@ pub struct SampleRequest {
     /// Expressions evaluated after each draw.
     pub record: Vec<String>,
     pub threads: usize,
+    /// Make every decision exactly, whatever the kernels say.
+    pub exact: bool,
+    /// Keep what a comparison needs to know about every decision.
+    pub detailed: bool,
+    /// The share of approximate decisions that is audited, instead of what the kernels say.
+    pub audit: Option<f64>,
 }
 
 impl Default for SampleRequest {
@@ -51,6 +58,9 @@ impl Default for SampleRequest {
             seed: 0,
             record: Vec::new(),
             threads,
+            exact: false,
+            detailed: false,
+            audit: None,
         }
     }
 }
@@ -71,6 +81,10 @@ pub struct Progress {
 
 pub struct Sampled {
     pub run: draws::Run,
+    /// What is known about each kernel, over all chains.
+    pub records: Vec<KernelRecord>,
+    /// Processor seconds spent on draws, warm-up excluded, added over chains.
+    pub seconds: f64,
     /// Whether it was stopped before all draws were made.
     pub interrupted: bool,
 }
@@ -103,6 +117,7 @@ struct Chain {
     kernels: Vec<String>,
     records: Vec<KernelRecord>,
     warnings: Vec<String>,
+    seconds: f64,
     complete: bool,
 }
 
@@ -285,8 +300,15 @@ impl Plan<'_> {
     ) -> Result<Chain, EvalError> {
         let names = watch.iter().map(|w| w.name().to_owned());
         let mut draws = Draws::new(names, 1);
-        let mut run = Run { interrupt: self.interrupt.clone(), ..Run::default() };
+        let mut run = Run {
+            interrupt: self.interrupt.clone(),
+            exact: self.request.exact,
+            detailed: self.request.detailed,
+            audit: self.request.audit,
+            ..Run::default()
+        };
         let mut made = 0;
+        let mut begun = Stopwatch::start();
         let result = (|| {
             model.find_feasible_start(rng)?;
             run.warmup = true;
@@ -297,6 +319,7 @@ impl Plan<'_> {
                 }
             }
             run.begin_draws();
+            begun = Stopwatch::start();
             for _ in 0..self.request.draws {
                 for _ in 0..self.request.thin {
                     program.execute(model, rng, &mut run)?;
@@ -324,6 +347,7 @@ impl Plan<'_> {
             kernels: program.kernels.clone(),
             records,
             warnings: run.warnings,
+            seconds: begun.seconds(),
             complete: made == self.request.draws,
         })
     }
@@ -366,9 +390,11 @@ impl Plan<'_> {
         for (text, record) in &kernels {
             warnings.extend(record.warnings(text));
         }
-        let kernels: Vec<KernelReport> =
+        let reports: Vec<KernelReport> =
             kernels.iter().map(|(text, record)| record.report(text)).collect();
-        for kernel in kernels.iter().filter(|k| k.transitions >= MANY && k.accepted == 0) {
+        let records = kernels.into_iter().map(|(_, record)| record).collect();
+        let seconds = chains.iter().map(|chain| chain.seconds).sum();
+        for kernel in reports.iter().filter(|k| k.transitions >= MANY && k.accepted == 0) {
             warnings.push(format!(
                 "no proposal of {} was accepted in {} transitions: the draws have not moved. Use smaller steps, such as (mh default one 'drift 0.1 10)",
                 kernel.kernel, kernel.transitions
@@ -384,12 +410,12 @@ impl Plan<'_> {
             seed: self.request.seed,
             chains: chains.len(),
             draws,
-            kernels,
+            kernels: reports,
             warnings,
             program: text,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
-        Sampled { run, interrupted }
+        Sampled { run, records, seconds, interrupted }
     }
 }
 

@@ -231,7 +231,7 @@ impl SubsampledMh {
                 aside: &mut self.aside,
                 weights: &mut self.weights,
                 warm: &mut self.warm,
-                audit: self.audit.max(log.run.audit),
+                audit: log.run.audit.unwrap_or(self.audit),
             };
             decision.decide(&question, &mut source, log)?
         };
@@ -250,7 +250,7 @@ impl SubsampledMh {
         principals: &[NodeId],
         log: &mut Log<'_>,
     ) -> bool {
-        if let Policy::Exact = self.policy {
+        if matches!(self.policy, Policy::Exact) || log.run.exact {
             return false;
         }
         if let Err(reason) = self.partition.find(trace, principals) {
@@ -345,6 +345,7 @@ impl Decision<'_> {
                         schedule,
                         epsilon,
                     });
+                    log.weights(question.log_global, self.weights);
                     if check_due && log_alpha.is_finite() {
                         log.check(check(self.weights, schedule.first, epsilon, aside));
                     }
