@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use smidgen::lang::syntax::DirectiveKind;
 use smidgen::stopwatch::Stopwatch;
