@@ -8,12 +8,13 @@
 //! log α = G + Σ l_i,  G from Γ alone,  l_i from the sections of the hubs' rosters  (equation 5).
 //!
 //! With one hub every unit of its roster is one section. With several, a section can be reached
-//! from more than one of them: the population is that of all units, and a section that k units
-//! lead to counts l/k at each (theory 1.8).
+//! from more than one of them. If one hub reaches every section, its units are the population;
+//! otherwise those of all hubs are. A section that k units of the population lead to counts l/k
+//! at each (theory 1.7, 1.8).
 //!
 //! Cost: O(Γ), and once O(children) per hub, see [`crate::section`].
 
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 
 use crate::error::EvalError;
 use crate::id::NodeId;
@@ -22,12 +23,16 @@ use crate::section::component::{Component, Refusal, is_deterministic};
 use crate::section::{Evaluator, Kind};
 use crate::trace::Trace;
 
-/// The sections of one hub in the population.
+/// The sections of one hub that are part of the population.
 struct Pool {
     hub: NodeId,
     /// Number of units in the pools before this one.
     first: usize,
 }
+
+/// Each partition that is found pays for looking at so many sections, to see whether one hub of
+/// several reaches them all.
+const CREDIT: usize = 256;
 
 /// The partition found last; the buffers are reused.
 #[derive(Default)]
@@ -36,13 +41,16 @@ pub struct Partition {
     pub global: Vec<NodeId>,
     /// Members of Γ with sections below them.
     pub hubs: Vec<NodeId>,
+    /// Hubs of Γ and those nested below them.
+    all_hubs: FxHashSet<NodeId>,
+    /// What is drawn from.
     pools: Vec<Pool>,
-    pool_of: FxHashMap<NodeId, usize>,
     /// Units of all pools.
     units: usize,
+    credit: usize,
     /// Units that lead into Γ itself (one principal depends on another): they are no sections.
     excluded: Vec<usize>,
-    /// For which hubs and which version of the rosters the pools were listed.
+    /// For which Γ and which version of the rosters the pools were listed.
     listed: (Vec<NodeId>, u64),
     component: Component,
 }
@@ -206,23 +214,22 @@ impl Partition {
 
     /// Lists the hubs of Γ and those nested below them, with their places in the population.
     fn list_pools(&mut self, trace: &mut Trace) -> Result<(), Refusal> {
-        if self.listed.0 == self.hubs && self.listed.1 == trace.sections.version() {
+        self.credit = self.credit.saturating_add(CREDIT);
+        if self.listed.0 == self.global && self.listed.1 == trace.sections.version() {
             return Ok(());
         }
         self.pools.clear();
-        self.pool_of.clear();
-        self.listed.0.clear();
+        self.all_hubs.clear();
         self.units = 0;
         let mut hubs = self.hubs.clone();
         let (mut next, mut several) = (0, 0);
         while let Some(&hub) = hubs.get(next) {
             next += 1;
-            if self.pool_of.contains_key(&hub) {
+            if !self.all_hubs.insert(hub) {
                 continue;
             }
             trace.classify_hub(hub)?;
             let roster = trace.sections.hub(hub);
-            self.pool_of.insert(hub, self.pools.len());
             self.pools.push(Pool { hub, first: self.units });
             self.units += roster.units.len();
             several += usize::from(roster.several > 0);
@@ -233,32 +240,82 @@ impl Partition {
         // Sections of different hubs that share a choice are one section. Those with a single
         // choice can only be joined through it, which keeps what they make small.
         if self.hubs.len() > 1 && several > 1 {
+            self.listed.0.clear();
             return Err(Refusal::TooLarge { span: trace.node(self.hubs[0]).origin });
         }
-        self.listed.0.extend_from_slice(&self.hubs);
+        if self.hubs.len() > 1 && self.pools.len() == self.hubs.len() {
+            self.draw_from_one(trace);
+        }
+        self.listed.0.clone_from(&self.global);
         self.listed.1 = trace.sections.version();
         Ok(())
     }
 
+    /// If one of several hubs reaches every section, only its units are drawn.
+    fn draw_from_one(&mut self, trace: &Trace) {
+        let is_new = self.listed.0 != self.global;
+        if !is_new && self.credit < self.units {
+            return;
+        }
+        self.credit = 0;
+        let size = |pool: &&Pool| trace.sections.hub(pool.hub).units.len();
+        let Some(largest) = self.pools.iter().max_by_key(size) else { return };
+        let (hub, units) = (largest.hub, size(&largest));
+        self.component.forget_clean();
+        self.component.joined = true;
+        let mut reached = true;
+        'all: for pool in self.pools.iter().filter(|pool| pool.hub != hub) {
+            for unit in &trace.sections.hub(pool.hub).units {
+                if is_global(trace, unit.edge.node) {
+                    continue;
+                }
+                let all_hubs = &self.all_hubs;
+                let is_moved = |node| is_global(trace, node) || all_hubs.contains(&node);
+                let explored = self.component.explore(trace, unit.edge.node, &is_moved);
+                let leads = |entry: &Child| {
+                    let arg = &trace.node(entry.node).args[entry.slot as usize];
+                    arg.operand.node() == Some(hub) && arg.standing.as_unit().is_some()
+                };
+                reached = explored.is_ok() && self.component.entries.iter().any(leads);
+                if !reached {
+                    break 'all;
+                }
+            }
+        }
+        self.component.joined = false;
+        if reached {
+            self.pools.clear();
+            self.pools.push(Pool { hub, first: 0 });
+            self.units = units;
+        }
+    }
+
     /// Finds the units that lead into Γ. All of such a section must be in Γ.
     fn exclude_global(&mut self, trace: &Trace) -> Result<(), Refusal> {
-        self.component.forget_clean();
         for id in &self.global {
             for arg in &trace.node(*id).args {
                 let Some(hub) = arg.operand.node() else { continue };
-                let Some(pool) = self.pool_of.get(&hub) else { continue };
+                if !self.all_hubs.contains(&hub) {
+                    continue;
+                }
                 self.component.forget_clean();
                 self.component.explore(trace, *id, &|node| node == hub)?;
                 if self.component.nodes.iter().any(|node| !is_global(trace, *node)) {
                     return Err(Refusal::Entangled { span: trace.node(*id).origin });
                 }
-                if let Some(unit) = arg.standing.as_unit() {
-                    self.excluded.push(self.pools[*pool].first + unit);
+                let pool = self.pools.iter().find(|pool| pool.hub == hub);
+                if let (Some(pool), Some(unit)) = (pool, arg.standing.as_unit()) {
+                    self.excluded.push(pool.first + unit);
                 }
             }
         }
         self.excluded.sort_unstable();
         Ok(())
+    }
+
+    /// Whether the units of a hub are drawn from.
+    pub(crate) fn draws_from(&self, hub: NodeId) -> bool {
+        self.pools.iter().any(|pool| pool.hub == hub)
     }
 
     /// The log weight of the section at a place of the population.
@@ -281,10 +338,10 @@ impl Partition {
     }
 
     /// The numbers of sections of each kind, to be drawn from by kind; one number for all if they
-    /// hang below several hubs.
+    /// hang below several hubs, or some of them are none.
     pub fn strata(&self, trace: &Trace) -> Vec<usize> {
         match &self.pools[..] {
-            [pool] => {
+            [pool] if self.excluded.is_empty() => {
                 let strata = &trace.sections.hub(pool.hub).strata;
                 strata.iter().map(|stratum| stratum.members.len()).collect()
             }
@@ -302,7 +359,7 @@ impl Partition {
 
     /// Whether the move changes a node that leads to sections.
     pub(crate) fn is_moved(&self, trace: &Trace, node: NodeId) -> bool {
-        is_global(trace, node) || self.pool_of.contains_key(&node)
+        is_global(trace, node) || self.all_hubs.contains(&node)
     }
 
     /// The kinds of sections in the population.

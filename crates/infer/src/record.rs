@@ -47,23 +47,22 @@ pub struct KernelRecord {
     pub tally: Tally,
     /// Decisions that were also made exactly.
     pub audits: Vec<Audit>,
-    /// The worst of the normality checks.
-    pub check: Option<Check>,
+    /// The last normality checks.
+    pub checks: Vec<Check>,
     /// Sections read by each decision, if the run is detailed.
     pub sections: Vec<u32>,
     /// Some audited decisions with all their log weights, if the run is detailed.
     pub pairs: Vec<Weighed>,
-    /// How it decides, if that is not as it was written.
-    pub note: Option<String>,
+    /// In automatic mode: how it decides, or why it stays exact.
+    pub choice: Option<Result<String, String>>,
     /// Whether sections were read, rather than whole scaffolds.
     pub reads_sections: bool,
 }
 
 impl KernelRecord {
-    pub fn take_check(&mut self, check: Check) {
-        if self.check.as_ref().is_none_or(|worst| check.trust() > worst.trust()) {
-            self.check = Some(check);
-        }
+    /// The worst of the last normality checks.
+    pub fn worst_check(&self) -> Option<&Check> {
+        self.checks.iter().max_by_key(|check| check.trust())
     }
 
     /// Takes in what another chain knows about the same kernel.
@@ -73,11 +72,10 @@ impl KernelRecord {
         self.sections.extend(other.sections);
         self.pairs.extend(other.pairs);
         self.reads_sections |= other.reads_sections;
-        if let Some(check) = other.check {
-            self.take_check(check);
-        }
-        if self.note.is_none() {
-            self.note = other.note;
+        self.checks.extend(other.checks);
+        // That some chain stays exact is more worth knowing than what another one chose.
+        if !matches!(self.choice, Some(Err(_))) && other.choice.is_some() {
+            self.choice = other.choice;
         }
     }
 
@@ -106,19 +104,25 @@ impl KernelRecord {
             population: tally.population,
             evaluator: evaluator.to_owned(),
             approximation,
-            note: self.note.clone(),
+            note: self.choice.as_ref().map(|choice| match choice {
+                Ok(note) => note.clone(),
+                Err(_) => "auto: exact".to_owned(),
+            }),
         }
     }
 
     /// What the user should know before trusting the draws.
     pub fn warnings(&self, kernel: &str) -> Vec<String> {
         let mut warnings = Vec::new();
-        if let Some(check) = &self.check
+        if let Some(Err(reason)) = &self.choice {
+            warnings.push(format!("{kernel} stays exact: {reason}"));
+        }
+        if let Some(check) = self.worst_check()
             && check.trust() > Trust::Fine
         {
-            let reasons = check.reasons().join("; ");
             warnings.push(format!(
-                "the decisions of {kernel} should not be trusted: {reasons}. Use an exact kernel (epsilon 0), or see `smidgen compare`"
+                "the decisions of {kernel} should not be trusted: {}. Use an exact kernel (epsilon 0), and see `smidgen compare`",
+                main_reasons(check)
             ));
         }
         if let Some(found) = audit::report(&self.audits) {
@@ -137,6 +141,12 @@ impl KernelRecord {
         }
         warnings
     }
+}
+
+/// The gravest findings of a check, as one sentence.
+pub fn main_reasons(check: &Check) -> String {
+    let reasons = check.reasons();
+    reasons[..reasons.len().min(2)].join("; ")
 }
 
 /// Share of wrong decisions from which on a warning is due.

@@ -10,8 +10,22 @@ use crate::audit::Audit;
 use crate::austerity::Check;
 use crate::record::{KernelRecord, Tally, Weighed};
 
+/// Whether kernels may still learn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// There is no warm-up: kernels may learn, less and less often.
+    #[default]
+    Free,
+    /// The draws do not count yet: kernels may try things out.
+    Warmup,
+    /// What was learnt in the warm-up stays as it is.
+    Draws,
+}
+
 /// Audits kept per kernel and run.
 const AUDITS: usize = 2000;
+/// The last so many checks count: earlier ones looked at states far from where the chain went.
+const CHECKS: usize = 4;
 /// Decisions whose log weights are kept, and log weights in all.
 const PAIRS: usize = 24;
 const PAIR_WEIGHTS: usize = 20_000_000;
@@ -25,8 +39,7 @@ pub struct Run {
     /// What `collect` stored, by name.
     pub collected: Vec<(String, Vec<Value>)>,
     pub interrupt: Arc<AtomicBool>,
-    /// Whether the draws do not count yet: kernels may try things out.
-    pub warmup: bool,
+    pub phase: Phase,
     /// Whether the sections of every decision are kept, and the log weights of some.
     pub detailed: bool,
     /// The share of approximate decisions that is audited, instead of what the kernels say.
@@ -55,7 +68,9 @@ impl Run {
 
     /// Ends the warm-up: counts begin again, what was learnt about the tests stays.
     pub fn begin_draws(&mut self) {
-        self.warmup = false;
+        if self.phase == Phase::Warmup {
+            self.phase = Phase::Draws;
+        }
         for kernel in &mut self.kernels {
             kernel.tally = Tally::default();
             kernel.audits.clear();
@@ -93,8 +108,9 @@ impl<'a> Log<'a> {
         self.run.warn(message);
     }
 
-    pub fn note(&mut self, note: String) {
-        self.run.kernel(self.number).note = Some(note);
+    /// How the kernel decides from now on, or why it stays exact.
+    pub fn chose(&mut self, choice: Result<String, String>) {
+        self.run.kernel(self.number).choice = Some(choice);
     }
 
     pub fn audit(&mut self, audit: Audit) {
@@ -117,7 +133,11 @@ impl<'a> Log<'a> {
     }
 
     pub fn check(&mut self, check: Check) {
-        self.run.kernel(self.number).take_check(check);
+        let checks = &mut self.run.kernel(self.number).checks;
+        checks.push(check);
+        if checks.len() > CHECKS {
+            checks.remove(0);
+        }
     }
 
     /// A decision was made by reading so many sections.

@@ -6,12 +6,15 @@
 //!
 //! In automatic mode the first decisions are all exact. They give pairs (log α, σ_l), from which
 //! batch and epsilon are designed so that the acceptance probability errs by 0.01 on average
-//! (theory 3.6), or the reason why every decision stays exact.
+//! (theory 3.6), or the reason why every decision stays exact. What is right far from the posterior
+//! is wrong near it, so the trial is made again, after twice as many decisions each time, until
+//! the warm-up ends.
 
 use smidgen_value::Rng;
 
 use crate::acceptance::StudentT;
 use crate::austerity::{Check, Pair, Schedule, Trust, check, design};
+use crate::record::main_reasons;
 
 /// Decisions looked at in a warm-up: 1, 2, 4, … up to this one.
 const LAST_CHECK: u64 = 512;
@@ -48,6 +51,27 @@ pub struct Trial {
     worst: Option<Check>,
 }
 
+/// When trials are made: after 0, 100, 200, 400, … decisions by what the last one chose.
+#[derive(Default)]
+pub struct Trials {
+    made: u32,
+    decisions: u64,
+}
+
+impl Trials {
+    /// A trial came to its end.
+    pub fn end(&mut self) {
+        self.made += 1;
+        self.decisions = 0;
+    }
+
+    /// Counts a decision; whether it is time for another trial.
+    pub fn is_due(&mut self) -> bool {
+        self.decisions += 1;
+        self.decisions >= PAIRS as u64 * (1 << self.made.min(40))
+    }
+}
+
 impl Trial {
     /// Takes in one exact decision; a choice when there are enough.
     pub fn add(&mut self, pair: Pair, weights: &[f64], rng: &mut Rng) -> Option<Choice> {
@@ -65,7 +89,7 @@ impl Trial {
         if let Some(check) = &self.worst
             && check.trust() > Trust::Fine
         {
-            let reasons = check.reasons().join("; ");
+            let reasons = main_reasons(check);
             return Choice::Exact(format!("the t-test is not to be trusted here: {reasons}"));
         }
         match design(&self.pairs, GROWTH, TARGET) {

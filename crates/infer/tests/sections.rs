@@ -149,7 +149,7 @@ fn random_programs_have_sections() {
                 usize::from(Partition::new().find(world.model.trace_mut(), &choices[..2]).is_ok());
         }
     }
-    assert!(found > 100 && joint > 30, "{found} {joint}");
+    assert!(found > 100 && joint > 15, "{found} {joint}");
 }
 
 #[test]
@@ -240,7 +240,8 @@ fn a_state_space_model() {
     // phi * 0 is a computation like any other: its section weighs nothing.
     assert_eq!(population(&mut world, &["phi"]), Ok(30));
     assert_eq!(population(&mut world, &["v"]), Ok(30));
-    assert_eq!(population(&mut world, &["phi", "v"]), Ok(60));
+    // Each of the two reaches every section.
+    assert_eq!(population(&mut world, &["phi", "v"]), Ok(30));
     assert!(population(&mut world, &["phi", "h3"]).is_ok());
     assert!(population(&mut world, &["phi", "v", "h3", "h4", "h9"]).is_ok());
 }

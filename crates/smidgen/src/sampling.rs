@@ -12,6 +12,7 @@ use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Code;
 use smidgen_engine::operand::Operand;
 use smidgen_engine::{EvalError, Model};
+use smidgen_infer::run::Phase;
 use smidgen_infer::{KernelRecord, Program, Run};
 use smidgen_lang::core::ExprRef;
 use smidgen_lang::lower::{self, Scope};
@@ -311,7 +312,9 @@ impl Plan<'_> {
         let mut begun = Stopwatch::start();
         let result = (|| {
             model.find_feasible_start(rng)?;
-            run.warmup = true;
+            if self.request.warmup > 0 {
+                run.phase = Phase::Warmup;
+            }
             for _ in 0..self.request.warmup {
                 if !self.step(model, rng, program, &mut run)? {
                     run.begin_draws();

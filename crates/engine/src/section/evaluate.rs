@@ -132,7 +132,7 @@ impl Evaluator {
             let entry = self.component.entries[k];
             let hub = hub_of(trace, entry);
             let standing = trace.node(entry.node).args[entry.slot as usize].standing;
-            units += usize::from(standing.as_unit().is_some());
+            units += usize::from(standing.as_unit().is_some() && partition.draws_from(hub));
             if self.global(hub).is_none() {
                 self.move_hub(trace, hub)?;
             }

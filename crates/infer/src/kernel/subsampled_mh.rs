@@ -25,10 +25,10 @@ use crate::block::{Selection, Target};
 use crate::kernel::Kernel;
 use crate::kernel::mh::mh_move;
 use crate::proposer::Drift;
-use crate::run::Log;
+use crate::run::{Log, Phase};
 use crate::source::{Orders, Source};
 use crate::spec::{AUTO, Argument, Arguments, KernelSpec};
-use crate::trial::{self, Choice, Trial};
+use crate::trial::{self, Choice, Trial, Trials};
 
 pub static SPEC: KernelSpec = KernelSpec {
     name: "subsampled_mh",
@@ -132,6 +132,8 @@ pub struct SubsampledMh {
     target: Target,
     proposer: Box<dyn Proposer + Send>,
     policy: Policy,
+    /// In automatic mode, as long as another trial may come to another result.
+    trials: Option<Trials>,
     audit: f64,
     /// For audits and trials, so that they do not change the chain.
     aside: Option<Rng>,
@@ -152,6 +154,7 @@ impl SubsampledMh {
         SubsampledMh {
             target,
             proposer,
+            trials: matches!(policy, Policy::Trial(_)).then(Trials::default),
             policy,
             audit: AUDIT,
             aside: None,
@@ -228,6 +231,7 @@ impl SubsampledMh {
             );
             let decision = Decision {
                 policy: &mut self.policy,
+                trials: &mut self.trials,
                 aside: &mut self.aside,
                 weights: &mut self.weights,
                 warm: &mut self.warm,
@@ -250,7 +254,17 @@ impl SubsampledMh {
         principals: &[NodeId],
         log: &mut Log<'_>,
     ) -> bool {
-        if matches!(self.policy, Policy::Exact) || log.run.exact {
+        if log.run.exact {
+            return false;
+        }
+        if let Some(trials) = &mut self.trials
+            && !matches!(self.policy, Policy::Trial(_))
+            && log.run.phase != Phase::Draws
+            && trials.is_due()
+        {
+            self.policy = Policy::Trial(Trial::default());
+        }
+        if let Policy::Exact = self.policy {
             return false;
         }
         if let Err(reason) = self.partition.find(trace, principals) {
@@ -283,8 +297,8 @@ impl SubsampledMh {
         );
         match &self.policy {
             Policy::Trial(_) => {
-                self.policy = Policy::Exact;
-                log.warn(format!("subsampled_mh of {} stays exact: {what}", self.target));
+                (self.policy, self.trials) = (Policy::Exact, None);
+                log.chose(Err(what));
             }
             Policy::Test { test, .. } if test.exactness() != Exactness::Exact => {
                 log.warn(format!("{what}; use an exact kernel, or epsilon 0"));
@@ -297,6 +311,7 @@ impl SubsampledMh {
 /// One decision, with what may be learnt from it.
 struct Decision<'a> {
     policy: &'a mut Policy,
+    trials: &'a mut Option<Trials>,
     aside: &'a mut Option<Rng>,
     weights: &'a mut Vec<f64>,
     warm: &'a mut u64,
@@ -328,7 +343,7 @@ impl Decision<'_> {
                     log.warn("a section became impossible at a proposed value: a test does not notice such sections unless it reads them, so proposals may have been accepted wrongly; use an exact kernel, or epsilon 0".to_owned());
                 }
                 let aside = self.aside.get_or_insert_with(|| source.stream_aside());
-                let check_due = log.run.warmup && {
+                let check_due = log.run.phase == Phase::Warmup && {
                     *self.warm += 1;
                     trial::is_due(*self.warm)
                 };
@@ -360,22 +375,29 @@ impl Decision<'_> {
                     let aside = self.aside.get_or_insert_with(|| source.stream_aside());
                     let sigma_l = Shape::of(self.weights).sd;
                     let pair = Pair { log_alpha, sigma_l, population: question.population };
-                    match trial.add(pair, self.weights, aside) {
-                        None => {}
-                        Some(Choice::Test { test, schedule, epsilon, note }) => {
-                            *self.policy = Policy::Test { test: Box::new(test), schedule, epsilon };
-                            log.note(note);
-                        }
-                        Some(Choice::Exact(reason)) => {
-                            *self.policy = Policy::Exact;
-                            log.warn(format!("subsampled_mh with auto stays exact: {reason}"));
-                            log.note("exact".to_owned());
-                        }
+                    if let Some(choice) = trial.add(pair, self.weights, aside) {
+                        self.trials.iter_mut().for_each(Trials::end);
+                        *self.policy = choice.into_policy(log);
                     }
                 }
                 Ok(accept)
             }
             Policy::Exact => unreachable!("such blocks are moved whole"),
+        }
+    }
+}
+
+impl Choice {
+    fn into_policy(self, log: &mut Log<'_>) -> Policy {
+        match self {
+            Choice::Test { test, schedule, epsilon, note } => {
+                log.chose(Ok(note));
+                Policy::Test { test: Box::new(test), schedule, epsilon }
+            }
+            Choice::Exact(reason) => {
+                log.chose(Err(reason));
+                Policy::Exact
+            }
         }
     }
 }
