@@ -2,6 +2,8 @@
 //! the log weights. Records of several chains add up.
 
 use smidgen_draws::run::{Approximation, KernelReport};
+use smidgen_engine::Refusal;
+use smidgen_lang::Span;
 
 use crate::audit::{self, Audit};
 use crate::austerity::{Check, Trust};
@@ -55,11 +57,19 @@ pub struct KernelRecord {
     pub pairs: Vec<Weighed>,
     /// In automatic mode: how it decides, or why it stays exact.
     pub choice: Option<Result<String, String>>,
+    /// Why blocks were moved whole, each reason once.
+    pub refusals: Vec<Refusal>,
     /// Whether sections were read, rather than whole scaffolds.
     pub reads_sections: bool,
 }
 
 impl KernelRecord {
+    pub fn refuse(&mut self, refusal: Refusal) {
+        if !self.refusals.contains(&refusal) {
+            self.refusals.push(refusal);
+        }
+    }
+
     /// The worst of the last normality checks.
     pub fn worst_check(&self) -> Option<&Check> {
         self.checks.iter().max_by_key(|check| check.trust())
@@ -73,6 +83,7 @@ impl KernelRecord {
         self.pairs.extend(other.pairs);
         self.reads_sections |= other.reads_sections;
         self.checks.extend(other.checks);
+        other.refusals.into_iter().for_each(|refusal| self.refuse(refusal));
         // That some chain stays exact is more worth knowing than what another one chose.
         if !matches!(self.choice, Some(Err(_))) && other.choice.is_some() {
             self.choice = other.choice;
@@ -111,17 +122,29 @@ impl KernelRecord {
         }
     }
 
-    /// What the user should know before trusting the draws.
-    pub fn warnings(&self, kernel: &str) -> Vec<String> {
+    /// What the user should know before trusting the draws. `place` names a place in the program.
+    pub fn warnings(&self, kernel: &str, place: &dyn Fn(Span) -> String) -> Vec<String> {
         let mut warnings = Vec::new();
+        for refusal in &self.refusals {
+            // That some cluster has a single member is no news if others have more.
+            if *refusal == Refusal::NoBorder && self.reads_sections {
+                continue;
+            }
+            let at = refusal.span().map_or_else(String::new, |span| format!(" ({})", place(span)));
+            warnings.push(format!("{kernel} makes the exact transition: {refusal}{at}"));
+        }
         if let Some(Err(reason)) = &self.choice {
             warnings.push(format!("{kernel} stays exact: {reason}"));
         }
         if let Some(check) = self.worst_check()
             && check.trust() > Trust::Fine
         {
+            let found = match check.trust() {
+                Trust::Refuse => "should not be trusted",
+                _ => "err more often than epsilon says",
+            };
             warnings.push(format!(
-                "the decisions of {kernel} should not be trusted: {}. Use an exact kernel (epsilon 0), and see `smidgen compare`",
+                "the decisions of {kernel} {found}: {}. Use a larger batch or an exact kernel, and see `smidgen compare`",
                 main_reasons(check)
             ));
         }

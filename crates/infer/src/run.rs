@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use smidgen_engine::Refusal;
 use smidgen_value::Value;
 
 use crate::audit::Audit;
@@ -106,6 +107,11 @@ impl<'a> Log<'a> {
 
     pub fn warn(&mut self, message: String) {
         self.run.warn(message);
+    }
+
+    /// A block was moved whole.
+    pub fn refused(&mut self, refusal: Refusal) {
+        self.run.kernel(self.number).refuse(refusal);
     }
 
     /// How the kernel decides from now on, or why it stays exact.

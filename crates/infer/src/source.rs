@@ -84,6 +84,9 @@ impl LogWeights for Source<'_, '_> {
         n: usize,
         weights: &mut Vec<f64>,
     ) -> Result<(), EvalError> {
+        if let [_] = self.orders.strata[..] {
+            return self.draw(n, weights);
+        }
         for _ in 0..n {
             let k = self.orders.strata[stratum].next(self.rng);
             let k = k.expect("a test asks for no more than there is");

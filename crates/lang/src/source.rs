@@ -52,6 +52,11 @@ impl SourceMap {
     pub fn position(&self, span: Span) -> (usize, usize) {
         position(&self.get(span.source).text, span.start as usize)
     }
+
+    /// `file:line` of a place, for a sentence.
+    pub fn place(&self, span: Span) -> String {
+        format!("{}:{}", self.get(span.source).name, self.position(span).0)
+    }
 }
 
 /// Line and column of a byte of a text, both from 1; columns count characters.

@@ -145,7 +145,7 @@ impl Executor<'_> {
         for (number, text) in program.kernels.iter().enumerate() {
             let record = run.kernel(number);
             kernels.push(record.report(text));
-            let warnings = record.warnings(text);
+            let warnings = record.warnings(text, &|span| self.desk.sources.place(span));
             for warning in warnings {
                 run.warn(warning);
             }

@@ -391,7 +391,7 @@ impl Plan<'_> {
             }
         }
         for (text, record) in &kernels {
-            warnings.extend(record.warnings(text));
+            warnings.extend(record.warnings(text, &|span| self.sources.place(span)));
         }
         let reports: Vec<KernelReport> =
             kernels.iter().map(|(text, record)| record.report(text)).collect();

@@ -267,11 +267,8 @@ impl SubsampledMh {
         if let Policy::Exact = self.policy {
             return false;
         }
-        if let Err(reason) = self.partition.find(trace, principals) {
-            log.warn(format!(
-                "subsampled_mh of {} makes the exact transition: {reason}",
-                self.target
-            ));
+        if let Err(refusal) = self.partition.find(trace, principals) {
+            log.refused(refusal);
             return false;
         }
         self.look_at_kinds(trace, log);
