@@ -22,6 +22,13 @@ pub enum Command {
     Run(RunArgs),
     /// Draw from the posterior with several chains and summarise the draws
     Sample(SampleArgs),
+    /// Compare subsampled with exact inference on a program
+    ///
+    /// The program is sampled as it is written and with every subsampled_mh replaced by its exact
+    /// twin, and some decisions are made both ways. The report says how decisions and posterior
+    /// differ, and whether it pays. The exit code is 0 whatever the verdict: PASS, WARN or FAIL is
+    /// the last line of the text and the field "verdict" of the JSON.
+    Compare(CompareArgs),
     /// Parse and resolve a program without running it
     Check(CheckArgs),
     /// Type directives and expressions at a prompt
@@ -109,6 +116,43 @@ pub struct SampleArgs {
     /// Let the default kernel use subsampling
     #[arg(long)]
     pub approximate: bool,
+    #[command(flatten)]
+    pub inputs: InputArgs,
+}
+
+#[derive(Args)]
+pub struct CompareArgs {
+    /// The program
+    pub file: PathBuf,
+    /// The kernel of one draw, instead of the program's own [infer ...]
+    #[arg(long, value_name = "KERNEL")]
+    pub kernel: Option<String>,
+    /// Draws kept per chain, in each run
+    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1000)]
+    pub draws: usize,
+    /// Applications of the kernel before the first draw
+    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1000)]
+    pub warmup: usize,
+    /// Applications of the kernel per draw
+    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
+    pub thin: usize,
+    /// Independent chains, in each run
+    #[arg(long, allow_negative_numbers = true, value_name = "C", default_value_t = 2, value_parser = at_least_one)]
+    pub chains: usize,
+    #[command(flatten)]
+    pub seed: SeedArgs,
+    /// Also compare this expression (repeatable)
+    #[arg(long, value_name = "EXPR")]
+    pub record: Vec<String>,
+    /// Write the whole report, with plots, to a page for a browser
+    #[arg(long, value_name = "PATH")]
+    pub html: Option<PathBuf>,
+    /// How the report is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Threads that run the chains; the draws do not depend on it [default: one per processor]
+    #[arg(long, allow_negative_numbers = true, value_name = "T", value_parser = at_least_one)]
+    pub threads: Option<usize>,
     #[command(flatten)]
     pub inputs: InputArgs,
 }

@@ -1,13 +1,14 @@
 //! The command `smidgen`: programs in files or at a prompt, results as text or JSON.
 //!
 //! Reading order: [`args`] (what can be typed), [`failure`] (how a command ends badly), then one
-//! file per command: [`run`], [`sample`], [`check`], [`repl`], [`help`], [`debug`], [`bench`].
+//! file per command: [`run`], [`sample`], [`compare`], [`check`], [`repl`], [`help`], [`debug`], [`bench`].
 //! They share [`inputs`] (parameters, data, seed), [`render`] (diagnostics on a terminal),
-//! [`output`] (what directives show), [`interrupt`] and [`progress`].
+//! [`output`] (what directives show), [`target`] (files to be written), [`interrupt`] and [`progress`].
 
 mod args;
 mod bench;
 mod check;
+mod compare;
 mod debug;
 mod failure;
 mod help;
@@ -19,6 +20,7 @@ mod render;
 mod repl;
 mod run;
 mod sample;
+mod target;
 
 use std::process::ExitCode;
 
@@ -38,6 +40,7 @@ fn execute(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Run(args) => run::run(args),
         Command::Sample(args) => sample::sample(args),
+        Command::Compare(args) => compare::compare(args),
         Command::Check(args) => check::check(args),
         Command::Repl(args) => repl::repl(args),
         Command::Help(args) => help::help(args),

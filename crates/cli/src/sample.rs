@@ -10,7 +10,7 @@ use crate::args::{Format, SampleArgs};
 use crate::failure::{Failure, say};
 use crate::inputs::Seed;
 use crate::interrupt::Interrupt;
-use crate::{inputs, output, progress, render};
+use crate::{inputs, output, progress, render, target};
 
 pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
     if let Some(path) = &args.out {
@@ -76,27 +76,7 @@ fn check_target(path: &Path) -> Result<(), Failure> {
         let formats = ".csv, .json, .parquet and .arrow";
         return Err(Failure::Usage(format!("--out {shown}: draws are written to {formats} files")));
     }
-    if path.is_dir() {
-        return Err(Failure::message(format!("--out {shown}: this is a folder")));
-    }
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
-            let message = format!("--out {shown}: there is no folder {}", folder.display());
-            Err(Failure::message(message))
-        }
-        _ => check_writable(path),
-    }
-}
-
-/// Tries to make a file beside the target, where the draws are written first.
-fn check_writable(path: &Path) -> Result<(), Failure> {
-    let mut trial = path.as_os_str().to_owned();
-    trial.push(format!(".{}.trial", std::process::id()));
-    let made = std::fs::File::create(&trial).map(drop);
-    let removed = made.and_then(|()| std::fs::remove_file(&trial));
-    removed.map_err(|error| {
-        Failure::message(format!("--out {}: cannot be written: {error}", path.display()))
-    })
+    target::check("--out", path)
 }
 
 fn write(path: &Path, sampled: &Sampled) -> Result<(), Failure> {

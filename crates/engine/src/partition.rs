@@ -15,6 +15,8 @@
 //! Cost: O(Γ), and once O(children) per hub, see [`crate::section`].
 
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+use smidgen_value::Value;
 
 use crate::error::EvalError;
 use crate::id::NodeId;
@@ -316,6 +318,32 @@ impl Partition {
     /// Whether the units of a hub are drawn from.
     pub(crate) fn draws_from(&self, hub: NodeId) -> bool {
         self.pools.iter().any(|pool| pool.hub == hub)
+    }
+
+    /// Looks at what the sections at these places begin with, and does nothing with it. The sections
+    /// of a large population lie far apart in memory; looked at in a loop without dependencies
+    /// they arrive several at a time, and are there when they are weighed.
+    pub(crate) fn look_ahead(&self, trace: &Trace, places: &[usize]) {
+        let [pool] = &self.pools[..] else { return };
+        let units = &trace.sections.hub(pool.hub).units;
+        let mut seen = 0;
+        let mut nodes: SmallVec<[NodeId; 128]> = SmallVec::new();
+        nodes.extend(places.iter().map(|place| units[*place].edge.node));
+        for node in &nodes {
+            seen ^= trace.node(*node).children.len() ^ trace.node(*node).args.len();
+        }
+        for node in &nodes {
+            let node = trace.node(*node);
+            for arg in &node.args {
+                if let Some(Value::Vector(row)) = arg.operand.constant() {
+                    seen ^= row.first().map_or(0, |x| x.to_bits() as usize);
+                }
+            }
+            for child in node.children.iter().take(1) {
+                seen ^= trace.node(child.node).args.len() ^ trace.node(child.node).family.index();
+            }
+        }
+        std::hint::black_box(seen);
     }
 
     /// The log weight of the section at a place of the population.

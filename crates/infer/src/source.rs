@@ -1,10 +1,14 @@
 //! Log weights from the sections of an open proposal, drawn without replacement.
 
+use smallvec::SmallVec;
 use smidgen_engine::{EvalError, Evaluator, Partition, Proposal};
 use smidgen_value::Rng;
 
 use crate::acceptance::LogWeights;
 use crate::acceptance::shuffle::Shuffle;
+
+/// Sections are drawn in lots of this size, and looked at before they are weighed.
+const LOT: usize = 128;
 
 /// The orders in which sections are drawn; kept between decisions for their buffers.
 #[derive(Default)]
@@ -48,11 +52,18 @@ impl LogWeights for Source<'_, '_> {
     fn draw(&mut self, n: usize, weights: &mut Vec<f64>) -> Result<(), EvalError> {
         let mut more = n;
         while more > 0 {
-            let place =
-                self.orders.all.next(self.rng).expect("a test asks for no more than there is");
-            if !self.partition.is_excluded(place) {
+            let mut places: SmallVec<[usize; LOT]> = SmallVec::new();
+            while places.len() < more.min(LOT) {
+                let next = self.orders.all.next(self.rng);
+                let place = next.expect("a test asks for no more than there is");
+                if !self.partition.is_excluded(place) {
+                    places.push(place);
+                }
+            }
+            more -= places.len();
+            self.proposal.look_ahead(self.partition, &places);
+            for place in places {
                 weights.push(self.weigh(place)?);
-                more -= 1;
             }
         }
         Ok(())

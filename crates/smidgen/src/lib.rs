@@ -4,6 +4,7 @@
 //!
 //! * [`Session`] executes directives one after the other on one trace (`smidgen run`, the prompt);
 //! * [`sampling`] runs several chains of a program (`smidgen sample`);
+//! * [`mod@compare`] runs them with and without subsampling (`smidgen compare`);
 //! * [`mod@check`] looks at a program without running it;
 //! * [`reference`] is what `smidgen help` and the reference page are made of.
 //!
@@ -23,6 +24,7 @@
 
 pub mod catalog;
 pub mod check;
+pub mod compare;
 pub mod compile;
 pub mod execute;
 pub mod load;
@@ -33,6 +35,7 @@ pub mod session;
 pub mod stopwatch;
 
 pub use catalog::Catalog;
+pub use compare::CompareRequest;
 pub use load::TopDirective;
 pub use outcome::{Outcome, OutcomeKind};
 pub use sampling::{SampleError, SampleRequest, Sampled};

@@ -1,6 +1,7 @@
 //! The command as users and other programs see it: arguments in, text, JSON, files and exit codes
 //! out.
 
+mod compare;
 mod data;
 mod errors;
 mod help;

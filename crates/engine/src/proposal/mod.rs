@@ -175,6 +175,11 @@ impl<'t> Proposal<'t> {
         partition.log_weight(self.trace, evaluator, place)
     }
 
+    /// Prepares for the weighing of these sections, see [`Partition::look_ahead`].
+    pub fn look_ahead(&self, partition: &Partition, places: &[usize]) {
+        partition.look_ahead(self.trace, places);
+    }
+
     pub fn commit(mut self) {
         self.committed = true;
         self.trace.commit();

@@ -46,7 +46,10 @@ pub fn comparison_text(comparison: &Comparison) -> String {
     }
     let mut notes = c.warnings.clone();
     for (label, kernel) in c.approximate() {
-        notes.extend(kernel.normality.iter().map(|text| format!("{label}: {text}")));
+        // What a finding says need not be said again.
+        let said = |text: &&String| c.findings.iter().any(|f| f.text.contains(text.as_str()));
+        let new = kernel.normality.iter().filter(|text| !said(text));
+        notes.extend(new.map(|text| format!("{label}: {text}")));
     }
     if !notes.is_empty() {
         text += "\nNotes\n";

@@ -1,7 +1,7 @@
 //! What a statistician wants to be told, in sentences: what was compared, how wrong the
 //! approximation is, what that does to the posterior, how much was saved, and whether it pays.
 
-use super::{Comparison, KernelComparison, QuantityComparison};
+use super::{Comparison, KernelComparison, PairComparison, QuantityComparison};
 use crate::number::{amount, count, fixed, p_value, percent, plural, signed, significant, times};
 use crate::{Finding, Verdict};
 
@@ -18,9 +18,10 @@ pub(super) fn sentences(comparison: &Comparison) -> Vec<String> {
     let mut sentences = vec![compared(comparison)];
     let labels = comparison.labels();
     sentences.extend(labels.iter().zip(&comparison.kernels).map(|(label, k)| decisions(label, k)));
+    let approximate = comparison.approximate();
+    sentences.extend(approximate.iter().filter_map(|(label, k)| acceptance(label, k)));
     sentences.extend(posterior(&comparison.quantities));
     sentences.extend(comparison.mmd.map(together));
-    let approximate = comparison.approximate();
     sentences.extend(approximate.iter().filter_map(|(label, k)| usage(label, k)));
     sentences.extend(speed(comparison));
     sentences
@@ -98,6 +99,26 @@ fn decisions(label: &str, k: &KernelComparison) -> String {
         text += &format!(" Theory predicts {predicted}, which agrees.");
     }
     text
+}
+
+/// What the test does to acceptance probabilities.
+fn acceptance(label: &str, k: &KernelComparison) -> Option<String> {
+    if k.pairs.is_empty() {
+        return None;
+    }
+    let mean = |of: &dyn Fn(&PairComparison) -> f64| {
+        k.pairs.iter().map(of).sum::<f64>() / k.pairs.len() as f64
+    };
+    let error = |p: &PairComparison| p.p_approximate - p.p_accept;
+    let largest = k.pairs.iter().map(|p| error(p).abs()).fold(0.0, f64::max);
+    Some(format!(
+        "Repeated many times, {} of {label} are accepted with a probability that is off by {} on \
+         average and by {} at most (theory: {} on average).",
+        plural(k.pairs.len() as u64, "proposal"),
+        fixed(mean(&|p| error(p).abs()), 3),
+        fixed(largest, 3),
+        fixed(mean(&|p| (p.predicted - p.p_accept).abs()), 3)
+    ))
 }
 
 /// What the approximation does to the posterior.

@@ -1,0 +1,70 @@
+//! `smidgen compare`: subsampled against exact inference on a program.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use smidgen::report::{Comparison, comparison_html, comparison_json, comparison_text};
+use smidgen::{CompareRequest, compare};
+
+use crate::args::{CompareArgs, Format};
+use crate::failure::{Failure, say};
+use crate::inputs::Seed;
+use crate::interrupt::Interrupt;
+use crate::{inputs, progress, target};
+
+pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
+    if let Some(path) = &args.html {
+        target::check("--html", path)?;
+    }
+    let seed = Seed::new(&args.seed);
+    let interrupt = Interrupt::listen(true);
+    let mut session = inputs::session(&args.inputs, seed.value, interrupt.flag.clone())?;
+    let program = inputs::parse(&mut session, &args.file)?;
+    inputs::check_data_used(&session, &program)?;
+    seed.show();
+    let request = request(args, seed.value);
+    let result = compare::compare(&mut session, &program, &request, &progress::with_named_bar);
+    let mut comparison = match result {
+        Err(_) if interrupt.is_set() => {
+            say("the comparison is not complete: there is nothing to show");
+            return Err(Failure::Interrupted);
+        }
+        result => result.map_err(|error| Failure::sample(&session, error))?,
+    };
+    comparison.file = args.file.display().to_string();
+    let written = args.html.as_ref().map_or(Ok(()), |path| write(path, &comparison));
+    show(&comparison, args.format)?;
+    written
+}
+
+fn request(args: &CompareArgs, seed: u64) -> CompareRequest {
+    let default = CompareRequest::default();
+    CompareRequest {
+        kernel: args.kernel.clone(),
+        draws: args.draws,
+        warmup: args.warmup,
+        thin: args.thin,
+        chains: args.chains,
+        seed,
+        record: args.record.clone(),
+        threads: args.threads.unwrap_or(default.threads),
+    }
+}
+
+fn write(path: &Path, comparison: &Comparison) -> Result<(), Failure> {
+    let shown = path.display();
+    std::fs::write(path, comparison_html(comparison))
+        .map_err(|error| Failure::message(format!("--html {shown}: cannot be written: {error}")))?;
+    say(&format!("the report is written to {shown}"));
+    Ok(())
+}
+
+fn show(comparison: &Comparison, format: Format) -> Result<(), Failure> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match format {
+        Format::Json => writeln!(out, "{}", comparison_json(comparison))?,
+        Format::Text => out.write_all(comparison_text(comparison).as_bytes())?,
+    }
+    out.flush()?;
+    Ok(())
+}
