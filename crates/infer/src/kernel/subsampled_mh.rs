@@ -20,7 +20,7 @@ use crate::acceptance::{
     AcceptanceTest, Exact, Exactness, LogWeights, Question, Stratified, StudentT,
 };
 use crate::audit::Audit;
-use crate::austerity::{Pair, Schedule, Shape, check};
+use crate::austerity::{Accumulator, Pair, Schedule, check};
 use crate::block::{Selection, Target};
 use crate::kernel::Kernel;
 use crate::kernel::mh::mh_move;
@@ -349,7 +349,7 @@ impl Decision<'_> {
                     log.tally.audit_sections += question.population as u64;
                     log.audit(Audit {
                         log_alpha,
-                        sigma: Shape::of(self.weights).sd,
+                        sigma: population_sd(self.weights),
                         log_u: question.log_u,
                         population: question.population,
                         sections: verdict.sections,
@@ -370,7 +370,7 @@ impl Decision<'_> {
                 log.sections(question.population);
                 if log_alpha.is_finite() {
                     let aside = self.aside.get_or_insert_with(|| source.stream_aside());
-                    let sigma_l = Shape::of(self.weights).sd;
+                    let sigma_l = population_sd(self.weights);
                     let pair = Pair { log_alpha, sigma_l, population: question.population };
                     if let Some(choice) = trial.add(pair, self.weights, aside) {
                         self.trials.iter_mut().for_each(Trials::end);
@@ -397,6 +397,12 @@ impl Choice {
             }
         }
     }
+}
+
+/// The standard deviation, divisor N.
+fn population_sd(weights: &[f64]) -> f64 {
+    let seen: Accumulator = weights.iter().copied().collect();
+    (seen.m2 / seen.n as f64).sqrt()
 }
 
 /// Reads every section: log α.
