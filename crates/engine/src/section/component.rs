@@ -82,6 +82,17 @@ pub(crate) fn is_deterministic(node: &Node) -> bool {
     matches!(node.op, Op::Function(_) | Op::Structure(_))
 }
 
+/// Clearing a set costs what it has room for: one that has grown large is given back, so that small
+/// questions stay cheap after a large one.
+fn empty(set: &mut FxHashSet<NodeId>) {
+    const ROOM: usize = 1024;
+    if set.capacity() > ROOM {
+        *set = FxHashSet::default();
+    } else {
+        set.clear();
+    }
+}
+
 /// The component explored last; the buffers are reused.
 #[derive(Default)]
 pub(crate) struct Component {
@@ -109,7 +120,7 @@ impl Component {
 
     /// Forgets what was learnt about nodes outside: edges have changed, or the globals.
     pub fn forget_clean(&mut self) {
-        self.clean.clear();
+        empty(&mut self.clean);
     }
 
     /// Explores the component of a node that depends on a global one.
@@ -173,7 +184,7 @@ impl Component {
             return Ok(false);
         }
         self.stack.clear();
-        self.seen.clear();
+        empty(&mut self.seen);
         self.stack.push(id);
         self.seen.insert(id);
         while let Some(node) = self.stack.pop() {
