@@ -131,7 +131,8 @@ impl KernelRecord {
                 continue;
             }
             let at = refusal.span().map_or_else(String::new, |span| format!(" ({})", place(span)));
-            warnings.push(format!("{kernel} makes the exact transition: {refusal}{at}"));
+            let which = if self.reads_sections { " for some blocks" } else { "" };
+            warnings.push(format!("{kernel} makes the exact transition{which}: {refusal}{at}"));
         }
         if let Some(Err(reason)) = &self.choice {
             warnings.push(format!("{kernel} stays exact: {reason}"));

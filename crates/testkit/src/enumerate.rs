@@ -50,12 +50,17 @@ pub fn by_values(values: &[Value]) -> String {
     values.iter().map(Value::to_string).collect::<Vec<_>>().join(" ")
 }
 
+/// The log ratio of a proposal for a block, made with this stream, where it is not to be that of
+/// the whole scaffold.
+pub type Ratio = Box<dyn FnMut(&mut Trace, &[NodeId], &mut Rng) -> Option<f64>>;
+
 pub struct Chain {
     pub states: Vec<String>,
     pub log_joint: Vec<f64>,
     /// All outcomes from a state: the probability of the block, and what it led to.
     pub outcomes: Vec<Vec<(f64, Outcome)>>,
     name: Name,
+    ratio: Option<Ratio>,
 }
 
 /// Streams that may pass without a new outcome when some proposals are impossible, so that the
@@ -95,7 +100,20 @@ impl Chain {
     /// # Panics
     /// If the outcomes of a block cannot be exhausted, or if one outcome has two ratios.
     pub fn explore(world: &mut World, target: &Target, name: Name) -> Chain {
-        let mut chain = Chain { states: vec![], log_joint: vec![], outcomes: vec![], name };
+        Chain::explore_by(world, target, name, None)
+    }
+
+    /// The same with ratios that are come by in another way, for the same proposals.
+    ///
+    /// # Panics
+    /// As above.
+    pub fn explore_by(
+        world: &mut World,
+        target: &Target,
+        name: Name,
+        ratio: Option<Ratio>,
+    ) -> Chain {
+        let mut chain = Chain { states: vec![], log_joint: vec![], outcomes: vec![], name, ratio };
         let mut scaffold = Scaffold::new();
         let mut walk = Rng::for_chain(1, 7);
         world.model.find_feasible_start(&mut walk).expect("a feasible start");
@@ -126,12 +144,18 @@ impl Chain {
     /// The chain of another kernel on the same states in the same order. The world walks by
     /// single-site moves, as the kernel alone may not reach all states.
     pub fn within(&self, world: &mut World, target: &Target) -> Chain {
+        self.within_by(world, target, None)
+    }
+
+    /// The same with ratios that are come by in another way.
+    pub fn within_by(&self, world: &mut World, target: &Target, ratio: Option<Ratio>) -> Chain {
         let n = self.states.len();
         let mut chain = Chain {
             states: self.states.clone(),
             log_joint: vec![f64::NAN; n],
             outcomes: vec![vec![]; n],
             name: self.name,
+            ratio,
         };
         let (mut scaffold, mut rng) = (Scaffold::new(), Rng::for_chain(1, 8));
         let mut program = world.program("(mh default one 1)");
@@ -204,7 +228,7 @@ impl Chain {
                     let drawn_back = after.drawn_by_move_to(&before, &block);
                     let uncertain = before.order_matters(&after, &drawn, &[])
                         || after.order_matters(&before, &drawn_back, &[]);
-                    let outcome = Outcome {
+                    let mut outcome = Outcome {
                         state,
                         log_q: after.log_drawn(trace, &drawn),
                         log_ratio: proposal.log_ratio(),
@@ -212,6 +236,13 @@ impl Chain {
                         blocks_after: count_after(target, trace),
                         uncertain,
                     };
+                    drop(proposal);
+                    if let Some(ratio) = &mut self.ratio {
+                        let (trace, mut rng) =
+                            (world.model.trace_mut(), Rng::for_chain(here as u64, stream));
+                        outcome.log_ratio =
+                            ratio(trace, &block, &mut rng).unwrap_or(outcome.log_ratio);
+                    }
                     match found.get(&state) {
                         Some(known) => {
                             let same = |a: f64, b: f64| a == b || (a - b).abs() < 1e-12;
@@ -292,7 +323,10 @@ impl Chain {
     ) -> PValue {
         let n = self.states.len();
         let mut counts = vec![vec![0u64; n]; n];
-        let place = |world: &World| {
+        let place = |world: &mut World| {
+            for root in &world.predicted {
+                world.model.operand_value(root).expect("a value");
+            }
             let state = self.name_in(world, &world.model);
             self.states.iter().position(|known| *known == state)
         };

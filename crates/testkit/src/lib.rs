@@ -9,6 +9,7 @@
 //! | [`geweke`], [`sbc`] | the same by a long chain, and by ranks |
 //! | [`pvalue`], [`budget`] | how surprising is that, and how often may we be surprised? |
 //! | [`programs`] | random programs for properties that hold for all programs |
+//! | [`sections`] | decisions by sections: twins with one mistake, transitions with their costs |
 //! | [`twins`] | kernels with one mistake each, which the instruments have to notice |
 
 pub mod budget;
@@ -19,6 +20,7 @@ pub mod oracle;
 pub mod programs;
 pub mod pvalue;
 pub mod sbc;
+pub mod sections;
 pub mod twins;
 pub mod world;
 
