@@ -31,6 +31,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Parse and resolve a program without running it
     Check(CheckArgs),
+    /// Tell what the kernels of a program would do, at what cost, and why not faster
+    Explain(ExplainArgs),
     /// Type directives and expressions at a prompt
     Repl(ReplArgs),
     /// Explain a name of the language, or list all names
@@ -161,6 +163,22 @@ pub struct CompareArgs {
 pub struct CheckArgs {
     /// The program
     pub file: PathBuf,
+    #[command(flatten)]
+    pub inputs: InputArgs,
+}
+
+#[derive(Args)]
+pub struct ExplainArgs {
+    /// The program; its [infer ...]s are looked at, and run only for a short warm-up
+    pub file: PathBuf,
+    /// The kernel to explain, instead of the program's own [infer ...]
+    #[arg(long, value_name = "KERNEL")]
+    pub kernel: Option<String>,
+    #[command(flatten)]
+    pub seed: SeedArgs,
+    /// How the result is printed; JSON is one object
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
     #[command(flatten)]
     pub inputs: InputArgs,
 }

@@ -1,7 +1,8 @@
 //! The command `smidgen`: programs in files or at a prompt, results as text or JSON.
 //!
 //! Reading order: [`args`] (what can be typed), [`failure`] (how a command ends badly), then one
-//! file per command: [`run`], [`sample`], [`compare`], [`check`], [`repl`], [`help`], [`debug`], [`bench`].
+//! file per command: [`run`], [`sample`], [`compare`], [`explain`], [`check`], [`repl`], [`help`],
+//! [`debug`], [`bench`].
 //! They share [`inputs`] (parameters, data, seed), [`render`] (diagnostics on a terminal),
 //! [`output`] (what directives show), [`target`] (files to be written), [`interrupt`] and [`progress`].
 
@@ -10,6 +11,7 @@ mod bench;
 mod check;
 mod compare;
 mod debug;
+mod explain;
 mod failure;
 mod help;
 mod inputs;
@@ -42,6 +44,7 @@ fn execute(command: &Command) -> Result<(), Failure> {
         Command::Sample(args) => sample::sample(args),
         Command::Compare(args) => compare::compare(args),
         Command::Check(args) => check::check(args),
+        Command::Explain(args) => explain::explain(args),
         Command::Repl(args) => repl::repl(args),
         Command::Help(args) => help::help(args),
         Command::Debug(args) => debug::debug(args),

@@ -17,7 +17,9 @@ pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
         check_target(path)?;
     }
     if args.approximate {
-        say("--approximate changes nothing yet: the default kernel is exact; write (subsampled_mh ...) to read less");
+        say(
+            "--approximate changes nothing yet: the default kernel is exact; write (subsampled_mh ...) to read less",
+        );
     }
     let seed = Seed::new(&args.seed);
     let interrupt = Interrupt::listen(true);

@@ -6,12 +6,14 @@
 //! decisions can be trusted), [`source`] (log weights from sections), [`trial`] and [`audit`] (decisions
 //! that are also made exactly), [`kernel`] (one file each), [`spec`] (the registry of kernels and the
 //! reading of their arguments), [`program`] (cycle, mixture, repeat, do, collect), [`run`] and
-//! [`record`] (what a run keeps: tallies, audits, warnings, collected draws).
+//! [`record`] (what a run keeps: tallies, audits, warnings, collected draws), [`explain`] (what a
+//! kernel would do, and why not faster).
 
 pub mod acceptance;
 pub mod audit;
 pub mod austerity;
 pub mod block;
+pub mod explain;
 pub mod kernel;
 pub mod program;
 pub mod proposer;
@@ -21,6 +23,7 @@ pub mod source;
 pub mod spec;
 pub mod trial;
 
+pub use explain::Explanation;
 pub use kernel::Kernel;
 pub use program::Program;
 pub use record::{KernelRecord, Tally};

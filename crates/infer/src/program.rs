@@ -2,12 +2,14 @@
 
 use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Code;
+use smidgen_engine::operand::Operand;
 use smidgen_engine::{EvalError, Model};
 use smidgen_lang::Diagnostic;
 use smidgen_lang::core::ExprRef;
 use smidgen_lang::syntax::{Syntax, SyntaxKind};
-use smidgen_value::Rng;
+use smidgen_value::{Rng, Symbol};
 
+use crate::explain::{Explanation, Look, advice};
 use crate::kernel::{self, Kernel};
 use crate::run::{Log, Run};
 use crate::spec::{self, COMBINATORS, Reader};
@@ -65,6 +67,24 @@ impl Program {
     ) -> Result<(), EvalError> {
         self.step.execute(model, rng, run)
     }
+
+    /// What every kernel would do to the trace as it is now. `run` is what was made so far.
+    /// A text that occurs again, as in the rounds of a loop, is explained once.
+    pub fn explain(
+        &mut self,
+        model: &mut Model,
+        rng: &mut Rng,
+        run: &mut Run,
+    ) -> Result<Vec<Explanation>, EvalError> {
+        let assumed = model.assumed_changeable();
+        let named = |(name, root): (Symbol, Operand)| root.node().map(|id| (id, name));
+        let names = assumed.into_iter().rev().filter_map(named).collect();
+        let mut look = Look { trace: model.trace_mut(), names: &names, rng };
+        let mut found = Vec::new();
+        self.step.explain(&mut look, &self.kernels, run, (1.0, &mut found))?;
+        found.iter_mut().for_each(advice::whole);
+        Ok(found)
+    }
 }
 
 impl Step {
@@ -75,6 +95,53 @@ impl Step {
             Step::Mixture { steps, .. } => steps.iter_mut().for_each(|(_, s)| s.renumber(by)),
             Step::Collect(_) => {}
         }
+    }
+
+    fn explain(
+        &mut self,
+        look: &mut Look<'_>,
+        texts: &[String],
+        run: &mut Run,
+        (times, found): (f64, &mut Vec<Explanation>),
+    ) -> Result<(), EvalError> {
+        match self {
+            Step::Kernel { kernel, number, n } => {
+                let transitions = times * *n as f64;
+                let (text, tally) = (&texts[*number], run.kernel(*number).tally);
+                if let Some(known) = found.iter_mut().find(|known| known.kernel == *text) {
+                    known.occurrences += 1;
+                    known.transitions += transitions;
+                    known.warmup.add(&tally);
+                    return Ok(());
+                }
+                let mut explanation = kernel.explain(look)?;
+                explanation.kernel.clone_from(text);
+                explanation.occurrences = 1;
+                explanation.transitions = transitions;
+                explanation.warmup = tally;
+                explanation.notes.extend(run.kernel(*number).choice.as_ref().map(|choice| {
+                    match choice {
+                        Ok(note) => format!("auto {note}"),
+                        Err(reason) => format!("auto stays exact: {reason}"),
+                    }
+                }));
+                found.push(explanation);
+            }
+            Step::Sequence { steps, n } => {
+                for step in steps {
+                    step.explain(look, texts, run, (times * *n as f64, found))?;
+                }
+            }
+            Step::Mixture { steps, n } => {
+                let total: f64 = steps.iter().map(|(weight, _)| weight).sum();
+                for (weight, step) in steps {
+                    let times = times * *n as f64 * *weight / total;
+                    step.explain(look, texts, run, (times, found))?;
+                }
+            }
+            Step::Collect(_) => {}
+        }
+        Ok(())
     }
 
     fn execute(
@@ -91,6 +158,7 @@ impl Step {
                     if log.run.is_interrupted() {
                         break;
                     }
+                    log.run.left = log.run.left.map(|left| left - 1);
                     result = kernel.transition(model.trace_mut(), rng, &mut log);
                     if result.is_err() {
                         break;

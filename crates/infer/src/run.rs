@@ -47,6 +47,8 @@ pub struct Run {
     pub audit: Option<f64>,
     /// Whether every decision is made exactly, whatever the kernels say.
     pub exact: bool,
+    /// Transitions that may still be made, if there is a limit.
+    pub left: Option<u64>,
 }
 
 impl Run {
@@ -57,7 +59,7 @@ impl Run {
     }
 
     pub fn is_interrupted(&self) -> bool {
-        self.interrupt.load(Ordering::Relaxed)
+        self.left == Some(0) || self.interrupt.load(Ordering::Relaxed)
     }
 
     pub fn kernel(&mut self, number: usize) -> &mut KernelRecord {

@@ -5,6 +5,7 @@
 //! * [`Session`] executes directives one after the other on one trace (`smidgen run`, the prompt);
 //! * [`sampling`] runs several chains of a program (`smidgen sample`);
 //! * [`mod@compare`] runs them with and without subsampling (`smidgen compare`);
+//! * [`mod@explain`] says what the kernels of a program would do (`smidgen explain`);
 //! * [`mod@check`] looks at a program without running it;
 //! * [`reference`] is what `smidgen help` and the reference page are made of.
 //!
@@ -27,6 +28,7 @@ pub mod check;
 pub mod compare;
 pub mod compile;
 pub mod execute;
+pub mod explain;
 pub mod load;
 pub mod outcome;
 pub mod reference;

@@ -167,7 +167,7 @@ pub fn sample(
     Ok(plan.assemble(chains, program))
 }
 
-fn check_parameters<'a>(
+pub(crate) fn check_parameters<'a>(
     session: &Session,
     program: &[TopDirective],
     options: impl Iterator<Item = &'a Syntax>,

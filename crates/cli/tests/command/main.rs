@@ -4,6 +4,7 @@
 mod compare;
 mod data;
 mod errors;
+mod explain;
 mod help;
 mod interrupt;
 mod repl;

@@ -10,7 +10,8 @@
 use smidgen_engine::{Choice, EvalError, Proposed, Proposer, Scaffold, Trace};
 use smidgen_value::{Rng, math};
 
-use crate::block::Scope;
+use crate::block::{Block, Scope, Target};
+use crate::explain::{Explanation, Look, advice, blocks};
 use crate::kernel::Kernel;
 use crate::kernel::mh::mh_move;
 use crate::proposer::{Scale, walk};
@@ -72,5 +73,20 @@ impl Kernel for Default {
             mh_move(trace, &mut self.scaffold, &[principal], &mut proposer, selection, rng, tally)?;
         }
         Ok(())
+    }
+
+    fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
+        let target = Target { scope: Scope::Default, block: Block::One };
+        let mut explanation = blocks::explain(look, &target, &mut |_, _, block| {
+            block.advice = advice::exact(block);
+            Ok(())
+        })?;
+        explanation.draws_block = false;
+        let (moves, choices) = (look.trace.sweep(), explanation.number_of_blocks);
+        if choices > 1 {
+            explanation.target =
+                format!("{moves} times one of {choices} random choices, drawn at random");
+        }
+        Ok(explanation)
     }
 }

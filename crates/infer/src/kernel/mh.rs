@@ -3,10 +3,13 @@
 //! A block drawn uniformly among K(ρ) adds log K(ρ) − log K(ρ') to log α (theory 1.3).
 
 use smidgen_engine::proposal::FromPrior;
-use smidgen_engine::{EvalError, NodeId, Proposal, Proposer, Scaffold, Trace};
+use smidgen_engine::{EvalError, NodeId, Partition, Proposal, Proposer, Scaffold, Trace};
 use smidgen_value::{Rng, math};
 
+use crate::austerity::Schedule;
 use crate::block::{Selection, Target};
+use crate::explain::predict::{Test, predict};
+use crate::explain::{Explanation, Look, advice, blocks};
 use crate::kernel::Kernel;
 use crate::proposer::Drift;
 use crate::record::Tally;
@@ -55,6 +58,20 @@ impl Kernel for Mh {
         target.moves(trace, rng, log, spare, &mut |trace, principals, selection, rng, log| {
             let proposer = &mut **proposer;
             mh_move(trace, scaffold, principals, proposer, selection, rng, &mut log.tally)
+        })
+    }
+
+    fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
+        let exact = Test { schedule: Schedule::new(1, 1.0), epsilon: 0.0 };
+        let mut partition = Partition::new();
+        blocks::explain(look, &self.target, &mut |look, principals, block| {
+            // What a test of these proposals would do.
+            if block.population >= advice::MANY && partition.find(look.trace, principals).is_ok() {
+                let proposer = &mut *self.proposer;
+                block.prediction = Some(predict(look, principals, &partition, proposer, exact)?);
+            }
+            block.advice = advice::exact(block);
+            Ok(())
         })
     }
 }

@@ -7,6 +7,7 @@ pub mod subsampled_mh;
 use smidgen_engine::{EvalError, Trace};
 use smidgen_value::Rng;
 
+use crate::explain::{Explanation, Look};
 use crate::run::Log;
 
 /// A Markov kernel on traces.
@@ -18,4 +19,11 @@ pub trait Kernel: Send {
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<(), EvalError>;
+
+    /// What it would do to the trace as it is now, which is left as it is. Who moves the whole
+    /// scaffolds of a target's blocks finds the words in [`crate::explain::blocks`].
+    fn explain(&mut self, _look: &mut Look<'_>) -> Result<Explanation, EvalError> {
+        let notes = vec!["nothing more is known about this kernel".to_owned()];
+        Ok(Explanation { notes, ..Explanation::default() })
+    }
 }

@@ -6,8 +6,9 @@
 //! Nothing here costs O(N) but what the test itself reads.
 //!
 //! With batch and epsilon given the test is the paper's. `auto` for both asks for a trial: see
-//! [`crate::trial`]. Where there is no partition the transition is the exact one, and the run
-//! says why.
+//! [`crate::trial`]. Without a partition the transition is the exact one, and the run says why.
+
+mod explain;
 
 use smidgen_engine::proposal::FromPrior;
 use smidgen_engine::{
@@ -22,6 +23,7 @@ use crate::acceptance::{
 use crate::audit::Audit;
 use crate::austerity::{Accumulator, Pair, Schedule, check};
 use crate::block::{Selection, Target};
+use crate::explain::{Explanation, Look};
 use crate::kernel::Kernel;
 use crate::kernel::mh::mh_move;
 use crate::proposer::Drift;
@@ -75,8 +77,7 @@ fn policy(arguments: &Arguments<'_>) -> Result<Policy, Diagnostic> {
         }
         return Ok(Policy::Trial(Trial::default()));
     }
-    let batch_wanted = "a batch (a whole number, at least 1)";
-    let batch = whole(batch, batch_wanted)?;
+    let batch = whole(batch, "a batch (a whole number, at least 1)")?;
     let in_range = |epsilon: &f64| (0.0..=0.5).contains(epsilon);
     let level = epsilon.value.as_number().filter(in_range);
     let level = level.ok_or_else(|| epsilon.error("an epsilon from 0 to 0.5"))?;
@@ -98,7 +99,7 @@ fn policy(arguments: &Arguments<'_>) -> Result<Policy, Diagnostic> {
         None | Some("student_t") => Box::new(StudentT::new(schedule, level)),
         Some("stratified") => Box::new(Stratified::new(schedule, level)),
         Some(_) => {
-            let (argument, _) = name.expect("matched above");
+            let argument = name.expect("matched above").0;
             return Err(argument.error("a test: 'student_t or 'stratified"));
         }
     };
@@ -185,6 +186,10 @@ impl Kernel for SubsampledMh {
             });
         self.spare = spare;
         result
+    }
+
+    fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
+        explain::explain(self, look)
     }
 }
 

@@ -1,3 +1,5 @@
+//! The table of theory 2.3, high-precision values, and round trips.
+
 use super::*;
 use crate::austerity::Accumulator;
 
