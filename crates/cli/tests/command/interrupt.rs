@@ -48,6 +48,17 @@ fn draws_so_far_are_written() {
 }
 
 #[test]
+fn half_a_comparison_is_not_shown() {
+    let program = "[assume mu (normal 0 1)]
+        [for i in (range 0 50) [observe (normal mu 1) i]]
+        [infer (subsampled_mh default all 10 0.1 'drift 0.1 5)]";
+    let folder = Folder::with_program(program);
+    let args = ["compare", "m.smg", "--seed", "1", "--draws", "100000000", "--html", "page.html"];
+    let done = stopped(&folder, &args, "INT", |done| done.err.contains("not complete"));
+    assert!(done.out.is_empty() && !folder.path("page.html").exists(), "{}", done.out);
+}
+
+#[test]
 fn run_shows_what_an_interrupted_inference_collected_and_stops() {
     let program = "[assume mu (normal 0 1)]
         [infer (cycle ((mh default one 1) (collect mu)) 1000000000000)]

@@ -163,7 +163,7 @@ fn posterior(quantities: &[QuantityComparison]) -> Vec<String> {
 /// Says plainly what is biased, and how.
 fn bias(quantities: &[QuantityComparison]) -> Vec<String> {
     let suspects: Vec<&QuantityComparison> =
-        quantities.iter().filter(|q| q.verdict != Verdict::Pass).collect();
+        quantities.iter().filter(|q| q.verdict == Verdict::Fail).collect();
     let of = |chosen: &dyn Fn(&QuantityComparison) -> bool,
               remark: &dyn Fn(&QuantityComparison) -> String| {
         let named: Vec<String> = suspects
@@ -236,6 +236,10 @@ fn usage(label: &str, k: &KernelComparison) -> Option<String> {
 fn speed(c: &Comparison) -> Vec<String> {
     let speed = &c.speed;
     let mut sentences = Vec::new();
+    // Two exact runs differ in speed by chance only.
+    if !c.kernels.is_empty() && c.approximate().is_empty() {
+        return sentences;
+    }
     let faster = |ratio: f64| match ratio {
         r if r >= 1.05 => format!("{} times as many", times(r)),
         r if r > 0.95 => "about as many".to_owned(),

@@ -2,7 +2,7 @@
 //! matters fails; one that is no chance, a kernel that should not be trusted, and too few draws to
 //! tell are to be looked at.
 
-use smidgen_infer::austerity::{Check, Trust, normal_quantile};
+use smidgen_infer::austerity::{Check, Trust, student_t_critical};
 use smidgen_report::comparison::{KernelComparison, QuantityComparison};
 use smidgen_report::{Comparison, Finding, Verdict};
 
@@ -14,9 +14,12 @@ const SHIFT: f64 = 0.1;
 const RATIOS: std::ops::RangeInclusive<f64> = 0.9..=1.1;
 /// A shift that the draws could hide: from here on they say too little.
 const HIDDEN: f64 = 0.5;
-/// The chance that any of all quantities is flagged by chance, at most; and the least number of
-/// standard errors that is flagged.
+/// With fewer effective draws the exact run is nothing to compare with.
+const LEAST: f64 = 40.0;
+/// The chance that any of all quantities is flagged by chance, at most; and the level of a single
+/// test, which is three standard errors.
 const FALSE_ALARM: f64 = 0.01;
+const LEVEL: f64 = 0.00135;
 const CLEAR: f64 = 3.0;
 /// Of the tests of whole distributions.
 const DIFFERENT: f64 = 1e-4;
@@ -26,9 +29,9 @@ const WRONG: f64 = 0.05;
 
 /// Sets all verdicts and says why. `checks` are the worst ones of the compared kernels.
 pub fn judge(comparison: &mut Comparison, checks: &[Option<Check>]) {
-    let clear = clear(comparison.quantities.len());
+    let level = level(comparison.quantities.len());
     let mut findings = Vec::new();
-    findings.extend(posterior(&mut comparison.quantities, clear));
+    findings.extend(posterior(&mut comparison.quantities, level));
     findings.extend(together(comparison));
     for (kernel, check) in comparison.kernels.iter().zip(checks) {
         findings.extend(decisions(kernel, *check));
@@ -37,10 +40,20 @@ pub fn judge(comparison: &mut Comparison, checks: &[Option<Check>]) {
     comparison.findings = findings;
 }
 
-/// Standard errors that are no chance, for two tests of each quantity.
-fn clear(quantities: usize) -> f64 {
-    let tests = 2.0 * quantities.max(1) as f64;
-    CLEAR.max(normal_quantile(1.0 - FALSE_ALARM / (2.0 * tests)).abs())
+/// The level of each test, one-sided, with two of them for each quantity.
+fn level(quantities: usize) -> f64 {
+    LEVEL.min(FALSE_ALARM / (4.0 * quantities.max(1) as f64))
+}
+
+/// Standard errors that are no chance. Errors estimated from few effective draws are uncertain
+/// themselves, hence Student's distribution.
+fn clear(q: &QuantityComparison, level: f64) -> f64 {
+    let known = [q.exact.ess_bulk, q.approximate.ess_bulk];
+    // NaN, or too few: nothing is clear.
+    if !known.iter().all(|ess| *ess >= 2.0) {
+        return f64::INFINITY;
+    }
+    student_t_critical(known[0].min(known[1]) - 1.0, level)
 }
 
 fn finding(verdict: Verdict, text: String) -> Finding {
@@ -69,7 +82,11 @@ impl Trouble {
     }
 }
 
-fn troubles(q: &QuantityComparison, clear: f64) -> Vec<Trouble> {
+fn troubles(q: &QuantityComparison, level: f64) -> Vec<Trouble> {
+    if q.exact.sd > 0.0 && (q.exact.ess_bulk.is_nan() || q.exact.ess_bulk < LEAST) {
+        return vec![Trouble::TooFew];
+    }
+    let clear = clear(q, level);
     let (shifted, spread) = (q.mean_difference_z.abs() > clear, q.sd_ratio_z.abs() > clear);
     let mut found = Vec::new();
     if shifted && q.mean_difference.abs() > SHIFT {
@@ -92,14 +109,14 @@ fn troubles(q: &QuantityComparison, clear: f64) -> Vec<Trouble> {
     found
 }
 
-fn posterior(quantities: &mut [QuantityComparison], clear: f64) -> Vec<Finding> {
+fn posterior(quantities: &mut [QuantityComparison], level: f64) -> Vec<Finding> {
     let mut found: Vec<(Trouble, &QuantityComparison)> = Vec::new();
     for q in quantities.iter_mut() {
-        let troubles = troubles(q, clear);
+        let troubles = troubles(q, level);
         q.verdict = troubles.iter().map(|t| t.verdict()).max().unwrap_or_default();
     }
     for q in quantities.iter() {
-        found.extend(troubles(q, clear).into_iter().map(|trouble| (trouble, q)));
+        found.extend(troubles(q, level).into_iter().map(|trouble| (trouble, q)));
     }
     let sentence = |trouble: Trouble,
                     begin: &str,
@@ -262,7 +279,6 @@ mod tests {
             (quantity(0.0, 0.0, 0.8, -5.0), Verdict::Fail),
             (quantity(0.05, 4.0, 1.0, 0.0), Verdict::Warn),
             (quantity(0.0, 0.0, 1.05, 4.0), Verdict::Warn),
-            (quantity(f64::NAN, f64::NAN, f64::NAN, f64::NAN), Verdict::Pass),
         ] {
             let found = judged(vec![q.clone()], Vec::new());
             assert_eq!((found.verdict, found.quantities[0].verdict), (verdict, verdict), "{q:?}");
@@ -272,9 +288,9 @@ mod tests {
 
     #[test]
     fn too_few_draws_do_not_pass() {
-        for mcse in [0.2, f64::NAN] {
+        for (mcse, ess) in [(0.2, 400.0), (f64::NAN, 400.0), (0.05, 5.0), (0.05, f64::NAN)] {
             let mut q = quantity(0.3, 1.0, 1.0, 0.0);
-            q.exact.mcse = mcse;
+            (q.exact.mcse, q.exact.ess_bulk) = (mcse, ess);
             let found = judged(vec![q], Vec::new());
             assert_eq!(found.verdict, Verdict::Warn);
             assert!(found.findings[0].text.contains("too few"), "{}", found.findings[0].text);
@@ -283,8 +299,18 @@ mod tests {
 
     #[test]
     fn many_quantities_need_clearer_differences() {
-        assert_eq!(clear(1), CLEAR);
-        assert!((clear(500) - 4.417).abs() < 0.01, "{}", clear(500));
+        let standard_errors = |quantities: usize, ess: f64| {
+            let mut q = quantity(0.0, 0.0, 1.0, 0.0);
+            q.approximate.ess_bulk = ess;
+            q.exact.ess_bulk = 1e6;
+            clear(&q, level(quantities))
+        };
+        for (quantities, ess, wanted) in
+            [(1, 1e6, 3.0), (500, 1e6, 4.417), (1, 12.0, 3.845), (1, f64::NAN, f64::INFINITY)]
+        {
+            let found = standard_errors(quantities, ess);
+            assert!(found == wanted || (found - wanted).abs() < 0.01, "{found} for {wanted}");
+        }
         let many: Vec<_> = (0..500).map(|_| quantity(0.3, 5.0, 1.0, 0.0)).collect();
         let found = judged(many, Vec::new());
         assert_eq!(found.findings.len(), 1);
