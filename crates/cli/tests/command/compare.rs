@@ -18,7 +18,7 @@ fn folder() -> Folder {
     for i in 0..300 {
         // Spread like a normal sample, and far from sorted.
         let u = (f64::from(i * 131 % 300) + 0.5) / 300.0;
-        data.push_str(&format!("{:.4}\n", 1.0 + (u / (1.0 - u)).ln() * 0.6));
+        data.push_str(&format!("{:.4}\n", 1.0 + smidgen::value::math::ln(u / (1.0 - u)) * 0.6));
     }
     folder.write("d.csv", &data);
     folder
