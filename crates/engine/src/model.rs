@@ -415,25 +415,25 @@ impl Model {
     // ------------------------------------------------------------ labels
 
     fn place(&self, label: &str) -> Result<usize, EvalError> {
-        let number = self.by_label.get(label).copied();
+        // Records stand in the order of their numbers.
+        if let Some(number) = self.by_label.get(label)
+            && let Ok(place) = self.records.binary_search_by_key(number, |record| record.number)
+        {
+            return Ok(place);
+        }
         let by_name = |record: &Record| match &record.kind {
             RecordKind::Assume(name) => record.label.is_none() && name.as_str() == label,
             _ => false,
         };
-        self.records
-            .iter()
-            .position(|record| Some(record.number) == number || by_name(record))
-            .ok_or_else(|| {
-                let known: Vec<&str> = self.by_label.keys().map(String::as_str).collect();
-                let error = EvalError::other(
-                    None,
-                    format!("there is no directive with the label `{label}`"),
-                );
-                match smidgen_lang::diagnostic::closest(label, known) {
-                    Some(close) => error.hint(format!("did you mean `{close}`?")),
-                    None => error,
-                }
-            })
+        self.records.iter().position(by_name).ok_or_else(|| {
+            let known: Vec<&str> = self.by_label.keys().map(String::as_str).collect();
+            let error =
+                EvalError::other(None, format!("there is no directive with the label `{label}`"));
+            match smidgen_lang::diagnostic::closest(label, known) {
+                Some(close) => error.hint(format!("did you mean `{close}`?")),
+                None => error,
+            }
+        })
     }
 
     pub fn report(&mut self, label: &str) -> Result<Value, EvalError> {

@@ -21,6 +21,7 @@ use smidgen_value::Value;
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::node::{Arg, Child, Op, Role};
+use crate::section::census::Hub;
 use crate::section::component::{Component, Refusal, is_deterministic};
 use crate::section::{Evaluator, Kind};
 use crate::trace::Trace;
@@ -353,16 +354,21 @@ impl Partition {
         evaluator: &mut Evaluator,
         place: usize,
     ) -> Result<f64, EvalError> {
-        let after = self.pools.partition_point(|pool| pool.first <= place);
-        let pool = &self.pools[after - 1];
-        let roster = trace.sections.hub(pool.hub);
-        let edge = roster.units[place - pool.first].edge;
+        let (roster, unit) = self.unit_at(trace, place);
+        let edge = roster.units[unit].edge;
         if self.hubs.len() > 1 {
             return evaluator.shared_log_weight(trace, edge, self);
         }
-        let kind = trace.sections.kind(roster.kind_of(place - pool.first));
-        let walk = kind.walk;
+        let walk = trace.sections.kind(roster.kind_of(unit)).walk;
         evaluator.log_weight(trace, edge, walk)
+    }
+
+    /// The roster that a place of the population belongs to, and the unit there.
+    #[inline]
+    fn unit_at<'a>(&self, trace: &'a Trace, place: usize) -> (&'a Hub, usize) {
+        let after = self.pools.partition_point(|pool| pool.first <= place);
+        let pool = &self.pools[after - 1];
+        (trace.sections.hub(pool.hub), place - pool.first)
     }
 
     /// The numbers of sections of each kind, to be drawn from by kind; one number for all if they
@@ -400,6 +406,12 @@ impl Partition {
                     None => counts.push((stratum.kind, stratum.members.len())),
                 }
             }
+        }
+        for place in &self.excluded {
+            let (roster, unit) = self.unit_at(trace, *place);
+            let kind = roster.kind_of(unit);
+            let count = counts.iter_mut().find(|(known, _)| *known == kind);
+            count.expect("counted above").1 -= 1;
         }
         counts.retain(|(_, sections)| *sections > 0);
         let of = |(kind, sections)| KindCount { kind: trace.sections.kind(kind).clone(), sections };

@@ -158,7 +158,7 @@ impl KernelRecord {
                 ));
             } else if found.predicted_error > WRONG {
                 warnings.push(format!(
-                    "{kernel}: about {:.0} % of its decisions are wrong, by the theory of the test at {} audited ones; the draws are too widely spread. Use a larger batch, a smaller epsilon or an exact kernel, and see `smidgen compare`",
+                    "{kernel}: about {:.0}% of its decisions are wrong, by the theory of the test at {} audited ones; the draws are too widely spread. Use a larger batch, a smaller epsilon or an exact kernel, and see `smidgen compare`",
                     100.0 * found.predicted_error, found.audits
                 ));
             }

@@ -96,7 +96,7 @@ impl Trial {
             Some(found) if found.usage <= USAGE => {
                 let schedule = Schedule::new(found.batch, GROWTH);
                 let note = format!(
-                    "chose batch {}, epsilon {}, growth {GROWTH}: about {:.0} % of the sections, acceptance probability off by {:.3} on average",
+                    "chose batch {}, epsilon {}, growth {GROWTH}: about {:.0}% of the sections, acceptance probability off by {:.3} on average",
                     found.batch,
                     found.epsilon,
                     100.0 * found.usage,
@@ -106,7 +106,7 @@ impl Trial {
                 Choice::Test { test: StudentT::new(schedule, epsilon), schedule, epsilon, note }
             }
             Some(found) => Choice::Exact(format!(
-                "a test with an acceptance probability off by {TARGET} on average would read {:.0} % of the sections, which does not pay",
+                "a test with an acceptance probability off by {TARGET} on average would read {:.0}% of the sections, which does not pay",
                 100.0 * found.usage
             )),
             None => Choice::Exact(format!(

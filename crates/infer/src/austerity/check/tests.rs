@@ -1,3 +1,5 @@
+//! The thresholds on populations of known shape, and the heavy-tailed example of theory 6.10.
+
 use super::*;
 use crate::proposer::standard_normal;
 
