@@ -7,8 +7,8 @@
 //!
 //! log α = G + Σ l_i,  G from Γ alone,  l_i from the sections of the hubs' rosters  (equation 5).
 //!
-//! With one hub every unit of its roster is one section. With several, a section can be reached
-//! from more than one of them. If one hub reaches every section, its units are the population;
+//! With one hub every unit of its roster is one section. With several, in Γ or nested below it, a
+//! section can be reached from more than one of them. If one hub reaches every section, its units are the population;
 //! otherwise those of all hubs are. A section that k units of the population lead to counts l/k
 //! at each (theory 1.7, 1.8).
 //!
@@ -242,11 +242,11 @@ impl Partition {
         }
         // Sections of different hubs that share a choice are one section. Those with a single
         // choice can only be joined through it, which keeps what they make small.
-        if self.hubs.len() > 1 && several > 1 {
+        if self.all_hubs.len() > 1 && several > 1 {
             self.listed.0.clear();
             return Err(Refusal::TooLarge { span: trace.node(self.hubs[0]).origin });
         }
-        if self.hubs.len() > 1 && self.pools.len() == self.hubs.len() {
+        if self.pools.len() > 1 {
             self.draw_from_one(trace);
         }
         self.listed.0.clone_from(&self.global);
@@ -356,7 +356,8 @@ impl Partition {
     ) -> Result<f64, EvalError> {
         let (roster, unit) = self.unit_at(trace, place);
         let edge = roster.units[unit].edge;
-        if self.hubs.len() > 1 {
+        // A section may hang below several hubs, of Γ or nested.
+        if self.all_hubs.len() > 1 {
             return evaluator.shared_log_weight(trace, edge, self);
         }
         let walk = trace.sections.kind(roster.kind_of(unit)).walk;

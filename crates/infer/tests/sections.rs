@@ -107,6 +107,7 @@ proptest! {
         let text = program(&tape, EVERYTHING);
         let mut world = World::new(&text, seed);
         let mut rng = Rng::for_chain(seed, 1);
+        world.model.trace_mut().nest_from([2, 3, 32][rng.below(3)]);
         for step in 0..12 {
             let block = random_block(&world.model, &mut rng);
             if block.is_empty() || !world.log_joint().is_finite() {
@@ -220,8 +221,26 @@ fn nested_groups_with_two_ways() {
         )
     };
     assert_eq!(population(&mut World::new(&text("1"), 1), &["a"]), Ok(41));
-    let refused = population(&mut World::new(&text("a"), 1), &["a"]);
-    assert!(matches!(refused, Err(Refusal::TooLarge { .. })), "{refused:?}");
+    assert_eq!(population(&mut World::new(&text("a"), 1), &["a"]), Ok(41));
+}
+
+/// One choice reaches every row through two nodes that fan out; rows that read two groups.
+#[test]
+fn nested_hubs_that_share_sections() {
+    let rows = repeat(40, |i| format!("[observe (normal mu sg) {}]", i % 5));
+    let text =
+        format!("[assume z (normal 0 1)] [assume mu (* 1 z)] [assume sg (exp (* 0.1 z))] {rows}");
+    assert_eq!(population(&mut World::new(&text, 1), &["z"]), Ok(40));
+    let rows = repeat(120, |i| {
+        let (j, k) = (i % 3, (i + 1) % 3);
+        format!("[observe (normal (+ m{j} m{k}) 1) {}]", i % 5)
+    });
+    let groups = repeat(3, |k| format!("[assume b{k} (normal 0 1)] [assume m{k} (+ a b{k})]"));
+    let mut world = World::new(&format!("[assume a (normal 0 1)] {groups} {rows}"), 1);
+    // No group reaches every row: each row is drawn through either of its two, at half its weight.
+    assert_eq!(population(&mut world, &["a"]), Ok(240));
+    assert!(population(&mut world, &["a", "b1"]).is_ok());
+    assert_eq!(population(&mut world, &["b1"]), Ok(80));
 }
 
 /// phi and sigma of a state-space model, alone and together: sections depend on each other.

@@ -103,6 +103,7 @@ fn play(seed: u64, rows: usize, steps: usize) -> (usize, usize) {
         text.write_str(&row).expect("text");
     }
     let mut world = World::new(&text, seed);
+    world.model.trace_mut().nest_from([2, 3, 5, 32][rng.below(4)]);
     let (mut alone, mut joint) = (0, 0);
     for step in 0..steps {
         let choices = world.model.choices().to_vec();

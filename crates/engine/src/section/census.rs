@@ -70,6 +70,8 @@ pub(crate) struct Hub {
     pending: Vec<Child>,
     /// Sections with several absorbing choices.
     pub several: usize,
+    /// Whether it is nested below another hub, and what is below it no part of that one's sections.
+    is_nested: bool,
 }
 
 #[derive(Default)]
@@ -83,6 +85,16 @@ pub struct Sections {
     signature: String,
     /// Changes whenever a roster does.
     version: u64,
+    fan_out: FanOut,
+}
+
+/// A node inside a section with at least so many children is a hub of its own.
+struct FanOut(usize);
+
+impl Default for FanOut {
+    fn default() -> FanOut {
+        FanOut(32)
+    }
 }
 
 impl Sections {
@@ -93,6 +105,10 @@ impl Sections {
 
     pub(crate) fn hub(&self, id: NodeId) -> &Hub {
         &self.hubs[&id]
+    }
+
+    pub(crate) fn fan_out(&self) -> usize {
+        self.fan_out.0
     }
 
     pub(crate) fn has_hub(&self, id: NodeId) -> bool {
@@ -151,6 +167,13 @@ impl Hub {
 }
 
 impl Trace {
+    /// Makes nodes inside sections hubs of their own from so many children on, instead of 32. Only
+    /// before the first partition: small programs can then have nested sections.
+    pub fn nest_from(&mut self, children: usize) {
+        assert!(self.sections.hubs.is_empty(), "no roster has been made yet");
+        self.sections.fan_out = FanOut(children);
+    }
+
     // ------------------------------------------------------------ edges come and go
 
     #[inline]
@@ -242,7 +265,7 @@ impl Trace {
             let mut next = 0;
             while let Some(&id) = seen.get(next) {
                 next += 1;
-                if is_deterministic(self.node(id)) {
+                if is_deterministic(self.node(id)) && !self.stays_nested(id) {
                     for child in &self.node(id).children {
                         if self.node(child.node).in_section && !seen.contains(&child.node) {
                             seen.push(child.node);
@@ -269,18 +292,19 @@ impl Trace {
         }
     }
 
+    /// Whether what is below a node is, as before, no part of the sections above it.
+    fn stays_nested(&self, id: NodeId) -> bool {
+        self.node(id).children.len() >= self.sections.fan_out()
+            && self.sections.hubs.get(&id).is_some_and(|hub| hub.is_nested)
+    }
+
     // ------------------------------------------------------------ classification
 
     /// Brings the roster of a hub up to date: O(1) if nothing changed, and once O(children). An
     /// error if some edge leads to something that is no section.
     pub(crate) fn classify_hub(&mut self, id: NodeId) -> Result<(), Refusal> {
         self.settle_disturbed();
-        if !self.node(id).is_hub {
-            self.node_mut(id).is_hub = true;
-            let pending: Vec<Child> = self.node(id).children.iter().rev().copied().collect();
-            self.sections.hubs.insert(id, Hub { pending, ..Hub::default() });
-            self.sections.version += 1;
-        }
+        self.make_hub(id);
         let hub = self.sections.hub(id);
         if hub.refused.is_none() && hub.pending.is_empty() {
             return Ok(());
@@ -290,6 +314,15 @@ impl Trace {
         let result = self.classify_pending(id, &mut component);
         self.sections.component = component;
         result
+    }
+
+    /// Gives a node a roster, with everything still to be classified.
+    fn make_hub(&mut self, id: NodeId) {
+        if !std::mem::replace(&mut self.node_mut(id).is_hub, true) {
+            let pending: Vec<Child> = self.node(id).children.iter().rev().copied().collect();
+            self.sections.hubs.insert(id, Hub { pending, ..Hub::default() });
+            self.sections.version += 1;
+        }
     }
 
     fn classify_pending(&mut self, id: NodeId, component: &mut Component) -> Result<(), Refusal> {
@@ -308,14 +341,23 @@ impl Trace {
     fn classify_edge(&mut self, id: NodeId, edge: Child, component: &mut Component) {
         self.sections.version += 1;
         if let Err(refusal) = component.explore(self, edge.node, &|node| node == id) {
+            // What is refused may become possible when something of it changes.
+            for node in &component.nodes {
+                self.node_mut(*node).in_section = true;
+            }
             self.set_standing(edge, Standing::REFUSED);
             let hub = self.sections.hubs.get_mut(&id).expect("registered by the caller");
             hub.refused = Some((edge, refusal));
             return;
         }
         let pool = component.pool;
-        for node in component.nodes.iter().filter(|node| Some(**node) != pool) {
+        for node in &component.nodes {
             self.node_mut(*node).in_section = true;
+            if self.node(*node).is_hub
+                && let Some(hub) = self.sections.hubs.get_mut(node)
+            {
+                hub.is_nested = false;
+            }
         }
         for entry in &component.entries {
             self.forget_standing(*entry);
@@ -325,6 +367,10 @@ impl Trace {
         let leader = *component.entries.iter().min_by_key(leads).expect("it was entered");
         let standing = match pool {
             Some(pool) => {
+                self.make_hub(pool);
+                if let Some(hub) = self.sections.hubs.get_mut(&pool) {
+                    hub.is_nested = true;
+                }
                 let hub = self.sections.hubs.get_mut(&id).expect("registered by the caller");
                 hub.nested.insert((leader.node, leader.slot), pool);
                 Standing::NESTED

@@ -14,8 +14,6 @@ use crate::id::NodeId;
 use crate::node::{Child, Node, Op};
 use crate::trace::Trace;
 
-/// A node inside a section with at least so many children is a hub of its own.
-const FAN_OUT: usize = 32;
 /// A section has at most so many nodes.
 const LARGEST: usize = 128;
 /// So many ancestors of one argument are looked at.
@@ -164,6 +162,8 @@ impl Component {
             if is_global(parent) {
                 self.entries.push(Child { node: id, slot: slot as u32 });
             } else if is_deterministic(trace.node(parent))
+                // One that fans out is another hub, below which this section hangs as well.
+                && trace.node(parent).children.len() < trace.sections.fan_out()
                 && !self.nodes.contains(&parent)
                 && self.depends(trace, parent, is_global)?
             {
@@ -214,7 +214,9 @@ impl Component {
         let node = trace.node(id);
         match &node.op {
             Op::Random(_) | Op::Maker(_) => self.absorbing += 1,
-            Op::Function(_) | Op::Structure(_) if node.children.len() >= FAN_OUT => {
+            Op::Function(_) | Op::Structure(_)
+                if node.children.len() >= trace.sections.fan_out() =>
+            {
                 self.large.push(id);
             }
             Op::Function(_) | Op::Structure(_) => {
