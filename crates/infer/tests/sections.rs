@@ -3,63 +3,11 @@
 
 use proptest::prelude::*;
 use smidgen_engine::check::check;
-use smidgen_engine::proposal::FromPrior;
-use smidgen_engine::{Evaluator, NodeId, Partition, Proposal, Proposer, Refusal, Scaffold, Trace};
-use smidgen_infer::proposer::{Drift, Scale};
+use smidgen_engine::{NodeId, Partition, Refusal, Trace};
 use smidgen_testkit::World;
 use smidgen_testkit::programs::{EVERYTHING, program};
+use smidgen_testkit::two_ways::two_ways;
 use smidgen_value::{Rng, Value};
-
-fn proposer(walks: bool) -> Box<dyn Proposer> {
-    if walks { Box::new(Drift::new(Scale::Same(0.4))) } else { Box::new(FromPrior) }
-}
-
-struct Both {
-    exact: f64,
-    by_sections: f64,
-    population: usize,
-}
-
-/// log α of one and the same proposal, from the whole scaffold and from sections. The proposal is
-/// dropped. An error says why there is no partition.
-fn both(trace: &mut Trace, block: &[NodeId], seed: u64, walks: bool) -> Result<Both, Refusal> {
-    let mut partition = Partition::new();
-    partition.find(trace, block)?;
-    let mut scaffold = Scaffold::new();
-    let mut rng = Rng::for_chain(seed, 0);
-    let whole = Proposal::propose(trace, &mut scaffold, block, &mut *proposer(walks), &mut rng);
-    let whole = whole.expect("a proposal");
-    let exact = whole.log_ratio();
-    let structure = whole.scaffold().transient_nodes(whole.trace()).count();
-    assert_eq!(structure, 0, "a partition was found although the move changes what exists");
-    drop(whole);
-    // Dropping relinks nothing here, so the roster is still that of the partition; find it anew
-    // as a kernel would.
-    partition.find(trace, block)?;
-    let (mut evaluator, mut rng) = (Evaluator::new(), Rng::for_chain(seed, 0));
-    let mut global = Proposal::propose_global(
-        trace,
-        &mut scaffold,
-        block,
-        &partition,
-        &mut evaluator,
-        (&mut *proposer(walks), &mut rng),
-    )
-    .expect("a proposal");
-    let mut by_sections = global.log_ratio();
-    for place in (0..partition.places()).filter(|place| !partition.is_excluded(*place)) {
-        let weight = global.log_weight(&partition, &mut evaluator, place).expect("a weight");
-        by_sections = match by_sections == f64::NEG_INFINITY {
-            true => by_sections,
-            false => by_sections + weight,
-        };
-    }
-    Ok(Both { exact, by_sections, population: partition.population() })
-}
-
-fn close(a: f64, b: f64) -> bool {
-    a == b || (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()))
-}
 
 /// A random block of one, two or all choices.
 fn random_block(trace: &Trace, rng: &mut Rng) -> Vec<NodeId> {
@@ -87,8 +35,8 @@ fn population(world: &mut World, block: &[&str]) -> Result<usize, Refusal> {
     let mut found = 0;
     for seed in 0..6 {
         let trace = world.model.trace_mut();
-        let both = both(trace, &block, seed, seed % 2 == 0)?;
-        assert!(close(both.exact, both.by_sections), "{} {}", both.exact, both.by_sections);
+        let both = two_ways(trace, &block, seed, seed % 2 == 0)?;
+        assert!(both.agree(), "{both:?}");
         found = both.population;
     }
     Ok(found)
@@ -115,11 +63,8 @@ proptest! {
             }
             let walks = rng.coin();
             let trace = world.model.trace_mut();
-            if let Ok(both) = both(trace, &block, rng.seed(), walks) {
-                prop_assert!(
-                    close(both.exact, both.by_sections),
-                    "{} by sections {}\n{}", both.exact, both.by_sections, text
-                );
+            if let Ok(found) = two_ways(trace, &block, rng.seed(), walks) {
+                prop_assert!(found.agree(), "{:?}\n{}", found, text);
             }
             let kernel = match step % 3 {
                 0 => "(subsampled_mh default one 2 0.1 3)",
@@ -327,10 +272,10 @@ fn members_of_a_cluster_come_and_go() {
             let trace = world.model.trace_mut();
             let w = trace.choices().iter().copied().find(|id| trace.node(*id).value == value);
             let w = w.expect("a weight");
-            match both(trace, &[w], 1, true) {
+            match two_ways(trace, &[w], 1, true) {
                 Ok(both) => {
                     assert_eq!(both.population, size);
-                    assert!(close(both.exact, both.by_sections));
+                    assert!(both.agree());
                 }
                 Err(refusal) => assert!(size == 1 && refusal == Refusal::NoBorder, "{refusal:?}"),
             }
@@ -405,7 +350,7 @@ fn reading_equals_an_eager_twin() {
                 let read = format!("p{i}");
                 assert_eq!(lazy.value(&read), eager.value(&read));
             }
-            4 => assert!(close(lazy.log_joint(), eager.log_joint())),
+            4 => assert_eq!(lazy.log_joint().to_bits(), eager.log_joint().to_bits()),
             _ => {
                 lazy.infer("(subsampled_mh g one 3 0 'drift 0.2 2)");
                 eager.infer("(mh g one 'drift 0.2 2)");

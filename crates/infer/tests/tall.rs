@@ -6,10 +6,8 @@ use std::fmt::Write;
 
 use proptest::prelude::*;
 use smidgen_engine::check::check;
-use smidgen_engine::proposal::FromPrior;
-use smidgen_engine::{Evaluator, NodeId, Partition, Proposal, Proposer, Scaffold};
-use smidgen_infer::proposer::{Drift, Scale};
 use smidgen_testkit::World;
+use smidgen_testkit::two_ways::two_ways;
 use smidgen_value::Rng;
 
 const PARAMETERS: &str = "
@@ -57,41 +55,6 @@ fn row(number: usize, latents: &mut Vec<usize>, rng: &mut Rng) -> String {
     )
 }
 
-fn proposer(walks: bool) -> Box<dyn Proposer> {
-    if walks { Box::new(Drift::new(Scale::Same(0.4))) } else { Box::new(FromPrior) }
-}
-
-/// log α from the whole scaffold and from sections; none if there is no partition.
-fn both(world: &mut World, block: &[NodeId], seed: u64, walks: bool) -> Option<(f64, f64)> {
-    let trace = world.model.trace_mut();
-    let (mut partition, mut evaluator) = (Partition::new(), Evaluator::new());
-    partition.find(trace, block).ok()?;
-    let (mut scaffold, mut rng) = (Scaffold::new(), Rng::for_chain(seed, 0));
-    let whole = Proposal::propose(trace, &mut scaffold, block, &mut *proposer(walks), &mut rng);
-    let exact = whole.expect("a proposal").log_ratio();
-    partition.find(trace, block).ok()?;
-    let mut rng = Rng::for_chain(seed, 0);
-    let mut proposal = Proposal::propose_global(
-        trace,
-        &mut scaffold,
-        block,
-        &partition,
-        &mut evaluator,
-        (&mut *proposer(walks), &mut rng),
-    )
-    .expect("a proposal");
-    let mut total = proposal.log_ratio();
-    for place in (0..partition.places()).filter(|place| !partition.is_excluded(*place)) {
-        let weight = proposal.log_weight(&partition, &mut evaluator, place).expect("a weight");
-        total = if total == f64::NEG_INFINITY { total } else { total + weight };
-    }
-    Some((exact, total))
-}
-
-fn close(a: f64, b: f64) -> bool {
-    a == b || (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()))
-}
-
 /// Plays one random history. Gives the number of partitions found, of one choice and of several.
 fn play(seed: u64, rows: usize, steps: usize) -> (usize, usize) {
     let mut rng = Rng::for_chain(seed, 1);
@@ -114,9 +77,9 @@ fn play(seed: u64, rows: usize, steps: usize) -> (usize, usize) {
             block.dedup();
         }
         let walks = rng.coin();
-        let found = both(&mut world, &block, rng.seed(), walks);
-        if let Some((exact, sections)) = found {
-            assert!(close(exact, sections), "{exact} by sections {sections}, seed {seed}\n{text}");
+        let found = two_ways(world.model.trace_mut(), &block, rng.seed(), walks);
+        if let Ok(found) = found {
+            assert!(found.agree(), "{found:?}, seed {seed}\n{text}");
             *(if block.len() == 1 { &mut alone } else { &mut joint }) += 1;
         }
         match rng.below(9) {

@@ -10,6 +10,7 @@
 //! | [`pvalue`], [`budget`] | how surprising is that, and how often may we be surprised? |
 //! | [`programs`] | random programs for properties that hold for all programs |
 //! | [`sections`] | decisions by sections: twins with one mistake, transitions with their costs |
+//! | [`two_ways`] | log α from the whole scaffold and from sections |
 //! | [`twins`] | kernels with one mistake each, which the instruments have to notice |
 
 pub mod budget;
@@ -22,6 +23,7 @@ pub mod pvalue;
 pub mod sbc;
 pub mod sections;
 pub mod twins;
+pub mod two_ways;
 pub mod world;
 
 pub use pvalue::PValue;
