@@ -77,6 +77,16 @@ impl Trace {
         &self.choices
     }
 
+    /// What a node computes and where it stands in the program, for people.
+    pub fn origin(&self, id: NodeId) -> (&str, Span) {
+        (self.node(id).op_name(), self.node(id).origin)
+    }
+
+    /// How many values use a node directly.
+    pub fn uses(&self, id: NodeId) -> usize {
+        self.node(id).children.len()
+    }
+
     /// Unconstrained choices by their addresses: an order that does not depend on history.
     pub fn choices_by_address(&self) -> Vec<(u64, NodeId)> {
         let mut choices: Vec<(u64, NodeId)> =

@@ -103,9 +103,9 @@ pub struct Place {
 
 impl Place {
     fn of(look: &Look<'_>, id: NodeId) -> Place {
-        let node = look.trace.node(id);
+        let (procedure, span) = look.trace.origin(id);
         let name = look.names.get(&id).map(Symbol::to_string);
-        Place { name, procedure: node.op_name().to_owned(), span: node.origin }
+        Place { name, procedure: procedure.to_owned(), span }
     }
 }
 

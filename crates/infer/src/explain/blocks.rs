@@ -155,7 +155,7 @@ fn describe_sections(
     let border = |hub: &NodeId| Border {
         place: Place::of(look, *hub),
         is_choice: principals.contains(hub),
-        children: look.trace.node(*hub).children.len(),
+        children: look.trace.uses(*hub),
     };
     for border in partition.hubs.iter().map(border) {
         // Borders made at the same place are told once.

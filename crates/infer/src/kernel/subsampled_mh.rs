@@ -8,29 +8,26 @@
 //! With batch and epsilon given the test is the paper's. `auto` for both asks for a trial: see
 //! [`crate::trial`]. Without a partition the transition is the exact one, and the run says why.
 
+mod decision;
 mod explain;
+mod options;
 
-use smidgen_engine::proposal::FromPrior;
 use smidgen_engine::{
     EvalError, Evaluator, NodeId, Partition, Proposal, Proposer, Scaffold, Trace,
 };
-use smidgen_lang::Diagnostic;
-use smidgen_value::{Rng, Value};
+use smidgen_value::Rng;
 
-use crate::acceptance::{
-    AcceptanceTest, Exact, Exactness, LogWeights, Question, Stratified, StudentT,
-};
-use crate::audit::Audit;
-use crate::austerity::{Accumulator, Pair, Schedule, check};
+use crate::acceptance::{AcceptanceTest, Exactness, Question};
+use crate::austerity::Schedule;
 use crate::block::{Selection, Target};
 use crate::explain::{Explanation, Look};
 use crate::kernel::Kernel;
 use crate::kernel::mh::mh_move;
-use crate::proposer::Drift;
 use crate::run::{Log, Phase};
 use crate::source::{Orders, Source};
-use crate::spec::{AUTO, Argument, Arguments, KernelSpec};
-use crate::trial::{self, Choice, Trial, Trials};
+use crate::spec::KernelSpec;
+use crate::trial::{self, Trial, Trials};
+use decision::Decision;
 
 pub static SPEC: KernelSpec = KernelSpec {
     name: "subsampled_mh",
@@ -39,82 +36,11 @@ pub static SPEC: KernelSpec = KernelSpec {
     example: "(subsampled_mh w all 100 0.01 'drift 0.1 1000)",
     positional: &["batch", "epsilon"],
     options: &["drift", "min_batches", "growth", "audit", "test"],
-    build,
+    build: options::build,
 };
 
 /// The share of decisions that are audited unless `'audit` says otherwise.
 const AUDIT: f64 = 0.005;
-
-fn build(arguments: &Arguments<'_>) -> Result<Box<dyn Kernel>, Diagnostic> {
-    let proposer: Box<dyn Proposer + Send> = match arguments.option("drift") {
-        Some(argument) => Box::new(Drift::new(argument.scale()?)),
-        None => Box::new(FromPrior),
-    };
-    let audit = match arguments.option("audit") {
-        Some(argument) => probability(argument)?,
-        None => AUDIT,
-    };
-    let mut kernel = SubsampledMh::new(arguments.target.clone(), proposer, policy(arguments)?);
-    kernel.audit = audit;
-    Ok(Box::new(kernel))
-}
-
-fn policy(arguments: &Arguments<'_>) -> Result<Policy, Diagnostic> {
-    let [batch, epsilon] = &arguments.positional[..] else {
-        unreachable!("the reader has counted the positional arguments")
-    };
-    let is_auto = |argument: &Argument<'_>| matches!(&argument.value, Value::Symbol(name) if name.as_str() == AUTO);
-    if is_auto(batch) || is_auto(epsilon) {
-        if !is_auto(batch) || !is_auto(epsilon) {
-            let given = if is_auto(batch) { epsilon } else { batch };
-            return Err(given.error("auto (batch and epsilon are both auto, or both given)"));
-        }
-        if let Some((name, option)) =
-            arguments.options.iter().find(|(name, _)| !["drift", "audit"].contains(name))
-        {
-            let message = format!("'{name} has no meaning with auto: the trial chooses");
-            return Err(Diagnostic::error(option.syntax.span, message));
-        }
-        return Ok(Policy::Trial(Trial::default()));
-    }
-    let batch = whole(batch, "a batch (a whole number, at least 1)")?;
-    let in_range = |epsilon: &f64| (0.0..=0.5).contains(epsilon);
-    let level = epsilon.value.as_number().filter(in_range);
-    let level = level.ok_or_else(|| epsilon.error("an epsilon from 0 to 0.5"))?;
-    let min_batches = match arguments.option("min_batches") {
-        Some(argument) => whole(argument, "a number of batches before the first look, at least 1")?,
-        None => 1,
-    };
-    let growth = match arguments.option("growth") {
-        Some(argument) => {
-            let growth = argument.value.as_number().filter(|g| (1.0..=1e6).contains(g));
-            growth.ok_or_else(|| argument.error("a growth of the batches, at least 1"))?
-        }
-        None => 1.0,
-    };
-    let schedule = Schedule { first: batch.saturating_mul(min_batches), batch, growth };
-    let name = arguments.option("test").map(|argument| (argument, argument.value.to_string()));
-    let test: Box<dyn AcceptanceTest> = match name.as_ref().map(|(_, name)| name.as_str()) {
-        _ if level == 0.0 => Box::new(Exact),
-        None | Some("student_t") => Box::new(StudentT::new(schedule, level)),
-        Some("stratified") => Box::new(Stratified::new(schedule, level)),
-        Some(_) => {
-            let argument = name.expect("matched above").0;
-            return Err(argument.error("a test: 'student_t or 'stratified"));
-        }
-    };
-    Ok(Policy::Test { test, schedule, epsilon: level })
-}
-
-fn whole(argument: &Argument<'_>, wanted: &str) -> Result<usize, Diagnostic> {
-    let n = argument.value.as_integer().and_then(|n| usize::try_from(n).ok());
-    n.filter(|n| *n >= 1).ok_or_else(|| argument.error(wanted))
-}
-
-fn probability(argument: &Argument<'_>) -> Result<f64, Diagnostic> {
-    let p = argument.value.as_number().filter(|p| (0.0..=1.0).contains(p));
-    p.ok_or_else(|| argument.error("a share of decisions, from 0 to 1"))
-}
 
 /// How decisions are made.
 pub enum Policy {
@@ -308,118 +234,4 @@ impl SubsampledMh {
             _ => {}
         }
     }
-}
-
-/// One decision, with what may be learnt from it.
-struct Decision<'a> {
-    policy: &'a mut Policy,
-    trials: &'a mut Option<Trials>,
-    aside: &'a mut Option<Rng>,
-    weights: &'a mut Vec<f64>,
-    warm: &'a mut u64,
-    audit: f64,
-}
-
-impl Decision<'_> {
-    fn decide(
-        self,
-        question: &Question,
-        source: &mut Source<'_, '_>,
-        log: &mut Log<'_>,
-    ) -> Result<bool, EvalError> {
-        match self.policy {
-            Policy::Test { test, schedule, epsilon } => {
-                let (schedule, epsilon) = (*schedule, *epsilon);
-                // The current state is impossible: anything possible is better.
-                let verdict = match question.log_global == f64::INFINITY {
-                    true => Exact.decide(question, source)?,
-                    false => test.decide(question, source)?,
-                };
-                log.sections(verdict.sections);
-                if test.exactness() == Exactness::Exact {
-                    return Ok(verdict.accept);
-                }
-                log.tally.approximate += 1;
-                log.tally.exhausted += u64::from(verdict.sections == question.population);
-                if verdict.impossible {
-                    log.warn("a section became impossible at a proposed value: a test does not notice such sections unless it reads them, so proposals may have been accepted wrongly; use an exact kernel, or epsilon 0".to_owned());
-                }
-                let aside = self.aside.get_or_insert_with(|| source.stream_aside());
-                let check_due = log.run.phase == Phase::Warmup && {
-                    *self.warm += 1;
-                    trial::is_due(*self.warm)
-                };
-                if check_due || aside.uniform() < self.audit {
-                    let log_alpha = read_all(question, source, self.weights)?;
-                    log.tally.audit_sections += question.population as u64;
-                    log.audit(Audit {
-                        log_alpha,
-                        sigma: population_sd(self.weights),
-                        log_u: question.log_u,
-                        population: question.population,
-                        sections: verdict.sections,
-                        accepted: verdict.accept,
-                        schedule,
-                        epsilon,
-                    });
-                    log.weights(question.log_global, self.weights);
-                    if check_due && log_alpha.is_finite() {
-                        log.check(check(self.weights, schedule.first, epsilon, aside));
-                    }
-                }
-                Ok(verdict.accept)
-            }
-            Policy::Trial(trial) => {
-                let log_alpha = read_all(question, source, self.weights)?;
-                let accept = question.log_u < log_alpha;
-                log.sections(question.population);
-                if log_alpha.is_finite() {
-                    let aside = self.aside.get_or_insert_with(|| source.stream_aside());
-                    let sigma_l = population_sd(self.weights);
-                    let pair = Pair { log_alpha, sigma_l, population: question.population };
-                    if let Some(choice) = trial.add(pair, self.weights, aside) {
-                        self.trials.iter_mut().for_each(Trials::end);
-                        *self.policy = choice.into_policy(log);
-                    }
-                }
-                Ok(accept)
-            }
-            Policy::Exact => unreachable!("such blocks are moved whole"),
-        }
-    }
-}
-
-impl Choice {
-    fn into_policy(self, log: &mut Log<'_>) -> Policy {
-        match self {
-            Choice::Test { test, schedule, epsilon, note } => {
-                log.chose(Ok(note));
-                Policy::Test { test: Box::new(test), schedule, epsilon }
-            }
-            Choice::Exact(reason) => {
-                log.chose(Err(reason));
-                Policy::Exact
-            }
-        }
-    }
-}
-
-/// The standard deviation, divisor N.
-fn population_sd(weights: &[f64]) -> f64 {
-    let seen: Accumulator = weights.iter().copied().collect();
-    (seen.m2 / seen.n as f64).sqrt()
-}
-
-/// Reads every section: log α.
-fn read_all(
-    question: &Question,
-    source: &mut Source<'_, '_>,
-    weights: &mut Vec<f64>,
-) -> Result<f64, EvalError> {
-    weights.clear();
-    source.scan(&mut |weight| {
-        weights.push(weight);
-        weight > f64::NEG_INFINITY
-    })?;
-    Ok(question.log_global + weights.iter().sum::<f64>())
 }
