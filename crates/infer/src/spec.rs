@@ -21,6 +21,8 @@ pub struct KernelSpec {
     pub example: &'static str,
     /// Names of the arguments between the block and the options.
     pub positional: &'static [&'static str],
+    /// Names of further ones that may be left out, all or none.
+    pub optional: &'static [&'static str],
     pub options: &'static [&'static str],
     pub build: fn(&Arguments<'_>) -> Result<Box<dyn Kernel>, Diagnostic>,
 }
@@ -127,16 +129,29 @@ pub fn read_kernel(
     span: Span,
     reader: &mut dyn Reader,
 ) -> Result<(Box<dyn Kernel>, u64), Diagnostic> {
+    let least = 3 + spec.positional.len();
     let wrong_count = || {
-        let (least, found) = (3 + spec.positional.len(), items.len() - 1);
+        let or_more = match spec.optional.len() {
+            0 => String::new(),
+            optional => format!(" or {}", least + optional),
+        };
+        let found = items.len() - 1;
         let more = if spec.options.is_empty() { "" } else { " (more with options)" };
-        let message = format!("{} takes {least} arguments{more}, found {found}", spec.name);
+        let message =
+            format!("{} takes {least}{or_more} arguments{more}, found {found}", spec.name);
         Diagnostic::error(span, message).hint(format!("its shape is {}", spec.shape))
     };
-    let fixed = 3 + spec.positional.len();
-    if items.len() <= fixed {
+    if items.len() <= least {
         return Err(wrong_count());
     }
+    // Up to the first option, or to the number of transitions.
+    let plain = items[least..].iter().take_while(|item| quoted_name(item).is_none()).count();
+    let to_n = usize::from(least + plain == items.len());
+    let fixed = match plain - to_n {
+        0 => least,
+        given if given == spec.optional.len() => least + given,
+        _ => return Err(wrong_count()),
+    };
     let target = read_target(spec.name, &items[1], &items[2], reader)?;
     let mut positional = Vec::new();
     for syntax in &items[3..fixed] {

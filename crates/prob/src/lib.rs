@@ -5,6 +5,7 @@
 //! * [`support`]: where a distribution lives, and the transforms of drift proposals;
 //! * [`functions`], [`distributions`], [`collapsed`]: the procedures, one family or one
 //!   distribution per file;
+//! * [`smooth`]: the derivatives of functions, for inference by gradients;
 //! * [`registry`]: name to procedure, the source of `smidgen help` and of the reference table.
 
 pub mod arguments;
@@ -14,8 +15,9 @@ pub mod functions;
 pub mod linalg;
 pub mod procedure;
 pub mod registry;
+pub mod smooth;
 pub mod support;
 
-pub use procedure::{Args, Arity, Distribution, Function, Maker, Spec, Statistics};
+pub use procedure::{Args, Arity, Distribution, Function, Maker, Score, Spec, Statistics};
 pub use registry::{Builtin, lookup};
 pub use support::Support;

@@ -70,6 +70,22 @@ pub struct Function {
     pub apply: fn(Args<'_>) -> Result<Value, ArgumentError>,
 }
 
+/// The log density with its derivatives, for inference by gradients. Everything is numbers: a
+/// vector is its entries, a matrix its entries row by row, `true` is 1.
+///
+/// Outside the support or the parameters' domain the log density is -inf (NaN is never given) and
+/// the derivatives do not matter. With respect to a discrete outcome, or to a parameter that has to
+/// be a whole number, the derivative is 0.
+#[derive(Clone, Copy)]
+pub enum Score {
+    /// The outcome and all arguments are single numbers. Fills `slope` with the derivatives with
+    /// respect to the outcome and to each argument given, in this order.
+    Scalar(fn(x: f64, args: &[f64], slope: &mut [f64]) -> f64),
+    /// Some are vectors or matrices. Adds the derivatives to `x_slope` and `slopes`, which have
+    /// the lengths of `x` and `args`.
+    General(fn(x: &[f64], args: &[&[f64]], x_slope: &mut [f64], slopes: &mut [&mut [f64]]) -> f64),
+}
+
 /// A distribution over values. The engine has checked the number of arguments; every method
 /// checks their types and domains.
 pub trait Distribution: Send + Sync {
@@ -98,6 +114,11 @@ pub trait Distribution: Send + Sync {
     /// All values of positive probability, each once, if there are finitely many.
     fn enumerate(&self, _args: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
         Ok(None)
+    }
+
+    /// The log density with its derivatives, if it has any.
+    fn score(&self) -> Option<Score> {
+        None
     }
 
     /// Whether the distribution is proper; an improper one has a density and a starting value

@@ -22,6 +22,7 @@ pub static SPEC: KernelSpec = KernelSpec {
     summary: "Metropolis-Hastings: n proposals, from the prior or by a random walk",
     example: "(mh default one 1000)",
     positional: &[],
+    optional: &[],
     options: &["drift"],
     build,
 };

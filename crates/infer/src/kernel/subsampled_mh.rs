@@ -35,6 +35,7 @@ pub static SPEC: KernelSpec = KernelSpec {
     summary: "Metropolis-Hastings that reads sections of the data in mini-batches until a t-test of level epsilon decides; auto auto lets a trial choose batch and epsilon",
     example: "(subsampled_mh w all 100 0.01 'drift 0.1 1000)",
     positional: &["batch", "epsilon"],
+    optional: &[],
     options: &["drift", "min_batches", "growth", "audit", "test"],
     build: options::build,
 };
