@@ -27,7 +27,12 @@ pub fn number_where(
 /// A finite number above zero. `expected` contains the word "positive".
 #[inline]
 pub fn positive(args: Args<'_>, i: usize, expected: &'static str) -> Result<f64, ArgumentError> {
-    number_where(args, i, expected, |x| x > 0.0 && x.is_finite())
+    number_where(args, i, expected, is_positive)
+}
+
+#[inline]
+pub fn is_positive(x: f64) -> bool {
+    x > 0.0 && x.is_finite()
 }
 
 #[inline]
@@ -37,14 +42,23 @@ pub fn finite(args: Args<'_>, i: usize, expected: &'static str) -> Result<f64, A
 
 #[inline]
 pub fn probability(args: Args<'_>, i: usize) -> Result<f64, ArgumentError> {
-    number_where(args, i, "a probability (between 0 and 1)", |p| (0.0..=1.0).contains(&p))
+    number_where(args, i, "a probability (between 0 and 1)", is_probability)
+}
+
+#[inline]
+pub fn is_probability(p: f64) -> bool {
+    (0.0..=1.0).contains(&p)
 }
 
 /// A whole number from 0 on.
 #[inline]
 pub fn count(args: Args<'_>, i: usize, expected: &'static str) -> Result<usize, ArgumentError> {
-    number_where(args, i, expected, |x| x >= 0.0 && x.fract() == 0.0 && x < 9.0e15)
-        .map(|x| x as usize)
+    number_where(args, i, expected, is_count).map(|x| x as usize)
+}
+
+#[inline]
+pub fn is_count(x: f64) -> bool {
+    x >= 0.0 && x.fract() == 0.0 && x < 9.0e15
 }
 
 /// The numbers of a vector, array or list.

@@ -52,6 +52,50 @@ pub fn solve_lower(lower: &Matrix, b: &mut [f64]) {
     }
 }
 
+/// Solves Lᵀ y = b in place, for lower triangular L.
+pub fn solve_lower_transposed(lower: &Matrix, b: &mut [f64]) {
+    for i in (0..lower.rows()).rev() {
+        b[i] /= lower.get(i, i);
+        for k in 0..i {
+            b[k] -= lower.get(i, k) * b[i];
+        }
+    }
+}
+
+/// The Y with Lᵀ Y = b.
+pub fn solve_lower_transposed_matrix(lower: &Matrix, b: &Matrix) -> Matrix {
+    by_columns(b, |column| solve_lower_transposed(lower, column))
+}
+
+/// The Y with L Lᵀ Y = b.
+pub fn solve_cholesky_matrix(lower: &Matrix, b: &Matrix) -> Matrix {
+    by_columns(b, |column| {
+        solve_lower(lower, column);
+        solve_lower_transposed(lower, column);
+    })
+}
+
+fn by_columns(b: &Matrix, solve: impl Fn(&mut [f64])) -> Matrix {
+    let mut columns = transpose(b).as_slice().to_vec();
+    columns.chunks_exact_mut(b.rows().max(1)).for_each(solve);
+    transpose(&Matrix::new(b.cols(), b.rows(), columns))
+}
+
+/// (L Lᵀ)⁻¹, symmetric to the bit.
+pub fn inverse_from_cholesky(lower: &Matrix) -> Matrix {
+    let n = lower.rows();
+    // Row j is column j of L⁻¹, which is zero before its entry j.
+    let mut columns = identity(n).as_slice().to_vec();
+    for column in columns.chunks_exact_mut(n.max(1)) {
+        solve_lower(lower, column);
+    }
+    let columns = Matrix::new(n, n, columns);
+    Matrix::from_fn(n, n, |i, j| {
+        let first = i.max(j);
+        dot(&columns.row(i)[first..], &columns.row(j)[first..])
+    })
+}
+
 /// log |L Lᵀ|
 pub fn log_det_from_cholesky(lower: &Matrix) -> f64 {
     2.0 * (0..lower.rows()).map(|i| smidgen_value::math::ln(lower.get(i, i))).sum::<f64>()

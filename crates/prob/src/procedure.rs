@@ -82,9 +82,14 @@ pub enum Score {
     /// respect to the outcome and to each argument given, in this order.
     Scalar(fn(x: f64, args: &[f64], slope: &mut [f64]) -> f64),
     /// Some are vectors or matrices. Adds the derivatives to `x_slope` and `slopes`, which have
-    /// the lengths of `x` and `args`.
-    General(fn(x: &[f64], args: &[&[f64]], x_slope: &mut [f64], slopes: &mut [&mut [f64]]) -> f64),
+    /// the lengths of `x` and `args`; an empty slope is not wanted. The two entries of a symmetric
+    /// pair share the slope of moving both equally. The outcome of `categorical` is its index, or
+    /// the indices of all objects equal to it.
+    General(GeneralScore),
 }
+
+pub type GeneralScore =
+    fn(x: &[f64], args: &[&[f64]], x_slope: &mut [f64], slopes: &mut [&mut [f64]]) -> f64;
 
 /// A distribution over values. The engine has checked the number of arguments; every method
 /// checks their types and domains.

@@ -5,7 +5,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Bernoulli;
@@ -31,6 +31,18 @@ pub(crate) fn log_probability(success: bool, p: f64) -> f64 {
     if success { ln(p) } else { ln_1p(-p) }
 }
 
+/// Likewise for an outcome of 1 or 0, with the derivative with respect to p.
+#[inline]
+pub(crate) fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let p = args.first().copied().unwrap_or(0.5);
+    if !(arguments::is_probability(p) && (x == 1.0 || x == 0.0)) {
+        return f64::NEG_INFINITY;
+    }
+    let by_p = if x == 1.0 { 1.0 / p } else { -1.0 / (1.0 - p) };
+    slope.copy_from_slice(&[0.0, by_p][..slope.len()]);
+    log_probability(x == 1.0, p)
+}
+
 impl Distribution for Bernoulli {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -47,6 +59,10 @@ impl Distribution for Bernoulli {
         let p = success(args)?;
         let x = outcome::number(x);
         Ok(if x == 1.0 || x == 0.0 { log_probability(x == 1.0, p) } else { f64::NEG_INFINITY })
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

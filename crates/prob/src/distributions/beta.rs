@@ -1,13 +1,15 @@
 //! f(x) = x^(a - 1) (1 - x)^(b - 1) / B(a, b) between 0 and 1.
 
-use smidgen_value::math::{ln, ln_beta, logistic, xlog1py, xlogy};
+use smidgen_value::math::{
+    digamma_difference, ln, ln_1p, ln_beta, logistic, xlog1py, xlogy, xovery,
+};
 use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::gamma;
 use super::outcome;
 use super::saddle_point::log_binomial;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Beta;
@@ -52,6 +54,19 @@ pub(crate) fn log_density(x: f64, a: f64, b: f64) -> f64 {
     }
 }
 
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (a, b) = (args[0], args[1]);
+    if !(arguments::is_positive(a) && arguments::is_positive(b)) {
+        return f64::NEG_INFINITY;
+    }
+    slope.copy_from_slice(&[
+        xovery(a - 1.0, x) - xovery(b - 1.0, 1.0 - x),
+        ln(x) + digamma_difference(a, b),
+        ln_1p(-x) + digamma_difference(b, a),
+    ]);
+    log_density(x, a, b)
+}
+
 impl Distribution for Beta {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -68,6 +83,10 @@ impl Distribution for Beta {
         let (a, b) = parameters(args)?;
         let x = outcome::number(x);
         Ok(log_density(x, a, b))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -1,13 +1,13 @@
 //! P(k) = C(n, k) p^k (1 - p)^(n - k), the number of successes in n trials.
 
 use rand_distr::Distribution as _;
-use smidgen_value::math::{exp, ln_1p, xlog1py, xlogy};
+use smidgen_value::math::{exp, ln_1p, xlog1py, xlogy, xovery};
 use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::saddle_point::log_binomial;
 use super::{outcome, poisson};
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Binomial;
@@ -78,6 +78,15 @@ pub(crate) fn log_mass(k: f64, n: f64, p: f64) -> f64 {
     }
 }
 
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (n, p) = (args[0], args[1]);
+    if !(arguments::is_count(n) && arguments::is_probability(p)) {
+        return f64::NEG_INFINITY;
+    }
+    slope.copy_from_slice(&[0.0, 0.0, xovery(x, p) - xovery(n - x, 1.0 - p)]);
+    log_mass(x, n, p)
+}
+
 impl Distribution for Binomial {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -91,6 +100,10 @@ impl Distribution for Binomial {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (n, p) = parameters(args)?;
         Ok(log_mass(outcome::number(x), n, p))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

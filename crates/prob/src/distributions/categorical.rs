@@ -9,7 +9,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Categorical;
@@ -49,11 +49,7 @@ impl<'a> Weights<'a> {
             return Err(ArgumentError::wrong_type(0, "a vector of numbers", args[0]));
         };
         let mut weights = Weights { each, total: 0.0 };
-        let (mut total, mut least) = (0.0, 0.0_f64);
-        for weight in weights.as_slice() {
-            total += weight;
-            least = least.min(*weight);
-        }
+        let (total, least) = total_and_least(weights.as_slice());
         weights.total = total;
         if least < 0.0 || total.is_nan() {
             Err(ArgumentError::domain(0, "non-negative weights", args[0]))
@@ -73,12 +69,20 @@ impl<'a> Weights<'a> {
             Each::Copied(weights) => weights,
         }
     }
+}
 
-    #[inline]
-    fn log_probability(&self, weight: f64) -> f64 {
-        let ratio = weight / self.total;
-        if ratio.is_normal() { ln(ratio) } else { ln(weight) - ln(self.total) }
-    }
+/// The sum of the weights, and the least of them if it is negative.
+#[inline]
+fn total_and_least(weights: &[f64]) -> (f64, f64) {
+    weights
+        .iter()
+        .fold((0.0, 0.0_f64), |(total, least), weight| (total + weight, least.min(*weight)))
+}
+
+#[inline]
+fn log_probability(weight: f64, total: f64) -> f64 {
+    let ratio = weight / total;
+    if ratio.is_normal() { ln(ratio) } else { ln(weight) - ln(total) }
 }
 
 /// The objects, of which there are as many as weights; None if the outcomes are indices.
@@ -95,6 +99,23 @@ fn objects<'a>(args: Args<'a>, n: usize) -> Result<Option<Cow<'a, [Value]>>, Arg
         let message = format!("the dimensions differ: {n} weights for {} objects", objects.len());
         Err(ArgumentError::other(message))
     }
+}
+
+/// The outcome is an index, or several: those of all equal objects.
+fn score(x: &[f64], args: &[&[f64]], _x_slope: &mut [f64], slopes: &mut [&mut [f64]]) -> f64 {
+    let (total, least) = total_and_least(args[0]);
+    if least < 0.0 || !arguments::is_positive(total) {
+        return f64::NEG_INFINITY;
+    }
+    let index = |i: f64| (outcome::is_count(i) && i < args[0].len() as f64).then_some(i as usize);
+    let Some(weight) = x.iter().map(|i| index(*i).map(|i| args[0][i])).sum::<Option<f64>>() else {
+        return f64::NEG_INFINITY;
+    };
+    if weight > 0.0 && !slopes[0].is_empty() {
+        slopes[0].iter_mut().for_each(|slope| *slope -= 1.0 / total);
+        x.iter().filter_map(|i| index(*i)).for_each(|i| slopes[0][i] += 1.0 / weight);
+    }
+    log_probability(weight, total)
 }
 
 impl Distribution for Categorical {
@@ -140,7 +161,11 @@ impl Distribution for Categorical {
                 equal.map(|(_, weight)| weight).sum()
             }
         };
-        Ok(weights.log_probability(weight))
+        Ok(log_probability(weight, weights.total))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::General(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -5,7 +5,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Cauchy;
@@ -46,6 +46,24 @@ pub(crate) fn log_density(distance: f64, scale: f64) -> f64 {
     -LN_PI - ln(scale) - log_1p_square
 }
 
+/// The derivatives of [`log_density`] with respect to the distance and to the scale.
+pub(crate) fn slopes(distance: f64, scale: f64) -> [f64; 2] {
+    let z = distance / scale;
+    // 2 z / (1 + z^2), also when the square overflows.
+    let pull = if z == 0.0 { 0.0 } else { 2.0 / (z + 1.0 / z) };
+    [-pull / scale, if z == 0.0 { -1.0 } else { (z - 1.0 / z) / (z + 1.0 / z) } / scale]
+}
+
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (loc, scale) = (args[0], args[1]);
+    if !(loc.is_finite() && arguments::is_positive(scale)) {
+        return f64::NEG_INFINITY;
+    }
+    let [by_distance, by_scale] = slopes(x - loc, scale);
+    slope.copy_from_slice(&[by_distance, -by_distance, by_scale]);
+    log_density(x - loc, scale)
+}
+
 impl Distribution for Cauchy {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -60,6 +78,10 @@ impl Distribution for Cauchy {
         let (loc, scale) = parameters(args)?;
         let x = outcome::number(x);
         Ok(log_density(x - loc, scale))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -5,7 +5,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 use super::gamma;
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct ChiSquared;
@@ -23,6 +23,13 @@ fn parameters(args: Args<'_>) -> Result<f64, ArgumentError> {
     arguments::positive(args, 0, "positive degrees of freedom")
 }
 
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let mut gamma_slope = [0.0; 3];
+    let log_density = gamma::score(x, &[0.5 * args[0], 0.5], &mut gamma_slope);
+    slope.copy_from_slice(&[gamma_slope[0], 0.5 * gamma_slope[1]]);
+    log_density
+}
+
 impl Distribution for ChiSquared {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -37,6 +44,10 @@ impl Distribution for ChiSquared {
         let df = parameters(args)?;
         let x = outcome::number(x);
         Ok(gamma::log_density(x, 0.5 * df, 0.5))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

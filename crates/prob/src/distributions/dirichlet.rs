@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use smidgen_value::math::{HALF_LN_2PI, exp, ln, ln_gamma, xlogy};
+use smidgen_value::math::{HALF_LN_2PI, digamma, exp, ln, ln_gamma, xlogy, xovery};
 use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::saddle_point::{deviance, stirling_error};
 use super::{gamma, outcome};
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Dirichlet;
@@ -58,7 +58,8 @@ fn excess(xs: &[f64]) -> f64 {
 
 pub(crate) fn log_density(x: &[f64], alphas: &[f64]) -> f64 {
     let excess = excess(x);
-    if x.len() != alphas.len() || !x.iter().all(|x| *x >= 0.0) || excess.abs() > 1e-8 {
+    let on_simplex = x.iter().all(|x| *x >= 0.0) && excess.abs() <= 1e-8;
+    if x.len() != alphas.len() || !on_simplex {
         return f64::NEG_INFINITY;
     }
     if x.len() == 1 {
@@ -93,6 +94,34 @@ pub(crate) fn log_density(x: &[f64], alphas: &[f64]) -> f64 {
         + stirling_error(total)
 }
 
+/// The derivatives with respect to x_i and a_i are (a_i - 1) / x_i and
+/// log x_i - psi(a_i) + psi(sum of a).
+pub(crate) fn score(
+    x: &[f64],
+    args: &[&[f64]],
+    x_slope: &mut [f64],
+    slopes: &mut [&mut [f64]],
+) -> f64 {
+    let alphas = args[0];
+    if alphas.is_empty() || !alphas.iter().all(|a| arguments::is_positive(*a)) {
+        return f64::NEG_INFINITY;
+    }
+    let log_density = log_density(x, alphas);
+    if log_density == f64::NEG_INFINITY || x.len() == 1 {
+        return log_density;
+    }
+    for (slope, (x, a)) in x_slope.iter_mut().zip(x.iter().zip(alphas)) {
+        *slope += xovery(a - 1.0, *x);
+    }
+    if !slopes[0].is_empty() {
+        let whole = digamma(alphas.iter().sum());
+        for (slope, (x, a)) in slopes[0].iter_mut().zip(x.iter().zip(alphas)) {
+            *slope += ln(*x) - digamma(*a) + whole;
+        }
+    }
+    log_density
+}
+
 impl Distribution for Dirichlet {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -106,6 +135,10 @@ impl Distribution for Dirichlet {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let alphas = parameters(args)?;
         Ok(outcome::reals(x).map_or(f64::NEG_INFINITY, |x| log_density(x, &alphas)))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::General(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

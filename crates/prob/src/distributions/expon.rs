@@ -6,7 +6,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Expon;
@@ -24,6 +24,19 @@ fn parameters(args: Args<'_>) -> Result<f64, ArgumentError> {
     arguments::positive(args, 0, "a positive rate")
 }
 
+fn log_density(x: f64, rate: f64) -> f64 {
+    if x >= 0.0 && x.is_finite() { ln(rate) - rate * x } else { f64::NEG_INFINITY }
+}
+
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let rate = args[0];
+    if !(arguments::is_positive(rate)) {
+        return f64::NEG_INFINITY;
+    }
+    slope.copy_from_slice(&[-rate, 1.0 / rate - x]);
+    log_density(x, rate)
+}
+
 impl Distribution for Expon {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -38,10 +51,11 @@ impl Distribution for Expon {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let rate = parameters(args)?;
         let x = outcome::number(x);
-        if !(x >= 0.0 && x.is_finite()) {
-            return Ok(f64::NEG_INFINITY);
-        }
-        Ok(ln(rate) - rate * x)
+        Ok(log_density(x, rate))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

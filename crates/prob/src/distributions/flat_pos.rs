@@ -3,7 +3,7 @@
 use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct FlatPos;
@@ -17,6 +17,15 @@ static SPEC: Spec = Spec {
     example: "(flat_pos)",
 };
 
+fn log_density(x: f64) -> f64 {
+    if x > 0.0 && x.is_finite() { 0.0 } else { f64::NEG_INFINITY }
+}
+
+fn score(x: f64, _args: &[f64], slope: &mut [f64]) -> f64 {
+    slope.fill(0.0);
+    log_density(x)
+}
+
 impl Distribution for FlatPos {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -29,7 +38,11 @@ impl Distribution for FlatPos {
 
     fn log_density(&self, x: &Value, _args: Args<'_>) -> Result<f64, ArgumentError> {
         let x = outcome::number(x);
-        Ok(if x > 0.0 && x.is_finite() { 0.0 } else { f64::NEG_INFINITY })
+        Ok(log_density(x))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, _args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -2,8 +2,8 @@
 
 use smidgen_value::{ArgumentError, Rng, Value};
 
-use super::bernoulli::{log_probability, success};
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use super::bernoulli::{log_probability, score, success};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Flip;
@@ -35,6 +35,10 @@ impl Distribution for Flip {
             Value::Bool(heads) => log_probability(*heads, p),
             _ => f64::NEG_INFINITY,
         })
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

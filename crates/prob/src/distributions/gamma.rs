@@ -1,13 +1,13 @@
 //! f(x) = rate^shape x^(shape - 1) e^(-rate x) / Gamma(shape) for x > 0.
 
 use rand_distr::Distribution as _;
-use smidgen_value::math::{exp, ln};
+use smidgen_value::math::{digamma, exp, ln, xovery};
 use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
 use super::saddle_point::log_gamma_kernel;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Gamma;
@@ -72,6 +72,20 @@ pub(crate) fn log_density(x: f64, shape: f64, rate: f64) -> f64 {
     log_gamma_kernel(shape - 1.0, shape, t, log_t) + ln(rate)
 }
 
+#[inline]
+pub(crate) fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (shape, rate) = (args[0], args[1]);
+    if !(arguments::is_positive(shape) && arguments::is_positive(rate)) {
+        return f64::NEG_INFINITY;
+    }
+    slope.copy_from_slice(&[
+        xovery(shape - 1.0, x) - rate,
+        ln(rate) + ln(x) - digamma(shape),
+        shape / rate - x,
+    ]);
+    log_density(x, shape, rate)
+}
+
 impl Distribution for Gamma {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -88,6 +102,10 @@ impl Distribution for Gamma {
         let (shape, rate) = parameters(args)?;
         let x = outcome::number(x);
         Ok(log_density(x, shape, rate))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -1,12 +1,12 @@
 //! P(k) = p (1 - p)^k, the number of failures before the first success.
 
 use rand_distr::{Distribution as _, Exp1};
-use smidgen_value::math::{ln, ln_1p, xlog1py};
+use smidgen_value::math::{ln, ln_1p, xlog1py, xovery};
 use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Geometric;
@@ -22,9 +22,25 @@ static SPEC: Spec = Spec {
 
 /// A probability of success without which no success would ever come.
 pub(crate) fn positive_probability(args: Args<'_>, i: usize) -> Result<f64, ArgumentError> {
-    arguments::number_where(args, i, "a positive probability (above 0, at most 1)", |p| {
-        p > 0.0 && p <= 1.0
-    })
+    let expected = "a positive probability (above 0, at most 1)";
+    arguments::number_where(args, i, expected, is_positive_probability)
+}
+
+pub(crate) fn is_positive_probability(p: f64) -> bool {
+    p > 0.0 && p <= 1.0
+}
+
+fn log_mass(k: f64, p: f64) -> f64 {
+    if outcome::is_count(k) { xlog1py(k, -p) + ln(p) } else { f64::NEG_INFINITY }
+}
+
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let p = args[0];
+    if !(is_positive_probability(p)) {
+        return f64::NEG_INFINITY;
+    }
+    slope.copy_from_slice(&[0.0, 1.0 / p - xovery(x, 1.0 - p)]);
+    log_mass(x, p)
 }
 
 impl Distribution for Geometric {
@@ -41,7 +57,11 @@ impl Distribution for Geometric {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let p = positive_probability(args, 0)?;
         let k = outcome::number(x);
-        Ok(if outcome::is_count(k) { xlog1py(k, -p) + ln(p) } else { f64::NEG_INFINITY })
+        Ok(log_mass(k, p))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

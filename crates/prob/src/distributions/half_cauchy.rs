@@ -6,7 +6,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 use super::cauchy;
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct HalfCauchy;
@@ -24,6 +24,19 @@ fn parameters(args: Args<'_>) -> Result<f64, ArgumentError> {
     arguments::positive(args, 0, "a positive scale")
 }
 
+fn log_density(x: f64, scale: f64) -> f64 {
+    if x >= 0.0 { cauchy::log_density(x, scale) + LN_2 } else { f64::NEG_INFINITY }
+}
+
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let scale = args[0];
+    if !(arguments::is_positive(scale)) {
+        return f64::NEG_INFINITY;
+    }
+    slope.copy_from_slice(&cauchy::slopes(x, scale));
+    log_density(x, scale)
+}
+
 impl Distribution for HalfCauchy {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -37,7 +50,11 @@ impl Distribution for HalfCauchy {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let scale = parameters(args)?;
         let x = outcome::number(x);
-        Ok(if x >= 0.0 { cauchy::log_density(x, scale) + LN_2 } else { f64::NEG_INFINITY })
+        Ok(log_density(x, scale))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -6,7 +6,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 use super::outcome;
 use super::student_t;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct HalfStudentT;
@@ -27,6 +27,19 @@ fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
     ))
 }
 
+fn log_density(x: f64, df: f64, scale: f64) -> f64 {
+    if x >= 0.0 { student_t::log_density(x, df, scale) + LN_2 } else { f64::NEG_INFINITY }
+}
+
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (df, scale) = (args[0], args[1]);
+    if !(arguments::is_positive(df) && arguments::is_positive(scale)) {
+        return f64::NEG_INFINITY;
+    }
+    slope.copy_from_slice(&student_t::slopes(x, df, scale));
+    log_density(x, df, scale)
+}
+
 impl Distribution for HalfStudentT {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -40,7 +53,11 @@ impl Distribution for HalfStudentT {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (df, scale) = parameters(args)?;
         let x = outcome::number(x);
-        Ok(if x >= 0.0 { student_t::log_density(x, df, scale) + LN_2 } else { f64::NEG_INFINITY })
+        Ok(log_density(x, df, scale))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -1,13 +1,13 @@
 //! f(x) = scale^shape x^(-shape - 1) e^(-scale / x) / Gamma(shape) for x > 0.
 
-use smidgen_value::math::{exp, ln};
+use smidgen_value::math::{digamma, exp, ln};
 use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::gamma;
 use super::outcome;
 use super::saddle_point::log_gamma_kernel;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct InvGamma;
@@ -29,6 +29,28 @@ fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
     ))
 }
 
+fn log_density(x: f64, shape: f64, scale: f64) -> f64 {
+    if !(x > 0.0 && x.is_finite()) {
+        return f64::NEG_INFINITY;
+    }
+    let t = scale / x;
+    let log_t = if t.is_normal() { ln(t) } else { ln(scale) - ln(x) };
+    log_gamma_kernel(shape + 1.0, shape, t, log_t) - ln(scale)
+}
+
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (shape, scale) = (args[0], args[1]);
+    if !(arguments::is_positive(shape) && arguments::is_positive(scale)) {
+        return f64::NEG_INFINITY;
+    }
+    slope.copy_from_slice(&[
+        (scale / x - shape - 1.0) / x,
+        ln(scale) - ln(x) - digamma(shape),
+        shape / scale - 1.0 / x,
+    ]);
+    log_density(x, shape, scale)
+}
+
 impl Distribution for InvGamma {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -43,12 +65,11 @@ impl Distribution for InvGamma {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (shape, scale) = parameters(args)?;
         let x = outcome::number(x);
-        if !(x > 0.0 && x.is_finite()) {
-            return Ok(f64::NEG_INFINITY);
-        }
-        let t = scale / x;
-        let log_t = if t.is_normal() { ln(t) } else { ln(scale) - ln(x) };
-        Ok(log_gamma_kernel(shape + 1.0, shape, t, log_t) - ln(scale))
+        Ok(log_density(x, shape, scale))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

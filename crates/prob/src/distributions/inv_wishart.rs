@@ -5,9 +5,12 @@ use smidgen_value::math::{LN_2, ln_gamma_multivariate};
 use smidgen_value::{ArgumentError, Matrix, Rng, Value};
 
 use super::outcome;
-use super::wishart::{draw_factor, factor_of_outcome, parameters, times_transpose, trace_of_ratio};
+use super::wishart::{
+    Factors, add_scaled, by_dof, draw_factor, factor_of_outcome, parameters, sandwich,
+    times_transpose, trace_of_ratio,
+};
 use crate::linalg;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct InvWishart;
@@ -20,6 +23,37 @@ static SPEC: Spec = Spec {
     summary: "A symmetric positive definite matrix with mean scale / (dof - size - 1)",
     example: "(inv_wishart (id_matrix 2) 5)",
 };
+
+fn log_density(x_lower: &Matrix, lower: &Matrix, dof: f64) -> f64 {
+    let size = lower.rows();
+    let p = size as f64;
+    0.5 * dof * (linalg::log_det_from_cholesky(lower) - p * LN_2)
+        - 0.5 * (dof + p + 1.0) * linalg::log_det_from_cholesky(x_lower)
+        - 0.5 * trace_of_ratio(x_lower, lower)
+        - ln_gamma_multivariate(size, 0.5 * dof)
+}
+
+/// The derivatives are (X^-1 S X^-1 - (dof + p + 1) X^-1) / 2, (dof S^-1 - X^-1) / 2 and
+/// (log |S| - log |2 X| - the sum over j of psi((dof - j) / 2)) / 2.
+fn score(x: &[f64], args: &[&[f64]], x_slope: &mut [f64], slopes: &mut [&mut [f64]]) -> f64 {
+    let Some(Factors { lower, x_lower, dof }) = Factors::read(x, args) else {
+        return f64::NEG_INFINITY;
+    };
+    let p = lower.rows() as f64;
+    let x_inverse = linalg::inverse_from_cholesky(&x_lower);
+    if !x_slope.is_empty() {
+        add_scaled(x_slope, 0.5, &sandwich(&x_lower, &lower));
+        add_scaled(x_slope, -0.5 * (dof + p + 1.0), &x_inverse);
+    }
+    if !slopes[0].is_empty() {
+        add_scaled(slopes[0], 0.5 * dof, &linalg::inverse_from_cholesky(&lower));
+        add_scaled(slopes[0], -0.5, &x_inverse);
+    }
+    if let Some(slope) = slopes[1].first_mut() {
+        *slope += by_dof(&lower, &x_lower, dof);
+    }
+    log_density(&x_lower, &lower, dof)
+}
 
 impl Distribution for InvWishart {
     fn spec(&self) -> &'static Spec {
@@ -52,11 +86,11 @@ impl Distribution for InvWishart {
         let Some(x_lower) = factor_of_outcome(x, size) else {
             return Ok(f64::NEG_INFINITY);
         };
-        let p = size as f64;
-        Ok(0.5 * dof * (linalg::log_det_from_cholesky(&lower) - p * LN_2)
-            - 0.5 * (dof + p + 1.0) * linalg::log_det_from_cholesky(&x_lower)
-            - 0.5 * trace_of_ratio(&x_lower, &lower)
-            - ln_gamma_multivariate(size, 0.5 * dof))
+        Ok(log_density(&x_lower, &lower, dof))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::General(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

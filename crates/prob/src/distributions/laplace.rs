@@ -6,7 +6,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Laplace;
@@ -27,6 +27,25 @@ fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
     ))
 }
 
+fn log_density(x: f64, loc: f64, scale: f64) -> f64 {
+    if !x.is_finite() {
+        return f64::NEG_INFINITY;
+    }
+    -((x - loc) / scale).abs() - ln(scale) - LN_2
+}
+
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (loc, scale) = (args[0], args[1]);
+    if !(loc.is_finite() && arguments::is_positive(scale)) {
+        return f64::NEG_INFINITY;
+    }
+    let z = (x - loc) / scale;
+    // At the peak a slope between those to either side.
+    let pull = if z == 0.0 { 0.0 } else { z.signum() / scale };
+    slope.copy_from_slice(&[-pull, pull, (z.abs() - 1.0) / scale]);
+    log_density(x, loc, scale)
+}
+
 impl Distribution for Laplace {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -42,10 +61,11 @@ impl Distribution for Laplace {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (loc, scale) = parameters(args)?;
         let x = outcome::number(x);
-        if !x.is_finite() {
-            return Ok(f64::NEG_INFINITY);
-        }
-        Ok(-((x - loc) / scale).abs() - ln(scale) - LN_2)
+        Ok(log_density(x, loc, scale))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -1,11 +1,11 @@
 //! f(x) = e^-z / (scale (1 + e^-z)^2) with z = (x - loc) / scale.
 
-use smidgen_value::math::{exp, ln, ln_1p};
+use smidgen_value::math::{exp, ln, ln_1p, tanh};
 use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct LogisticDist;
@@ -26,6 +26,26 @@ fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
     ))
 }
 
+fn log_density(x: f64, loc: f64, scale: f64) -> f64 {
+    if !x.is_finite() {
+        return f64::NEG_INFINITY;
+    }
+    // The density is even in z: the side on which e^-z does not overflow will do.
+    let z = ((x - loc) / scale).abs();
+    -z - 2.0 * ln_1p(exp(-z)) - ln(scale)
+}
+
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (loc, scale) = (args[0], args[1]);
+    if !(loc.is_finite() && arguments::is_positive(scale)) {
+        return f64::NEG_INFINITY;
+    }
+    let z = (x - loc) / scale;
+    let pull = tanh(0.5 * z);
+    slope.copy_from_slice(&[-pull / scale, pull / scale, (z * pull - 1.0) / scale]);
+    log_density(x, loc, scale)
+}
+
 impl Distribution for LogisticDist {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -40,12 +60,11 @@ impl Distribution for LogisticDist {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (loc, scale) = parameters(args)?;
         let x = outcome::number(x);
-        if !x.is_finite() {
-            return Ok(f64::NEG_INFINITY);
-        }
-        // The density is even in z: the side on which e^-z does not overflow will do.
-        let z = ((x - loc) / scale).abs();
-        Ok(-z - 2.0 * ln_1p(exp(-z)) - ln(scale))
+        Ok(log_density(x, loc, scale))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

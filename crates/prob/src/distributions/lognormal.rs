@@ -7,7 +7,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 use super::normal;
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Lognormal;
@@ -28,6 +28,24 @@ fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
     ))
 }
 
+fn log_density(x: f64, mu: f64, sigma: f64) -> f64 {
+    if !(x > 0.0 && x.is_finite()) {
+        return f64::NEG_INFINITY;
+    }
+    let log_x = ln(x);
+    normal::log_density(log_x, mu, sigma) - log_x
+}
+
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (mu, sigma) = (args[0], args[1]);
+    if !(mu.is_finite() && arguments::is_positive(sigma)) {
+        return f64::NEG_INFINITY;
+    }
+    let z = (ln(x) - mu) / sigma;
+    slope.copy_from_slice(&[-(1.0 + z / sigma) / x, z / sigma, (z * z - 1.0) / sigma]);
+    log_density(x, mu, sigma)
+}
+
 impl Distribution for Lognormal {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -42,11 +60,11 @@ impl Distribution for Lognormal {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (mu, sigma) = parameters(args)?;
         let x = outcome::number(x);
-        if !(x > 0.0 && x.is_finite()) {
-            return Ok(f64::NEG_INFINITY);
-        }
-        let log_x = ln(x);
-        Ok(normal::log_density(log_x, mu, sigma) - log_x)
+        Ok(log_density(x, mu, sigma))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -9,7 +9,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 use super::multivariate_normal::{finite_vector, in_support};
 use super::{normal, outcome};
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct MultivariateDiagNormal;
@@ -42,6 +42,24 @@ fn parameters<'a>(args: Args<'a>) -> Result<(Reals<'a>, Reals<'a>), ArgumentErro
     }
 }
 
+fn log_density(x: &[f64], mean: &[f64], sds: &[f64]) -> f64 {
+    let each = x.iter().zip(mean.iter().zip(sds));
+    each.map(|(x, (m, sd))| normal::log_density(*x, *m, *sd)).sum()
+}
+
+fn score(x: &[f64], args: &[&[f64]], x_slope: &mut [f64], slopes: &mut [&mut [f64]]) -> f64 {
+    let (mean, sds) = (args[0], args[1]);
+    let valid = in_support(mean, sds.len()) && sds.iter().all(|sd| arguments::is_positive(*sd));
+    if !valid || mean.is_empty() || !in_support(x, mean.len()) {
+        return f64::NEG_INFINITY;
+    }
+    let z = |i: usize| (x[i] - mean[i]) / sds[i];
+    x_slope.iter_mut().enumerate().for_each(|(i, slope)| *slope -= z(i) / sds[i]);
+    slopes[0].iter_mut().enumerate().for_each(|(i, slope)| *slope += z(i) / sds[i]);
+    slopes[1].iter_mut().enumerate().for_each(|(i, slope)| *slope += (z(i) * z(i) - 1.0) / sds[i]);
+    log_density(x, mean, sds)
+}
+
 impl Distribution for MultivariateDiagNormal {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -61,8 +79,11 @@ impl Distribution for MultivariateDiagNormal {
         let Some(x) = outcome::reals(x).filter(|x| in_support(x, mean.len())) else {
             return Ok(f64::NEG_INFINITY);
         };
-        let each = x.iter().zip(mean.iter().zip(sds.iter()));
-        Ok(each.map(|(x, (m, sd))| normal::log_density(*x, *m, *sd)).sum())
+        Ok(log_density(x, &mean, &sds))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::General(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -10,7 +10,7 @@ use smidgen_value::{ArgumentError, Matrix, Rng, Value};
 use super::outcome;
 use crate::arguments;
 use crate::linalg;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct MultivariateNormal;
@@ -45,6 +45,15 @@ pub(crate) fn factor(args: Args<'_>, i: usize) -> Result<Matrix, ArgumentError> 
         .ok_or_else(|| ArgumentError::domain(i, "a symmetric positive definite matrix", args[i]))
 }
 
+/// The Cholesky factor of the matrix with these entries, if it has one.
+pub(crate) fn factor_of_entries(entries: &[f64]) -> Option<Matrix> {
+    let size = entries.len().isqrt();
+    if size * size != entries.len() || size == 0 {
+        return None;
+    }
+    linalg::cholesky(&Matrix::new(size, size, entries.to_vec()))
+}
+
 /// The mean, and the Cholesky factor of the covariance.
 fn parameters<'a>(args: Args<'a>) -> Result<(Cow<'a, [f64]>, Matrix), ArgumentError> {
     let mean = finite_vector(args, 0)?;
@@ -58,6 +67,37 @@ fn parameters<'a>(args: Args<'a>) -> Result<(Cow<'a, [f64]>, Matrix), ArgumentEr
         )));
     }
     Ok((mean, factor(args, 1)?))
+}
+
+/// The log density, and L^-1 (x - m) for the Cholesky factor L.
+fn log_density_and_residual(x: &[f64], mean: &[f64], lower: &Matrix) -> (f64, Vec<f64>) {
+    let mut residual: Vec<f64> = x.iter().zip(mean).map(|(x, m)| x - m).collect();
+    linalg::solve_lower(lower, &mut residual);
+    let square: f64 = residual.iter().map(|r| r * r).sum();
+    let log_norm = 0.5 * linalg::log_det_from_cholesky(lower) + mean.len() as f64 * HALF_LN_2PI;
+    (-0.5 * square - log_norm, residual)
+}
+
+/// With r = S^-1 (x - m), the derivatives are -r, r and (r r' - S^-1) / 2.
+fn score(x: &[f64], args: &[&[f64]], x_slope: &mut [f64], slopes: &mut [&mut [f64]]) -> f64 {
+    let mean = args[0];
+    let Some(lower) = factor_of_entries(args[1]).filter(|lower| {
+        lower.rows() == mean.len() && in_support(mean, mean.len()) && in_support(x, mean.len())
+    }) else {
+        return f64::NEG_INFINITY;
+    };
+    let (log_density, mut r) = log_density_and_residual(x, mean, &lower);
+    linalg::solve_lower_transposed(&lower, &mut r);
+    x_slope.iter_mut().zip(&r).for_each(|(slope, r)| *slope -= r);
+    slopes[0].iter_mut().zip(&r).for_each(|(slope, r)| *slope += r);
+    if !slopes[1].is_empty() {
+        let inverse = linalg::inverse_from_cholesky(&lower);
+        let outer = r.iter().flat_map(|a| r.iter().map(move |b| a * b));
+        for (slope, (product, inverse)) in slopes[1].iter_mut().zip(outer.zip(inverse.as_slice())) {
+            *slope += 0.5 * (product - inverse);
+        }
+    }
+    log_density
 }
 
 impl Distribution for MultivariateNormal {
@@ -78,12 +118,11 @@ impl Distribution for MultivariateNormal {
         let Some(x) = outcome::reals(x).filter(|x| in_support(x, mean.len())) else {
             return Ok(f64::NEG_INFINITY);
         };
-        let mut residual: Vec<f64> = x.iter().zip(mean.iter()).map(|(x, m)| x - m).collect();
-        linalg::solve_lower(&lower, &mut residual);
-        let square: f64 = residual.iter().map(|r| r * r).sum();
-        let log_norm =
-            0.5 * linalg::log_det_from_cholesky(&lower) + mean.len() as f64 * HALF_LN_2PI;
-        Ok(-0.5 * square - log_norm)
+        Ok(log_density_and_residual(x, &mean, &lower).0)
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::General(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -1,14 +1,14 @@
 //! P(k) = Gamma(k + r) / (k! Gamma(r)) p^r (1 - p)^k, the number of failures before the r-th
 //! success, for real r > 0; mean r (1 - p) / p.
 
-use smidgen_value::math::ln;
+use smidgen_value::math::{digamma_difference, ln, xovery};
 use smidgen_value::{ArgumentError, Rng, Value};
 
-use super::geometric::positive_probability;
+use super::geometric::{is_positive_probability, positive_probability};
 use super::saddle_point::log_binomial;
 use super::{gamma, outcome, poisson};
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct NegativeBinomial;
@@ -25,6 +25,29 @@ static SPEC: Spec = Spec {
 fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
     let r = arguments::positive(args, 0, "a positive number of successes")?;
     Ok((r, positive_probability(args, 1)?))
+}
+
+fn log_mass(k: f64, r: f64, p: f64) -> f64 {
+    if !outcome::is_count(k) {
+        f64::NEG_INFINITY
+    } else if k == 0.0 {
+        r * ln(p)
+    } else {
+        log_binomial(r, k, p) + ln(r / (r + k))
+    }
+}
+
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (r, p) = (args[0], args[1]);
+    if !(arguments::is_positive(r) && is_positive_probability(p)) {
+        return f64::NEG_INFINITY;
+    }
+    let log_mass = log_mass(x, r, p);
+    if log_mass > f64::NEG_INFINITY {
+        let by_r = digamma_difference(r, x) + ln(p);
+        slope.copy_from_slice(&[0.0, by_r, r / p - xovery(x, 1.0 - p)]);
+    }
+    log_mass
 }
 
 impl Distribution for NegativeBinomial {
@@ -45,13 +68,11 @@ impl Distribution for NegativeBinomial {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (r, p) = parameters(args)?;
         let k = outcome::number(x);
-        Ok(if !outcome::is_count(k) {
-            f64::NEG_INFINITY
-        } else if k == 0.0 {
-            r * ln(p)
-        } else {
-            log_binomial(r, k, p) + ln(r / (r + k))
-        })
+        Ok(log_mass(k, r, p))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

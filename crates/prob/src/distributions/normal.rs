@@ -6,7 +6,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Normal;
@@ -37,6 +37,17 @@ pub(crate) fn log_density(x: f64, mean: f64, sd: f64) -> f64 {
     -0.5 * z * z - ln(sd) - HALF_LN_2PI
 }
 
+#[inline]
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (mean, sd) = (args[0], args[1]);
+    if !(mean.is_finite() && arguments::is_positive(sd)) {
+        return f64::NEG_INFINITY;
+    }
+    let z = (x - mean) / sd;
+    slope.copy_from_slice(&[-z / sd, z / sd, (z * z - 1.0) / sd]);
+    log_density(x, mean, sd)
+}
+
 impl Distribution for Normal {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -54,6 +65,10 @@ impl Distribution for Normal {
         let (mean, sd) = parameters(args)?;
         let x = outcome::number(x);
         Ok(log_density(x, mean, sd))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -1,4 +1,5 @@
-//! The standard normal law between two points, without cancellation in the tails.
+//! The standard normal law between two points, and its moments there, without cancellation in
+//! the tails.
 
 use smidgen_value::math::{HALF_LN_2PI, LN_2, erf, erfc, exp, ln};
 use std::f64::consts::FRAC_1_SQRT_2;
@@ -6,6 +7,49 @@ use std::f64::consts::FRAC_1_SQRT_2;
 /// log of the probability of (a, b), for a < 0 < b.
 pub fn log_mass_around_zero(a: f64, b: f64) -> f64 {
     ln(erf(b * FRAC_1_SQRT_2) - erf(a * FRAC_1_SQRT_2)) - LN_2
+}
+
+/// The law between two points.
+pub struct Between {
+    /// Its density at the ends.
+    pub at_low: f64,
+    pub at_high: f64,
+    pub mean: f64,
+    pub mean_square: f64,
+}
+
+/// For the points a < 0 < b.
+pub fn between_around_zero(a: f64, b: f64) -> Between {
+    let log_mass = log_mass_around_zero(a, b);
+    let density = |z: f64| exp(-0.5 * z * z - HALF_LN_2PI - log_mass);
+    let (at_low, at_high) = (density(a), density(b));
+    if b - a < 2.0 {
+        // The two ends differ too little to subtract one density from the other.
+        let moment =
+            |power: i32| integral(b - a, |t| (a + t).powi(power) * exp(-0.5 * (a + t) * (a + t)));
+        let mass = moment(0);
+        return Between { at_low, at_high, mean: moment(1) / mass, mean_square: moment(2) / mass };
+    }
+    let flow = |z: f64, density: f64| if density == 0.0 { 0.0 } else { z * density };
+    Between {
+        at_low,
+        at_high,
+        mean: at_low - at_high,
+        mean_square: 1.0 + flow(a, at_low) - flow(b, at_high),
+    }
+}
+
+/// The mean of the law on (a, a + `width`) minus a, for a >= 0.
+pub fn mean_beyond(a: f64, width: f64) -> f64 {
+    let fall = width * (a + 0.5 * width);
+    if fall <= 2.0 {
+        return integral(width, |t| t * exp(-t * (a + 0.5 * t))) / integral_over(a, width);
+    }
+    if fall >= 800.0 {
+        return mean_excess(a);
+    }
+    let (near, far) = (scaled_tail(a), exp(-fall) * scaled_tail(a + width));
+    (mean_excess(a) * near - (width + mean_excess(a + width)) * far) / (near - far)
 }
 
 /// log of the integral over t from 0 to `width` of exp(-a t - t^2 / 2), for a >= 0: the mass of
@@ -25,11 +69,20 @@ fn scaled_tail(t: f64) -> f64 {
     if t < 5.0 {
         return 0.5 * erfc(t * FRAC_1_SQRT_2) * exp(0.5 * t * t);
     }
-    // 1 / (t + 1 / (t + 2 / (t + 3 / ...))) from the far end; the error of n terms is about
-    // exp(-t sqrt(8 n)).
+    exp(-HALF_LN_2PI) / continued_fraction(t, 1)
+}
+
+/// The mean of Z - t given Z > t, for t >= 0.
+fn mean_excess(t: f64) -> f64 {
+    if t < 5.0 { exp(-HALF_LN_2PI) / scaled_tail(t) - t } else { 1.0 / continued_fraction(t, 2) }
+}
+
+/// t + n / (t + (n + 1) / (t + (n + 2) / ...)) from the far end, for t of 5 or more. With n = 1
+/// it is the density at t over the probability of the tail; the error of k terms is about
+/// exp(-t sqrt(8 k)).
+fn continued_fraction(t: f64, n: i32) -> f64 {
     let terms = 8 + (400.0 / (t * t)) as i32;
-    let tail = (1..=terms).rev().fold(t, |rest, n| t + f64::from(n) / rest);
-    exp(-HALF_LN_2PI) / tail
+    (n..=terms).rev().fold(t, |rest, n| t + f64::from(n) / rest)
 }
 
 /// Gauss-Legendre nodes and weights of order 24, one half of each.
@@ -43,10 +96,13 @@ const NODES: [(f64, f64); 6] = [
 ];
 
 fn integral_over(a: f64, width: f64) -> f64 {
+    integral(width, |t| exp(-t * (a + 0.5 * t)))
+}
+
+/// The integral of f from 0 to `width`.
+fn integral(width: f64, f: impl Fn(f64) -> f64) -> f64 {
     let half = 0.5 * width;
-    let density = |t: f64| exp(-t * (a + 0.5 * t));
-    let both = |(node, weight): &(f64, f64)| {
-        weight * (density(half - half * node) + density(half + half * node))
-    };
+    let both =
+        |(node, weight): &(f64, f64)| weight * (f(half - half * node) + f(half + half * node));
     half * NODES.iter().map(both).sum::<f64>()
 }

@@ -7,7 +7,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 use super::outcome;
 use super::saddle_point::{deviance, stirling_error};
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Poisson;
@@ -46,6 +46,15 @@ pub(crate) fn log_mass(k: f64, rate: f64) -> f64 {
     }
 }
 
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let rate = args[0];
+    if !(arguments::is_positive(rate)) {
+        return f64::NEG_INFINITY;
+    }
+    slope.copy_from_slice(&[0.0, x / rate - 1.0]);
+    log_mass(x, rate)
+}
+
 impl Distribution for Poisson {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -58,6 +67,10 @@ impl Distribution for Poisson {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let rate = rate(args)?;
         Ok(log_mass(outcome::number(x), rate))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

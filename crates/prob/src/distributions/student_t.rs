@@ -2,13 +2,13 @@
 //! z = (x - loc) / scale.
 
 use rand_distr::{Distribution as _, StandardNormal};
-use smidgen_value::math::{LN_PI, exp, ln, ln_1p, ln_gamma_ratio};
+use smidgen_value::math::{LN_PI, digamma_difference, exp, ln, ln_1p, ln_gamma_ratio};
 use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::gamma;
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct StudentT;
@@ -56,6 +56,32 @@ fn log_1p_square(distance: f64, scale: f64, df: f64) -> f64 {
     if square < 1e20 { ln_1p(square) } else { 2.0 * (ln(distance.abs()) - ln(scale)) - ln(df) }
 }
 
+/// The derivatives of [`log_density`] with respect to the distance, to df and to the scale.
+pub(crate) fn slopes(distance: f64, df: f64, scale: f64) -> [f64; 3] {
+    let z = distance / scale;
+    let square = z * z / df;
+    // square / (1 + square), also when the square overflows.
+    let share = if square < 1.0 { square / (1.0 + square) } else { 1.0 / (1.0 + 1.0 / square) };
+    let pull = if z == 0.0 { 0.0 } else { -(df + 1.0) * share / z };
+    // For many degrees of freedom all terms with respect to them cancel in pairs.
+    let constant = digamma_difference(0.5 * df, 0.5) - 1.0 / df;
+    let kernel = (df + 1.0) / df * share - log_1p_square(distance, scale, df);
+    [pull / scale, 0.5 * (constant + kernel), ((df + 1.0) * share - 1.0) / scale]
+}
+
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let df = args[0];
+    let loc = args.get(1).copied().unwrap_or(0.0);
+    let scale = args.get(2).copied().unwrap_or(1.0);
+    if !(arguments::is_positive(df) && loc.is_finite() && arguments::is_positive(scale)) {
+        return f64::NEG_INFINITY;
+    }
+    let [by_distance, by_df, by_scale] = slopes(x - loc, df, scale);
+    let all = [by_distance, by_df, -by_distance, by_scale];
+    slope.copy_from_slice(&all[..slope.len()]);
+    log_density(x - loc, df, scale)
+}
+
 impl Distribution for StudentT {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -70,6 +96,10 @@ impl Distribution for StudentT {
         let (df, loc, scale) = parameters(args)?;
         let x = outcome::number(x);
         Ok(log_density(x - loc, df, scale))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

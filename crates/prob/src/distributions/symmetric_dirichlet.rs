@@ -4,7 +4,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::{dirichlet, outcome};
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct SymmetricDirichlet;
@@ -26,6 +26,21 @@ fn parameters(args: Args<'_>) -> Result<Vec<f64>, ArgumentError> {
     Ok(vec![alpha; n as usize])
 }
 
+fn score(x: &[f64], args: &[&[f64]], x_slope: &mut [f64], slopes: &mut [&mut [f64]]) -> f64 {
+    let (alpha, n) = (args[0][0], args[1][0]);
+    // Before the parameters are spread out, their number has to be that of the outcome.
+    if n != x.len() as f64 {
+        return f64::NEG_INFINITY;
+    }
+    let alphas = vec![alpha; x.len()];
+    let mut each = vec![0.0; x.len()];
+    let log_density = dirichlet::score(x, &[&alphas], x_slope, &mut [&mut each]);
+    if let Some(slope) = slopes[0].first_mut() {
+        *slope += each.iter().sum::<f64>();
+    }
+    log_density
+}
+
 impl Distribution for SymmetricDirichlet {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -38,6 +53,10 @@ impl Distribution for SymmetricDirichlet {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let alphas = parameters(args)?;
         Ok(outcome::reals(x).map_or(f64::NEG_INFINITY, |x| dirichlet::log_density(x, &alphas)))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::General(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -5,10 +5,12 @@ use rand_distr::{Distribution as _, StandardNormal};
 use smidgen_value::math::{HALF_LN_2PI, exp, expm1, ln, ln_1p};
 use smidgen_value::{ArgumentError, Rng, Value};
 
-use super::normal_tail::{log_mass_around_zero, log_mass_from};
+use super::normal_tail::{
+    Between, between_around_zero, log_mass_around_zero, log_mass_from, mean_beyond,
+};
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct TruncatedNormal;
@@ -52,18 +54,22 @@ impl Parameters {
         }
     }
 
-    fn place(&self, args: Args<'_>) -> Result<Place, ArgumentError> {
+    fn read_and_place(args: Args<'_>) -> Result<(Parameters, Place), ArgumentError> {
+        let parameters = Parameters::read(args)?;
+        let expected = "a standard deviation in reach of the range";
+        let place = parameters.place();
+        let place = place.ok_or_else(|| ArgumentError::domain(1, expected, args[1]))?;
+        Ok((parameters, place))
+    }
+
+    /// None if the interval is beyond the range of doubles in standard units.
+    fn place(&self) -> Option<Place> {
         let (a, b) = ((self.low - self.mean) / self.sd, (self.high - self.mean) / self.sd);
         let width = (self.high - self.low) / self.sd;
         if a > 1e150 || b < -1e150 || width < f64::MIN_POSITIVE {
-            // Beyond the range of doubles in standard units.
-            return Err(ArgumentError::domain(
-                1,
-                "a standard deviation in reach of the range",
-                args[1],
-            ));
+            return None;
         }
-        Ok(if a >= 0.0 {
+        Some(if a >= 0.0 {
             Place::Beyond { a, width, rising: false }
         } else if b <= 0.0 {
             Place::Beyond { a: -b, width, rising: true }
@@ -71,33 +77,13 @@ impl Parameters {
             Place::Around { a, b }
         })
     }
-}
 
-impl Distribution for TruncatedNormal {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
-
-    fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
-        let parameters = Parameters::read(args)?;
-        let Parameters { mean, sd, low, high } = parameters;
-        let x = match parameters.place(args)? {
-            Place::Around { a, b } => mean + sd * draw_around(a, b, rng),
-            Place::Beyond { a, width, rising: false } => low + sd * draw_beyond(a, width, rng),
-            Place::Beyond { a, width, rising: true } => high - sd * draw_beyond(a, width, rng),
-        };
-        Ok(Value::Number(outcome::finite(x.clamp(low, high))))
-    }
-
-    fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
-        let parameters = Parameters::read(args)?;
-        let Parameters { mean, sd, low, high } = parameters;
-        let place = parameters.place(args)?;
-        let x = outcome::number(x);
+    fn log_density(&self, x: f64, place: &Place) -> f64 {
+        let Parameters { mean, sd, low, high } = *self;
         if !(low <= x && x <= high && x.is_finite()) {
-            return Ok(f64::NEG_INFINITY);
+            return f64::NEG_INFINITY;
         }
-        let log_standard = match place {
+        let log_standard = match *place {
             Place::Around { a, b } => {
                 let z = (x - mean) / sd;
                 -0.5 * z * z - HALF_LN_2PI - log_mass_around_zero(a, b)
@@ -107,7 +93,69 @@ impl Distribution for TruncatedNormal {
                 -t * (a + 0.5 * t) - log_mass_from(a, width)
             }
         };
-        Ok(log_standard - ln(sd))
+        log_standard - ln(sd)
+    }
+}
+
+/// With E the expectation and f(lo), f(hi) the density at the ends in standard units, and times
+/// sd, the derivatives are -z, z - E z, z^2 - E z^2, f(lo) and -f(hi). Beyond the mean they are
+/// taken from the near end at a: with t = z - a nothing large is subtracted.
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let parameters = Parameters { mean: args[0], sd: args[1], low: args[2], high: args[3] };
+    let Parameters { mean, sd, low, high } = parameters;
+    if !(mean.is_finite() && arguments::is_positive(sd) && low < high) {
+        return f64::NEG_INFINITY;
+    }
+    let Some(place) = parameters.place() else {
+        return f64::NEG_INFINITY;
+    };
+    let standard = match place {
+        Place::Around { a, b } => {
+            let z = (x - mean) / sd;
+            let Between { at_low, at_high, mean, mean_square } = between_around_zero(a, b);
+            [-z, z - mean, z * z - mean_square, at_low, -at_high]
+        }
+        Place::Beyond { a, width, rising } => {
+            let t = if rising { high - x } else { x - low } / sd;
+            let near = exp(-log_mass_from(a, width));
+            let far = exp(-width * (a + 0.5 * width)) * near;
+            let flow = if far == 0.0 { 0.0 } else { width * far };
+            let step = t - mean_beyond(a, width);
+            let by_sd = t * (a + t) + a * step + flow - 1.0;
+            // To the left of the mean everything but the sd is mirrored.
+            if rising {
+                [a + t, -step, by_sd, far, -near]
+            } else {
+                [-(a + t), step, by_sd, near, -far]
+            }
+        }
+    };
+    slope.copy_from_slice(&standard.map(|slope| slope / sd));
+    parameters.log_density(x, &place)
+}
+
+impl Distribution for TruncatedNormal {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
+        let (Parameters { mean, sd, low, high }, place) = Parameters::read_and_place(args)?;
+        let x = match place {
+            Place::Around { a, b } => mean + sd * draw_around(a, b, rng),
+            Place::Beyond { a, width, rising: false } => low + sd * draw_beyond(a, width, rng),
+            Place::Beyond { a, width, rising: true } => high - sd * draw_beyond(a, width, rng),
+        };
+        Ok(Value::Number(outcome::finite(x.clamp(low, high))))
+    }
+
+    fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
+        let (parameters, place) = Parameters::read_and_place(args)?;
+        Ok(parameters.log_density(outcome::number(x), &place))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

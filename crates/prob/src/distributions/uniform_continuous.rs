@@ -5,7 +5,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct UniformContinuous;
@@ -40,6 +40,21 @@ fn log_length(low: f64, high: f64) -> f64 {
     if length.is_finite() { ln(length) } else { ln(0.5 * high - 0.5 * low) + LN_2 }
 }
 
+#[inline]
+fn log_density(x: f64, low: f64, high: f64) -> f64 {
+    if low <= x && x <= high { -log_length(low, high) } else { f64::NEG_INFINITY }
+}
+
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (low, high) = (args[0], args[1]);
+    if !(low.is_finite() && high.is_finite() && low < high) {
+        return f64::NEG_INFINITY;
+    }
+    let density = 1.0 / (high - low);
+    slope.copy_from_slice(&[0.0, density, -density]);
+    log_density(x, low, high)
+}
+
 impl Distribution for UniformContinuous {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -58,7 +73,11 @@ impl Distribution for UniformContinuous {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (low, high) = parameters(args)?;
         let x = outcome::number(x);
-        Ok(if low <= x && x <= high { -log_length(low, high) } else { f64::NEG_INFINITY })
+        Ok(log_density(x, low, high))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -5,7 +5,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct UniformDiscrete;
@@ -23,10 +23,14 @@ static SPEC: Spec = Spec {
 const MOST_ENUMERATED: f64 = 100_000.0;
 
 #[inline]
+fn is_whole(x: f64) -> bool {
+    x.fract() == 0.0 && x.abs() < 4.0e15
+}
+
+#[inline]
 fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
-    let whole = |x: f64| x.fract() == 0.0 && x.abs() < 4.0e15;
-    let low = arguments::number_where(args, 0, "a whole number", whole)?;
-    let high = arguments::number_where(args, 1, "a whole number", whole)?;
+    let low = arguments::number_where(args, 0, "a whole number", is_whole)?;
+    let high = arguments::number_where(args, 1, "a whole number", is_whole)?;
     if low < high {
         Ok((low, high))
     } else {
@@ -36,6 +40,21 @@ fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
             args[1],
         ))
     }
+}
+
+#[inline]
+fn log_mass(k: f64, low: f64, high: f64) -> f64 {
+    let inside = low <= k && k < high && k.fract() == 0.0;
+    if inside { -ln(high - low) } else { f64::NEG_INFINITY }
+}
+
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (low, high) = (args[0], args[1]);
+    if !(is_whole(low) && is_whole(high) && low < high) {
+        return f64::NEG_INFINITY;
+    }
+    slope.fill(0.0);
+    log_mass(x, low, high)
 }
 
 impl Distribution for UniformDiscrete {
@@ -53,8 +72,11 @@ impl Distribution for UniformDiscrete {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (low, high) = parameters(args)?;
         let k = outcome::number(x);
-        let inside = low <= k && k < high && k.fract() == 0.0;
-        Ok(if inside { -ln(high - low) } else { f64::NEG_INFINITY })
+        Ok(log_mass(k, low, high))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -1,11 +1,11 @@
 //! f(x) = exp(kappa cos(x - mu)) / (2 pi I_0(kappa)) on the circle, x from -pi to pi.
 
-use smidgen_value::math::{HALF_LN_2PI, PI, atan2, cos, hypot, ln, ln_1p, sin};
+use smidgen_value::math::{HALF_LN_2PI, PI, atan2, cos, hypot, ln, ln_1p, sin, xovery};
 use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Vonmises;
@@ -30,25 +30,28 @@ fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
 
 const TURN: f64 = 2.0 * PI;
 
-/// log(e^-kappa I_0(kappa))
-fn log_scaled_bessel(kappa: f64) -> f64 {
-    let (mut term, mut sum, mut n) = (1.0, 0.0, 0.0);
+/// log(e^-kappa I_0(kappa)) and its derivative, I_1(kappa) / I_0(kappa) - 1.
+fn log_scaled_bessel(kappa: f64) -> (f64, f64) {
+    // The terms are powers of kappa: the derivative of the sum is the sum of n times the term.
+    let (mut term, mut sum, mut weighted, mut n) = (1.0, 0.0, 0.0, 0.0);
     if kappa < 30.0 {
         // The sum over n > 0 of (kappa / 2)^2n / n!^2.
         while term > 1e-17 * sum {
             n += 1.0;
             term *= 0.25 * kappa * kappa / (n * n);
             sum += term;
+            weighted += n * term;
         }
-        return ln_1p(sum) - kappa;
+        return (ln_1p(sum) - kappa, 2.0 * xovery(weighted, kappa * (1.0 + sum)) - 1.0);
     }
     // The asymptotic series, whose smallest term is far below rounding from 30 on.
     while term > 1e-17 {
         n += 1.0;
         term *= (2.0 * n - 1.0) * (2.0 * n - 1.0) / (8.0 * kappa * n);
         sum += term;
+        weighted += n * term;
     }
-    ln_1p(sum) - HALF_LN_2PI - 0.5 * ln(kappa)
+    (ln_1p(sum) - HALF_LN_2PI - 0.5 * ln(kappa), -(weighted / (1.0 + sum) + 0.5) / kappa)
 }
 
 /// An angle around 0, by Best and Fisher's (1979) rejection from the wrapped Cauchy law with
@@ -76,6 +79,27 @@ fn draw(kappa: f64, rng: &mut Rng) -> f64 {
     }
 }
 
+fn log_density(x: f64, mu: f64, kappa: f64) -> f64 {
+    if !(-PI..=PI).contains(&x) {
+        return f64::NEG_INFINITY;
+    }
+    let half_sine = sin(0.5 * (x - mu));
+    let (log_bessel, _) = log_scaled_bessel(kappa);
+    -2.0 * kappa * half_sine * half_sine - 2.0 * HALF_LN_2PI - log_bessel
+}
+
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (mu, kappa) = (args[0], args[1]);
+    if !(mu.is_finite() && kappa >= 0.0 && kappa.is_finite()) {
+        return f64::NEG_INFINITY;
+    }
+    let sine = sin(x - mu);
+    let half_sine = sin(0.5 * (x - mu));
+    let (_, by_kappa) = log_scaled_bessel(kappa);
+    slope.copy_from_slice(&[-kappa * sine, kappa * sine, -2.0 * half_sine * half_sine - by_kappa]);
+    log_density(x, mu, kappa)
+}
+
 impl Distribution for Vonmises {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -97,11 +121,11 @@ impl Distribution for Vonmises {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (mu, kappa) = parameters(args)?;
         let x = outcome::number(x);
-        if !(-PI..=PI).contains(&x) {
-            return Ok(f64::NEG_INFINITY);
-        }
-        let half_sine = sin(0.5 * (x - mu));
-        Ok(-2.0 * kappa * half_sine * half_sine - 2.0 * HALF_LN_2PI - log_scaled_bessel(kappa))
+        Ok(log_density(x, mu, kappa))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

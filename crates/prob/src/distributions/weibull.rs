@@ -6,7 +6,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Weibull;
@@ -27,6 +27,45 @@ fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
     ))
 }
 
+/// log t and t^shape, where the density is positive.
+fn log_and_hazard(x: f64, shape: f64, scale: f64) -> Option<(f64, f64)> {
+    if !(x >= 0.0 && x.is_finite()) {
+        return None;
+    }
+    let t = x / scale;
+    let log_t = if t.is_normal() || x == 0.0 { ln(t) } else { ln(x) - ln(scale) };
+    let hazard = if t.is_normal() { pow(t, shape) } else { exp(shape * log_t) };
+    (hazard < f64::INFINITY).then_some((log_t, hazard))
+}
+
+fn log_density(log_t: f64, hazard: f64, shape: f64, scale: f64) -> f64 {
+    let log_power = if shape == 1.0 { 0.0 } else { (shape - 1.0) * log_t };
+    ln(shape) - ln(scale) + log_power - hazard
+}
+
+fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (shape, scale) = (args[0], args[1]);
+    if !(arguments::is_positive(shape) && arguments::is_positive(scale)) {
+        return f64::NEG_INFINITY;
+    }
+    let Some((log_t, hazard)) = log_and_hazard(x, shape, scale) else {
+        return f64::NEG_INFINITY;
+    };
+    let log_density = log_density(log_t, hazard, shape, scale);
+    if x == 0.0 {
+        // The limits from the right, where the density has one.
+        let by_x = if shape == 1.0 { -1.0 / scale } else { 0.0 };
+        slope.copy_from_slice(&[by_x, f64::NEG_INFINITY, -shape / scale]);
+    } else {
+        slope.copy_from_slice(&[
+            (shape - 1.0 - shape * hazard) / x,
+            1.0 / shape + (1.0 - hazard) * log_t,
+            shape * (hazard - 1.0) / scale,
+        ]);
+    }
+    log_density
+}
+
 impl Distribution for Weibull {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -41,18 +80,12 @@ impl Distribution for Weibull {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (shape, scale) = parameters(args)?;
         let x = outcome::number(x);
-        if !(x >= 0.0 && x.is_finite()) {
-            return Ok(f64::NEG_INFINITY);
-        }
-        let t = x / scale;
-        let log_t = if t.is_normal() || x == 0.0 { ln(t) } else { ln(x) - ln(scale) };
-        let log_power = if shape == 1.0 { 0.0 } else { (shape - 1.0) * log_t };
-        let hazard = if t.is_normal() { pow(t, shape) } else { exp(shape * log_t) };
-        Ok(if hazard == f64::INFINITY {
-            f64::NEG_INFINITY
-        } else {
-            ln(shape) - ln(scale) + log_power - hazard
-        })
+        Ok(log_and_hazard(x, shape, scale)
+            .map_or(f64::NEG_INFINITY, |(log_t, hazard)| log_density(log_t, hazard, shape, scale)))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::Scalar(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

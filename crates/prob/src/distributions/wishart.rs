@@ -2,14 +2,14 @@
 //! symmetric positive definite X of size p; mean dof V.
 
 use rand_distr::{Distribution as _, StandardNormal};
-use smidgen_value::math::{LN_2, ln_gamma_multivariate};
+use smidgen_value::math::{LN_2, digamma, ln_gamma_multivariate};
 use smidgen_value::{ArgumentError, Matrix, Rng, Value};
 
-use super::multivariate_normal::factor;
+use super::multivariate_normal::{factor, factor_of_entries};
 use super::{gamma, outcome};
 use crate::arguments;
 use crate::linalg;
-use crate::procedure::{Args, Arity, Distribution, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Wishart;
@@ -67,6 +67,74 @@ pub(crate) fn factor_of_outcome(x: &Value, size: usize) -> Option<Matrix> {
     }
 }
 
+fn log_density(x_lower: &Matrix, lower: &Matrix, dof: f64) -> f64 {
+    let size = lower.rows();
+    let p = size as f64;
+    0.5 * (dof - p - 1.0) * linalg::log_det_from_cholesky(x_lower)
+        - 0.5 * trace_of_ratio(lower, x_lower)
+        - 0.5 * dof * (p * LN_2 + linalg::log_det_from_cholesky(lower))
+        - ln_gamma_multivariate(size, 0.5 * dof)
+}
+
+/// What the entries of a scale matrix and of an outcome amount to.
+pub(crate) struct Factors {
+    pub lower: Matrix,
+    pub x_lower: Matrix,
+    pub dof: f64,
+}
+
+impl Factors {
+    /// None outside the support or the parameters' domain.
+    pub fn read(x: &[f64], args: &[&[f64]]) -> Option<Factors> {
+        let (lower, dof) = (factor_of_entries(args[0])?, args[1][0]);
+        let x_lower = factor_of_entries(x)?;
+        let valid = x.len() == args[0].len() && dof > lower.rows() as f64 - 1.0;
+        (valid && dof.is_finite()).then_some(Factors { lower, x_lower, dof })
+    }
+}
+
+/// slope += c m
+pub(crate) fn add_scaled(slope: &mut [f64], c: f64, m: &Matrix) {
+    for (slope, entry) in slope.iter_mut().zip(m.as_slice()) {
+        *slope += c * entry;
+    }
+}
+
+/// A^-1 B A^-1 for A = L L' and B = M M': with W = A^-1 M it is W W'.
+pub(crate) fn sandwich(lower: &Matrix, m: &Matrix) -> Matrix {
+    times_transpose(&linalg::solve_cholesky_matrix(lower, m))
+}
+
+/// (log |X| - log |2 V| - the sum over j of psi((dof - j) / 2)) / 2
+pub(crate) fn by_dof(x_lower: &Matrix, lower: &Matrix, dof: f64) -> f64 {
+    let size = lower.rows();
+    let each: f64 = (0..size).map(|j| digamma(0.5 * (dof - j as f64))).sum();
+    let log_ratio = linalg::log_det_from_cholesky(x_lower) - linalg::log_det_from_cholesky(lower);
+    0.5 * (log_ratio - size as f64 * LN_2 - each)
+}
+
+/// The derivatives are ((dof - p - 1) X^-1 - V^-1) / 2, (V^-1 X V^-1 - dof V^-1) / 2 and
+/// (log |X| - log |2 V| - the sum over j of psi((dof - j) / 2)) / 2.
+fn score(x: &[f64], args: &[&[f64]], x_slope: &mut [f64], slopes: &mut [&mut [f64]]) -> f64 {
+    let Some(Factors { lower, x_lower, dof }) = Factors::read(x, args) else {
+        return f64::NEG_INFINITY;
+    };
+    let p = lower.rows() as f64;
+    let inverse = linalg::inverse_from_cholesky(&lower);
+    if !x_slope.is_empty() {
+        add_scaled(x_slope, 0.5 * (dof - p - 1.0), &linalg::inverse_from_cholesky(&x_lower));
+        add_scaled(x_slope, -0.5, &inverse);
+    }
+    if !slopes[0].is_empty() {
+        add_scaled(slopes[0], 0.5, &sandwich(&lower, &x_lower));
+        add_scaled(slopes[0], -0.5 * dof, &inverse);
+    }
+    if let Some(slope) = slopes[1].first_mut() {
+        *slope += by_dof(&x_lower, &lower, dof);
+    }
+    log_density(&x_lower, &lower, dof)
+}
+
 impl Distribution for Wishart {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -87,11 +155,11 @@ impl Distribution for Wishart {
         let Some(x_lower) = factor_of_outcome(x, size) else {
             return Ok(f64::NEG_INFINITY);
         };
-        let p = size as f64;
-        Ok(0.5 * (dof - p - 1.0) * linalg::log_det_from_cholesky(&x_lower)
-            - 0.5 * trace_of_ratio(&lower, &x_lower)
-            - 0.5 * dof * (p * LN_2 + linalg::log_det_from_cholesky(&lower))
-            - ln_gamma_multivariate(size, 0.5 * dof))
+        Ok(log_density(&x_lower, &lower, dof))
+    }
+
+    fn score(&self) -> Option<Score> {
+        Some(Score::General(score))
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -1,0 +1,13 @@
+//! Derivatives against differences, for everything in the registry: a function or distribution
+//! that has neither a derivative nor a place in a list of those without fails.
+//!
+//! * [`difference`]: a derivative from values alone, with an estimate of its error;
+//! * [`functions`]: the deterministic procedures;
+//! * [`distributions`]: the densities.
+
+mod difference;
+#[path = "../distributions_common.rs"]
+mod distributions_common;
+
+mod distributions;
+mod functions;
