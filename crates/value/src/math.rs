@@ -77,22 +77,29 @@ pub fn ln_gamma_ratio(x: f64, a: f64) -> f64 {
 
 /// psi(x), the derivative of log Gamma, for x > 0.
 pub fn digamma(x: f64) -> f64 {
-    // psi(x) = psi(x + 1) - 1/x; from 12 on the asymptotic series is exact to rounding.
+    // psi(x) = psi(x + 1) - 1/x; from 8 on the asymptotic series is exact to rounding.
     let (mut z, mut below) = (x, 0.0);
-    while z < 12.0 {
+    while z < 8.0 {
         below += 1.0 / z;
         z += 1.0;
     }
     ln(z) - 0.5 / z - digamma_series(z) - below
 }
 
-/// log x - 1/(2 x) - psi(x), for x of 12 or more.
+/// log x - 1/(2 x) - psi(x), for x of 8 or more.
 fn digamma_series(x: f64) -> f64 {
     let w = 1.0 / (x * x);
-    w * (1.0 / 12.0
-        - w * (1.0 / 120.0
-            - w * (1.0 / 252.0
-                - w * (1.0 / 240.0 - w * (1.0 / 132.0 - w * (691.0 / 32760.0 - w / 12.0))))))
+    let bernoulli = [
+        3617.0 / 8160.0,
+        1.0 / 12.0,
+        691.0 / 32760.0,
+        1.0 / 132.0,
+        1.0 / 240.0,
+        1.0 / 252.0,
+        1.0 / 120.0,
+        1.0 / 12.0,
+    ];
+    w * bernoulli.iter().fold(0.0, |sum, coefficient| coefficient - w * sum)
 }
 
 /// psi(x + a) - psi(x), for x > 0 and x + a > 0: the derivative of [`ln_gamma_ratio`] with

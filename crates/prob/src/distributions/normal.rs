@@ -44,7 +44,8 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
         return f64::NEG_INFINITY;
     }
     let z = (x - mean) / sd;
-    slope.copy_from_slice(&[-z / sd, z / sd, (z * z - 1.0) / sd]);
+    let per_sd = 1.0 / sd;
+    slope.copy_from_slice(&[-z * per_sd, z * per_sd, (z * z - 1.0) * per_sd]);
     log_density(x, mean, sd)
 }
 

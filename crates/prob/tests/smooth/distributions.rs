@@ -210,7 +210,7 @@ fn directions(entries: &[f64], motion: Motion) -> Vec<(Direction, f64)> {
 }
 
 /// The log density with its slopes: that of the outcome, then those of the arguments.
-fn score_at(score: Score, x: &[f64], args: &[Vec<f64>]) -> (f64, Vec<Vec<f64>>) {
+pub fn score_at(score: Score, x: &[f64], args: &[Vec<f64>]) -> (f64, Vec<Vec<f64>>) {
     match score {
         Score::Scalar(score) => {
             let numbers: Vec<f64> = args.iter().map(|arg| arg[0]).collect();
@@ -289,7 +289,7 @@ fn check(case: &str, score: Score) -> Result<(), String> {
     tally.verdict(moving * 2 / 3)
 }
 
-fn score_of(name: &str) -> Score {
+pub fn score_of(name: &str) -> Score {
     let Some(Builtin::Distribution(distribution)) = lookup(Symbol::new(name)) else {
         panic!("{name} is no distribution");
     };

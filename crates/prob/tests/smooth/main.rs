@@ -3,11 +3,12 @@
 //!
 //! * [`difference`]: a derivative from values alone, with an estimate of its error;
 //! * [`functions`]: the deterministic procedures;
-//! * [`distributions`]: the densities.
+//! * [`distributions`]: the densities; [`extremes`]: where differences say nothing.
 
 mod difference;
 #[path = "../distributions_common.rs"]
 mod distributions_common;
 
 mod distributions;
+mod extremes;
 mod functions;
