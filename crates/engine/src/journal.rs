@@ -91,6 +91,13 @@ impl Trace {
         self.revision += 1;
         let mut journal = std::mem::take(&mut self.journal);
         let before = self.population;
+        let values_only = |edit: &Edit| {
+            matches!(
+                edit,
+                Edit::Value(..) | Edit::Counted(..) | Edit::Uncounted(..) | Edit::Statistics(..)
+            )
+        };
+        self.structure += u64::from(!journal.iter().all(values_only));
         for edit in journal.drain(..) {
             match edit {
                 Edit::NodeDetached(id) => self.free_node(id),

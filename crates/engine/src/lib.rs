@@ -47,6 +47,7 @@ pub mod procedure;
 pub mod proposal;
 pub mod scaffold;
 pub mod section;
+pub mod smooth;
 pub mod tag;
 pub mod trace;
 

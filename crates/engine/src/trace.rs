@@ -49,6 +49,8 @@ pub struct Trace {
     pub(crate) epoch: u32,
     /// Number of commits in which unconstrained choices came or went.
     pub(crate) population: u64,
+    /// Number of commits that changed more than values.
+    pub(crate) structure: u64,
     /// Number of unconstrained choices after the last directive: inference does not change it.
     pub(crate) sweep: usize,
     /// Rosters of local sections.

@@ -10,10 +10,12 @@
 //! kernel would do, and why not faster).
 
 pub mod acceptance;
+pub mod adaptation;
 pub mod audit;
 pub mod austerity;
 pub mod block;
 pub mod explain;
+pub mod hamiltonian;
 pub mod kernel;
 pub mod program;
 pub mod proposer;

@@ -58,6 +58,13 @@ impl Program {
         Program { step: Step::Sequence { steps, n: 1 }, kernels }
     }
 
+    /// Transitions of each kernel in one run of the program, where their number is known.
+    pub fn transitions(&self) -> Vec<Option<u64>> {
+        let mut counts = vec![None; self.kernels.len()];
+        self.step.count(Some(1), &mut counts);
+        counts
+    }
+
     /// Runs the program once. Stops early, between transitions, when the run is interrupted.
     pub fn execute(
         &mut self,
@@ -88,6 +95,17 @@ impl Program {
 }
 
 impl Step {
+    fn count(&self, times: Option<u64>, counts: &mut [Option<u64>]) {
+        let with = |n: u64| times.map(|times| times.saturating_mul(n));
+        match self {
+            Step::Kernel { number, n, .. } => counts[*number] = with(*n),
+            Step::Sequence { steps, n } => steps.iter().for_each(|s| s.count(with(*n), counts)),
+            // Which one is drawn how often nobody knows.
+            Step::Mixture { steps, .. } => steps.iter().for_each(|(_, s)| s.count(None, counts)),
+            Step::Collect(_) => {}
+        }
+    }
+
     fn renumber(&mut self, by: usize) {
         match self {
             Step::Kernel { number, .. } => *number += by,

@@ -22,6 +22,11 @@ pub struct Tally {
     pub exhausted: u64,
     /// Sections read to audit decisions, on top of those for the decisions.
     pub audit_sections: u64,
+    /// Gradients that trajectories asked for.
+    pub gradients: u64,
+    /// Trajectories whose energy error grew beyond bounds, and those that were cut short.
+    pub diverged: u64,
+    pub cut: u64,
 }
 
 impl Tally {
@@ -33,6 +38,9 @@ impl Tally {
         self.approximate += other.approximate;
         self.exhausted += other.exhausted;
         self.audit_sections += other.audit_sections;
+        self.gradients += other.gradients;
+        self.diverged += other.diverged;
+        self.cut += other.cut;
     }
 }
 

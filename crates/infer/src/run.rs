@@ -41,6 +41,8 @@ pub struct Run {
     pub collected: Vec<(String, Vec<Value>)>,
     pub interrupt: Arc<AtomicBool>,
     pub phase: Phase,
+    /// Transitions of each kernel in the warm-up, where their number is known beforehand.
+    pub planned: Vec<Option<u64>>,
     /// Whether the sections of every decision are kept, and the log weights of some.
     pub detailed: bool,
     /// The share of approximate decisions that is audited, instead of what the kernels say.
@@ -109,6 +111,11 @@ impl<'a> Log<'a> {
 
     pub fn warn(&mut self, message: String) {
         self.run.warn(message);
+    }
+
+    /// How many transitions this kernel makes in the warm-up, if that is known beforehand.
+    pub fn planned(&self) -> Option<u64> {
+        self.run.planned.get(self.number).copied().flatten().filter(|n| *n > 0)
     }
 
     /// A block was moved whole.

@@ -314,6 +314,9 @@ impl Plan<'_> {
             model.find_feasible_start(rng)?;
             if self.request.warmup > 0 {
                 run.phase = Phase::Warmup;
+                let warmup = self.request.warmup as u64;
+                let planned = |n: Option<u64>| n.map(|n| n.saturating_mul(warmup));
+                run.planned = program.transitions().into_iter().map(planned).collect();
             }
             for _ in 0..self.request.warmup {
                 if !self.step(model, rng, program, &mut run)? {

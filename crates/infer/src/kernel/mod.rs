@@ -1,7 +1,9 @@
 //! Kernels: one file each, named as users call them.
 
 pub mod default;
+pub mod hmc;
 pub mod mh;
+pub mod nuts;
 pub mod subsampled_mh;
 
 use smidgen_engine::{EvalError, Trace};
@@ -11,7 +13,7 @@ use crate::explain::{Explanation, Look};
 use crate::run::Log;
 
 /// A Markov kernel on traces.
-pub trait Kernel: Send {
+pub trait Kernel {
     /// One transition.
     fn transition(
         &mut self,

@@ -1,0 +1,74 @@
+//! Both sides of a branch whose condition depends on the block, from the program's text: the side
+//! that does not run now has no nodes. Enough for indicators such as `(and (< 0 a) (< a b))`; what
+//! goes beyond functions of values that exist is refused.
+
+use smidgen_lang::core::{Expr, ExprKind};
+use smidgen_prob::registry::Builtin;
+use smidgen_value::Value;
+
+use super::compile::{Compiler, Failure};
+use super::lower;
+use crate::environment::Environment;
+use crate::id::NodeId;
+use crate::operand::Operand;
+use crate::procedure::Procedure;
+
+/// The marked value of an expression. `at` is the branch, for the refusal.
+pub(super) fn value(
+    compiler: &mut Compiler<'_>,
+    expression: &Expr,
+    environment: &Environment,
+    global: bool,
+    at: NodeId,
+) -> Result<Value, Failure> {
+    let refuse = |what: &str| {
+        Err(Failure::At(
+            at,
+            format!("{what} in a branch that depends on it: what exists could change"),
+        ))
+    };
+    match &expression.kind {
+        ExprKind::Constant(value) => Ok(value.clone()),
+        ExprKind::Local { depth, slot, .. } => match environment.get(*depth, *slot) {
+            Some(operand) => {
+                let operand = operand.clone();
+                compiler.argument(&operand, global)
+            }
+            None => refuse("a name"),
+        },
+        ExprKind::Global(name) => match compiler.trace.global(*name) {
+            Some(operand) => compiler.argument(&operand, global),
+            None => refuse("a name"),
+        },
+        ExprKind::Cell { column, depth, slot, .. } => {
+            let row = environment.get(*depth, *slot).and_then(Operand::constant);
+            match row.and_then(Value::as_integer) {
+                Some(row) => Ok(column.cell(row as usize)),
+                None => refuse("a cell"),
+            }
+        }
+        ExprKind::If(condition, then, otherwise) => {
+            let condition = value(compiler, condition, environment, global, at)?;
+            let then = value(compiler, then, environment, global, at)?;
+            let otherwise = value(compiler, otherwise, environment, global, at)?;
+            compiler.lowered(at, global, |tape| lower::either(tape, &condition, &otherwise, &then))
+        }
+        ExprKind::Apply { operator, operands } => {
+            let operator = value(compiler, operator, environment, global, at)?;
+            let Some(Procedure::Builtin(Builtin::Function(function))) = Procedure::of(&operator)
+            else {
+                return refuse("a call");
+            };
+            let function = *function;
+            if !function.spec.arity.admits(operands.len()) {
+                return refuse("a call");
+            }
+            let mut args = Vec::with_capacity(operands.len());
+            for operand in operands {
+                args.push(value(compiler, operand, environment, global, at)?);
+            }
+            compiler.lowered(at, global, |tape| lower::function(tape, function, &args))
+        }
+        _ => refuse("an expression"),
+    }
+}

@@ -1,0 +1,601 @@
+//! From the scaffold of a block to its density as tapes.
+//!
+//! The terms are the block's choices and what absorbs. A deterministic node of D that leads to one
+//! term only belongs to that term's row; all others, and the choices themselves, are the *global
+//! part*, computed once. Rows of one shape are collected, so that a model of N observations
+//! becomes a global part of a few instructions and one short tape over N rows.
+
+use rustc_hash::FxHashMap;
+use smidgen_prob::{Distribution, Score, Support};
+use smidgen_value::Value;
+
+use super::branch;
+use super::lower::{self, Obstacle};
+use super::marked::{self, has_marks};
+use super::rows::RowsBuilder;
+use super::tape::{GeneralOp, Op, ScalarScore, Source, Tape};
+use super::transform;
+use super::{Coordinates, Density, NotSmooth};
+use crate::error::EvalError;
+use crate::id::NodeId;
+use crate::node::{Op as NodeOp, Role, StructureKind};
+use crate::operand::Operand;
+use crate::scaffold::Scaffold;
+use crate::trace::Trace;
+
+/// To whom a deterministic node of D belongs.
+#[derive(Clone, Copy, PartialEq)]
+enum Owner {
+    /// Nothing that has a density reads it.
+    Nobody,
+    Term(u32),
+    Global,
+}
+
+impl Owner {
+    fn and(self, other: Owner) -> Owner {
+        match (self, other) {
+            (Owner::Nobody, owner) | (owner, Owner::Nobody) => owner,
+            (a, b) if a == b => a,
+            _ => Owner::Global,
+        }
+    }
+}
+
+pub(super) struct Compiler<'t> {
+    pub(super) trace: &'t mut Trace,
+    scaffold: &'t Scaffold,
+    /// Places in D.
+    places: FxHashMap<NodeId, u32>,
+    owners: Vec<Owner>,
+    /// The global part.
+    globals: Tape,
+    global_values: FxHashMap<NodeId, Value>,
+    /// The row at hand.
+    row: Tape,
+    row_values: FxHashMap<NodeId, Value>,
+    shapes: FxHashMap<Vec<u64>, u32>,
+    rows: Vec<RowsBuilder>,
+    /// Values outside D that the tapes rely on as they are.
+    pinned: Vec<(NodeId, Value)>,
+    /// Whether a branch depends on the block.
+    branches: bool,
+}
+
+type Compiled<T> = Result<T, Failure>;
+
+/// Why a block has no density program.
+pub(super) enum Failure {
+    At(NodeId, Obstacle),
+    Error(EvalError),
+}
+
+impl From<EvalError> for Failure {
+    fn from(error: EvalError) -> Failure {
+        Failure::Error(error)
+    }
+}
+
+/// Compiles the density of a block. The scaffold has just been built.
+pub(super) fn compile(
+    trace: &mut Trace,
+    scaffold: &Scaffold,
+) -> Result<Result<Density, NotSmooth>, EvalError> {
+    let places = scaffold.target.iter().enumerate().map(|(k, id)| (*id, k as u32)).collect();
+    let mut compiler = Compiler {
+        trace,
+        scaffold,
+        places,
+        owners: Vec::new(),
+        globals: Tape { is_global: true, ..Tape::default() },
+        global_values: FxHashMap::default(),
+        row: Tape::default(),
+        row_values: FxHashMap::default(),
+        shapes: FxHashMap::default(),
+        rows: Vec::new(),
+        pinned: Vec::new(),
+        branches: false,
+    };
+    match compiler.compile() {
+        Ok(density) => Ok(Ok(density)),
+        Err(Failure::Error(error)) => Err(error),
+        Err(Failure::At(node, reason)) => {
+            let culprits = compiler.choices_above(node);
+            Ok(Err(NotSmooth { node, reason, culprits }))
+        }
+    }
+}
+
+impl Compiler<'_> {
+    fn compile(&mut self) -> Compiled<Density> {
+        self.check_forms()?;
+        // Terms: the choices in the order of D, then what absorbs.
+        let is_choice = |id: &&NodeId| self.trace.node(**id).is_random();
+        let mut terms: Vec<NodeId> =
+            self.scaffold.target.iter().filter(is_choice).copied().collect();
+        let choices = terms.len();
+        terms.extend_from_slice(&self.scaffold.absorbing);
+        self.find_owners(&terms);
+
+        let mut coordinates = Vec::with_capacity(choices);
+        let mut dimension = 0;
+        for k in 0..self.scaffold.target.len() {
+            let id = self.scaffold.target[k];
+            if self.trace.node(id).is_random() {
+                let (value, size) = self.choice(id, dimension)?;
+                self.global_values.insert(id, value.clone());
+                coordinates.push(Coordinates { node: id, value });
+                dimension += size;
+            } else if self.owners[k] == Owner::Global {
+                let value = self.node(id, true)?;
+                self.global_values.insert(id, value);
+            }
+        }
+        self.row.global_jumps = self.globals.jumps.clone();
+
+        let mut members: Vec<(u32, u32)> = Vec::new();
+        for (place, owner) in self.owners.iter().enumerate() {
+            if let Owner::Term(term) = owner {
+                members.push((*term, place as u32));
+            }
+        }
+        members.sort_unstable();
+        let mut key = Vec::new();
+        let mut next = 0;
+        for (number, id) in terms.iter().enumerate() {
+            self.row.clear();
+            self.row_values.clear();
+            while let Some((term, place)) = members.get(next)
+                && *term == number as u32
+            {
+                let node = self.scaffold.target[*place as usize];
+                let value = self.node(node, false)?;
+                self.row_values.insert(node, value);
+                next += 1;
+            }
+            self.term(*id, number < choices)?;
+            self.row.shape(&mut key);
+            let place = match self.shapes.get(&key) {
+                Some(place) => *place as usize,
+                None => {
+                    self.shapes.insert(key.clone(), self.rows.len() as u32);
+                    self.rows.push(RowsBuilder::new(&self.row));
+                    self.rows.len() - 1
+                }
+            };
+            self.rows[place].add(&self.row.leaves);
+        }
+        let mut rows = Vec::with_capacity(self.rows.len());
+        for builder in std::mem::take(&mut self.rows) {
+            rows.push(builder.finish(self.trace)?);
+        }
+        let globals = std::mem::take(&mut self.globals);
+        let pinned = std::mem::take(&mut self.pinned);
+        Ok(Density::new(self.trace, coordinates, dimension, globals, rows, pinned, self.branches)?)
+    }
+
+    /// What no tape can follow, whatever the values.
+    fn check_forms(&self) -> Compiled<()> {
+        if !self.scaffold.makers.is_empty() {
+            let maker = self.scaffold.makers[0];
+            let name = self.trace.maker_name(maker);
+            return Err(Failure::At(
+                maker,
+                format!("the applications of {name} have no derivative"),
+            ));
+        }
+        for id in &self.scaffold.target {
+            let node = self.trace.node(*id);
+            if node.is_random() && !matches!(node.op, NodeOp::Random(_)) {
+                let reason = "a choice of an exchangeable procedure has no coordinates".to_owned();
+                return Err(Failure::At(*id, reason));
+            }
+            if node.role != Role::Restructured {
+                continue;
+            }
+            let is_branch = matches!(
+                &node.op,
+                NodeOp::Structure(structure) if matches!(structure.kind, StructureKind::Branch { .. })
+            );
+            if !is_branch || node.observed.is_some() {
+                let reason = format!("{} depends on it: what exists could change", node.op_name());
+                return Err(Failure::At(*id, reason));
+            }
+        }
+        for id in self.scaffold.transient_nodes(self.trace) {
+            if self.trace.node(id).is_random() {
+                let reason = "a random choice exists only in one branch".to_owned();
+                return Err(Failure::At(id, reason));
+            }
+        }
+        Ok(())
+    }
+
+    fn find_owners(&mut self, terms: &[NodeId]) {
+        let numbers: FxHashMap<NodeId, u32> =
+            terms.iter().enumerate().map(|(k, id)| (*id, k as u32)).collect();
+        self.owners = vec![Owner::Nobody; self.scaffold.target.len()];
+        for place in (0..self.scaffold.target.len()).rev() {
+            let id = self.scaffold.target[place];
+            if self.trace.node(id).is_random() {
+                self.owners[place] = Owner::Global;
+                continue;
+            }
+            let mut owner = Owner::Nobody;
+            for child in &self.trace.node(id).children {
+                let reader = match numbers.get(&child.node) {
+                    Some(number) if !self.needs_ends(child.node) => Owner::Term(*number),
+                    Some(_) => Owner::Global,
+                    None => match self.places.get(&child.node) {
+                        // Both branches are followed, whatever runs now.
+                        Some(place) if self.trace.node(child.node).role != Role::Restructured => {
+                            self.owners[*place as usize]
+                        }
+                        Some(_) => Owner::Global,
+                        // In T: a branch that runs only now.
+                        None => Owner::Global,
+                    },
+                };
+                owner = owner.and(reader);
+                if owner == Owner::Global {
+                    break;
+                }
+            }
+            self.owners[place] = owner;
+        }
+    }
+
+    /// Whether a choice of the block lives in a set that its arguments decide.
+    fn needs_ends(&self, id: NodeId) -> bool {
+        match &self.trace.node(id).op {
+            NodeOp::Random(distribution) => {
+                self.places.contains_key(&id) && !distribution.support_arguments().is_empty()
+            }
+            _ => false,
+        }
+    }
+
+    fn support(&self, id: NodeId, distribution: &dyn Distribution) -> Result<Support, EvalError> {
+        let support = self.trace.with_args(id, |args| distribution.support(args));
+        let name = distribution.spec().name;
+        support.map_err(|e| self.trace.argument_error(name, e, self.trace.node(id).origin))
+    }
+
+    /// The marked value of a choice of the block, and the number of its coordinates.
+    fn choice(&mut self, id: NodeId, first: usize) -> Compiled<(Value, usize)> {
+        self.trace.refresh_arguments(id)?;
+        let NodeOp::Random(distribution) = self.trace.node(id).op else {
+            unreachable!("checked before")
+        };
+        let support = self.support(id, distribution)?;
+        let Some(size) = transform::dimension(&support) else {
+            let name = distribution.spec().name;
+            return Err(Failure::At(id, format!("{name} is not continuous")));
+        };
+        let mut ends = match support {
+            Support::Interval { low, high } => (low, high),
+            _ => (f64::NEG_INFINITY, f64::INFINITY),
+        };
+        if let [low, high] = distribution.support_arguments() {
+            let args: Vec<Operand> =
+                [low, high].map(|k| self.trace.node(id).args[*k].operand.clone()).into();
+            let low = self.argument(&args[0], true)?.as_number();
+            let high = self.argument(&args[1], true)?.as_number();
+            ends = (low.unwrap_or(ends.0), high.unwrap_or(ends.1));
+        }
+        let value = transform::constrain(&mut self.globals, &support, ends, first as u32);
+        Ok((value, size))
+    }
+
+    fn tape(&mut self, global: bool) -> &mut Tape {
+        if global { &mut self.globals } else { &mut self.row }
+    }
+
+    /// The marked value of an operand, on the global tape or on that of the row.
+    pub(super) fn argument(&mut self, operand: &Operand, global: bool) -> Compiled<Value> {
+        let id = match operand {
+            Operand::Constant(value) => return Ok(value.clone()),
+            Operand::Node(id) => *id,
+        };
+        if let Some(value) = self.row_values.get(&id).or_else(|| self.global_values.get(&id)) {
+            return Ok(value.clone());
+        }
+        debug_assert!(!self.places.contains_key(&id), "arguments come first in D");
+        let value = self.trace.value(id)?.clone();
+        let tape = self.tape(global);
+        match lower::live(tape, id, &value) {
+            Some(marked) => {
+                if global {
+                    self.global_values.insert(id, marked.clone());
+                }
+                Ok(marked)
+            }
+            None => Ok(self.pin(id, value)),
+        }
+    }
+
+    fn pin(&mut self, id: NodeId, value: Value) -> Value {
+        self.pinned.push((id, value.clone()));
+        value
+    }
+
+    /// The value of an argument that decides what the result looks like.
+    fn deciding(&mut self, operand: &Operand, global: bool) -> Compiled<Value> {
+        match operand {
+            Operand::Node(id) if !self.places.contains_key(id) => {
+                let value = self.trace.value(*id)?.clone();
+                Ok(self.pin(*id, value))
+            }
+            operand => self.argument(operand, global),
+        }
+    }
+
+    /// The marked value of a deterministic node.
+    fn node(&mut self, id: NodeId, global: bool) -> Compiled<Value> {
+        let node = self.trace.node(id);
+        let operands: Vec<Operand> = node.args.iter().map(|arg| arg.operand.clone()).collect();
+        match &node.op {
+            NodeOp::Function(function) => {
+                let function = *function;
+                let name = function.spec.name;
+                let deciding = lower::deciding_arguments(name);
+                let mut args = Vec::with_capacity(operands.len());
+                for (k, operand) in operands.iter().enumerate() {
+                    // What `lookup` finds may be decided at run time.
+                    let decides = deciding.contains(&k) && name != "lookup";
+                    args.push(match decides {
+                        true => self.deciding(operand, global)?,
+                        false => self.argument(operand, global)?,
+                    });
+                }
+                self.lowered(id, global, |tape| lower::function(tape, function, &args))
+            }
+            NodeOp::Structure(structure) if node.role == Role::Restructured => {
+                let structure = structure.clone();
+                let StructureKind::Branch { then, otherwise } = &structure.kind else {
+                    unreachable!("checked before")
+                };
+                self.branches = true;
+                let condition = self.argument(&operands[0], global)?;
+                let mut sides = Vec::with_capacity(2);
+                for expression in [then, otherwise] {
+                    sides.push(branch::value(
+                        self,
+                        expression,
+                        &structure.environment,
+                        global,
+                        id,
+                    )?);
+                }
+                self.lowered(id, global, |tape| {
+                    lower::either(tape, &condition, &sides[1], &sides[0])
+                })
+            }
+            NodeOp::Structure(_) => {
+                let root = operands.last().expect("a structure has a root");
+                self.argument(root, global)
+            }
+            _ => {
+                let reason = format!("{} has no derivative", node.op_name());
+                Err(Failure::At(id, reason))
+            }
+        }
+    }
+
+    pub(super) fn lowered(
+        &mut self,
+        id: NodeId,
+        global: bool,
+        lower: impl FnOnce(&mut Tape) -> Result<Value, Obstacle>,
+    ) -> Compiled<Value> {
+        lower(self.tape(global)).map_err(|reason| Failure::At(id, reason))
+    }
+
+    /// Adds the log density of a choice, of the block or absorbing, to the row.
+    fn term(&mut self, id: NodeId, in_block: bool) -> Compiled<()> {
+        let node = self.trace.node(id);
+        let constrained = node.constrained;
+        let distribution: &'static dyn Distribution = match &node.op {
+            NodeOp::Random(distribution) => *distribution,
+            NodeOp::Maker(made) => made.maker.latent().expect("only a latent maker absorbs"),
+            _ => unreachable!("only choices have densities"),
+        };
+        let operands: Vec<Operand> = node.args.iter().map(|arg| arg.operand.clone()).collect();
+        let name = distribution.spec().name;
+        let mut args = Vec::with_capacity(operands.len());
+        for operand in &operands {
+            args.push(self.argument(operand, false)?);
+        }
+        let value = self.trace.node(id).value.clone();
+        let x = if in_block {
+            self.global_values[&id].clone()
+        } else if constrained {
+            value
+        } else if name == "categorical" && args.len() == 2 {
+            self.pin(id, value)
+        } else {
+            match lower::live(&mut self.row, id, &value) {
+                Some(marked) => marked,
+                None => self.pin(id, value),
+            }
+        };
+        self.score(distribution, &x, &args).map_err(|reason| Failure::At(id, reason))?;
+        let jumps = self.row.terms.iter().any(|term| self.row.jumps(*term));
+        let indicates = constrained && matches!(name, "bernoulli" | "flip");
+        if jumps && !indicates {
+            let reason = "its density jumps where a comparison changes".to_owned();
+            return Err(Failure::At(id, reason));
+        }
+        Ok(())
+    }
+
+    fn score(
+        &mut self,
+        distribution: &dyn Distribution,
+        x: &Value,
+        args: &[Value],
+    ) -> Result<(), Obstacle> {
+        use smidgen_prob::smooth::Elementary::{Log, Subtract};
+        let name = distribution.spec().name;
+        let row = &mut self.row;
+        if name == "categorical" {
+            // log w_x − log Σ w
+            let weights = lower::numbers(&args[0])?;
+            let index = match args.get(1) {
+                None => x.clone(),
+                Some(objects) => object_index(objects, x)?,
+            };
+            let total = row.sum(&weights);
+            let chosen = row.pick(&weights, &index)?;
+            let (log_chosen, log_total) =
+                (row.elementary(Log, chosen, 0.0), row.elementary(Log, total, 0.0));
+            let log_p = row.elementary(Subtract, log_chosen, log_total);
+            row.term(log_p);
+            return Ok(());
+        }
+        if matches!(name, "bernoulli" | "flip")
+            && let [Value::Number(p)] = args
+            && let Some(predictor) = row.logistic_of(*p)
+        {
+            let x = lower::numbers(x)?[0];
+            let (x, args) = (row.register(x), vec![predictor]);
+            row.score(bernoulli_of_logistic, x, args);
+            return Ok(());
+        }
+        match distribution.score() {
+            None => Err(format!("{name} has no derivative")),
+            Some(Score::Scalar(score)) => {
+                let x = lower::numbers(x)?;
+                let mut numbers = Vec::with_capacity(args.len());
+                for arg in args {
+                    numbers.extend(lower::numbers(arg)?);
+                }
+                if x.len() != 1
+                    || numbers.len() != args.len()
+                    || args.len() > super::tape::MOST_ARGS
+                {
+                    return Err(format!("{name} of more than single numbers"));
+                }
+                let x = row.register(x[0]);
+                let args = row.registers(&numbers);
+                row.score(score, x, args);
+                Ok(())
+            }
+            Some(Score::General(score)) => {
+                let x = lower::numbers(x)?;
+                let x = row.registers(&x);
+                let mut registers = Vec::with_capacity(args.len());
+                for arg in args {
+                    let numbers = lower::numbers(arg)?;
+                    registers.push(row.registers(&numbers));
+                }
+                let spare = x.len() + registers.iter().map(Vec::len).sum::<usize>();
+                let op = GeneralOp { score, x, args: registers };
+                let out = row.push(Op::General(Box::new(op)), 1, spare as u32);
+                row.terms.push(out);
+                Ok(())
+            }
+        }
+    }
+
+    /// The block's choices that a node of D, A or T hangs on.
+    fn choices_above(&self, node: NodeId) -> Vec<NodeId> {
+        let mut found = Vec::new();
+        let mut seen: FxHashMap<NodeId, ()> = FxHashMap::default();
+        let mut work = vec![node];
+        while let Some(id) = work.pop() {
+            if seen.insert(id, ()).is_some() {
+                continue;
+            }
+            let is_choice = self.places.contains_key(&id) && self.trace.node(id).is_random();
+            if is_choice {
+                found.push(id);
+                if id != node {
+                    continue;
+                }
+            }
+            let inside = |parent: &NodeId| {
+                self.places.contains_key(parent)
+                    || self.trace.role(*parent) == Some(Role::Transient)
+            };
+            let args = self.trace.node(id).args.iter();
+            work.extend(args.filter_map(|arg| arg.operand.node()).filter(inside));
+        }
+        found.sort_unstable();
+        found
+    }
+}
+
+fn object_index(objects: &Value, x: &Value) -> Result<Value, Obstacle> {
+    let items = objects.elements().ok_or("objects that are no sequence")?;
+    if has_marks(objects) || has_marks(x) {
+        return Err("objects that the block changes".to_owned());
+    }
+    let mut places = items.iter().enumerate().filter(|(_, item)| *item == x).map(|(k, _)| k);
+    match (places.next(), places.next()) {
+        (Some(place), None) => Ok(Value::Number(place as f64)),
+        _ => Err("an object that occurs several times".to_owned()),
+    }
+}
+
+/// log p of a coin with p = logistic(η): log logistic(±η), which does not saturate.
+fn bernoulli_of_logistic(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    use smidgen_value::math;
+    let eta = args[0];
+    slope[0] = 0.0;
+    if x == 1.0 {
+        slope[1] = math::logistic(-eta);
+        -math::ln_1p_exp(-eta)
+    } else if x == 0.0 {
+        slope[1] = -math::logistic(eta);
+        -math::ln_1p_exp(eta)
+    } else {
+        f64::NEG_INFINITY
+    }
+}
+
+impl Tape {
+    fn score(&mut self, score: ScalarScore, x: u32, args: Vec<u32>) {
+        let spare = args.len() as u32 + 1;
+        let out = self.push(Op::Score { score, x, args: args.into() }, 1, spare);
+        self.terms.push(out);
+    }
+
+    fn sum(&mut self, xs: &[f64]) -> f64 {
+        use smidgen_prob::smooth::Elementary::Add;
+        let (first, rest) = xs.split_first().expect("weights are not empty");
+        rest.iter().fold(*first, |total, x| self.elementary(Add, total, *x))
+    }
+
+    /// The number at an index, which may be marked.
+    fn pick(&mut self, xs: &[f64], index: &Value) -> Result<f64, Obstacle> {
+        let index = index.as_number().ok_or("an index that is no number")?;
+        if !marked::is_marked(index) {
+            let found = xs.get(index as usize).filter(|_| index >= 0.0 && index.fract() == 0.0);
+            return found.copied().ok_or_else(|| "an index out of range".to_owned());
+        }
+        let index = self.register(index);
+        let options = self.registers(xs);
+        let out = self.push(Op::Choose { index, options: options.into() }, 1, 0);
+        Ok(self.mark(out))
+    }
+
+    /// η if the number is logistic(η) on this tape.
+    fn logistic_of(&self, p: f64) -> Option<u32> {
+        use smidgen_prob::smooth::Elementary::Logistic;
+        let marked::Marked::Local(register) = marked::read(p) else { return None };
+        let step = self.steps.iter().rev().find(|step| step.out == register)?;
+        match step.op {
+            Op::Elementary(Logistic, eta, _) => Some(eta),
+            _ => None,
+        }
+    }
+
+    /// Numbers outside the block that the global part reads.
+    pub(super) fn live_leaves(&self) -> impl Iterator<Item = (u32, u32, NodeId, u32)> + '_ {
+        self.leaves.iter().filter_map(|leaf| match leaf.source {
+            Source::Live(node, first) => Some((leaf.register, leaf.len, node, first)),
+            _ => None,
+        })
+    }
+}

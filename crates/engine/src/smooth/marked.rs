@@ -1,0 +1,107 @@
+//! Numbers that stand for registers.
+//!
+//! While a block is compiled, values of the language carry, in place of numbers that depend on the
+//! block, *marks*: NaNs whose payload names a register. Procedures that only arrange values
+//! (`array`, `lookup`, `transpose`, ...) are then simply run, and the marks show where each number
+//! went.
+
+use smidgen_value::Value;
+
+use super::tape::Register;
+
+const LOCAL: u64 = 0x7FFD_ABCC_0000_0000;
+const GLOBAL: u64 = 0x7FFD_ABCD_0000_0000;
+const WORD: u64 = 0xFFFF_FFFF_0000_0000;
+
+/// What a number is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Marked {
+    Number(f64),
+    /// A register of the tape at hand.
+    Local(Register),
+    /// A register of the global part.
+    Global(Register),
+}
+
+pub(super) fn local(register: Register) -> f64 {
+    f64::from_bits(LOCAL | u64::from(register))
+}
+
+pub(super) fn global(register: Register) -> f64 {
+    f64::from_bits(GLOBAL | u64::from(register))
+}
+
+pub(super) fn read(x: f64) -> Marked {
+    let bits = x.to_bits();
+    match bits & WORD {
+        LOCAL => Marked::Local(bits as u32),
+        GLOBAL => Marked::Global(bits as u32),
+        _ => Marked::Number(x),
+    }
+}
+
+pub(super) fn is_marked(x: f64) -> bool {
+    !matches!(read(x), Marked::Number(_))
+}
+
+/// Whether some number in a value is marked.
+pub(super) fn has_marks(value: &Value) -> bool {
+    match value {
+        Value::Number(x) => is_marked(*x),
+        Value::Vector(xs) => xs.iter().any(|x| is_marked(*x)),
+        Value::Matrix(m) => m.as_slice().iter().any(|x| is_marked(*x)),
+        Value::Array(items) => items.iter().any(has_marks),
+        Value::Pair(_) => match value.elements() {
+            Some(items) => items.iter().any(has_marks),
+            // Not a list: a plain pair.
+            None => match value {
+                Value::Pair(pair) => has_marks(&pair.first) || has_marks(&pair.rest),
+                _ => false,
+            },
+        },
+        Value::Dict(dict) => dict.entries().iter().any(|(_, value)| has_marks(value)),
+        _ => false,
+    }
+}
+
+/// All numbers of a value in order, if it holds nothing else.
+pub(super) fn numbers(value: &Value, out: &mut Vec<f64>) -> bool {
+    match value {
+        Value::Number(x) => out.push(*x),
+        Value::Bool(b) => out.push(f64::from(u8::from(*b))),
+        Value::Vector(xs) => out.extend_from_slice(xs),
+        Value::Matrix(m) => out.extend_from_slice(m.as_slice()),
+        Value::Array(_) | Value::Pair(_) | Value::Nil => match value.elements() {
+            Some(items) => return items.iter().all(|item| numbers(item, out)),
+            None => return false,
+        },
+        _ => return false,
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_told_from_numbers() {
+        assert_eq!(read(local(7)), Marked::Local(7));
+        assert_eq!(read(global(u32::MAX)), Marked::Global(u32::MAX));
+        for x in [0.0, -1.5, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_eq!(read(x), Marked::Number(x));
+        }
+        assert!(!is_marked(f64::NAN));
+        assert!(!is_marked(-f64::NAN));
+    }
+
+    #[test]
+    fn marks_travel_through_containers() {
+        let vector = Value::vector(vec![1.0, local(3)]);
+        assert!(has_marks(&Value::array(vec![Value::Nil, vector.clone()])));
+        let mut found = Vec::new();
+        assert!(numbers(&Value::list(vec![vector, Value::Bool(true)]), &mut found));
+        assert_eq!(read(found[1]), Marked::Local(3));
+        assert_eq!((found[0], found[2]), (1.0, 1.0));
+    }
+}

@@ -1,0 +1,293 @@
+//! The density of a block of continuous choices as straight-line code, with its gradient by
+//! reverse-mode differentiation (theory 8.4).
+//!
+//! log π(z) = Σ log p over the block's choices and what absorbs, + log|dx/dz|, in unconstrained
+//! coordinates z with x = T(z) ([`transform`]). [`compile`] walks the scaffold once and writes
+//! [`tape`]s; [`run`] evaluates them. The trace is not touched until [`Density::install`].
+//!
+//! What the code relies on is watched: numbers outside the block are read again by
+//! [`Density::refresh`], and when the structure has changed the block is compiled anew.
+
+mod branch;
+mod compile;
+mod lower;
+mod marked;
+mod rows;
+mod run;
+mod tape;
+mod transform;
+
+use smidgen_value::{Matrix, Rng, Value};
+
+use crate::error::EvalError;
+use crate::id::NodeId;
+use crate::proposal::{Choice, Proposal, Proposed, Proposer};
+use crate::scaffold::Scaffold;
+use crate::trace::Trace;
+use rows::Rows;
+use run::{NO_LINEAR, Store};
+use tape::{Source, Tape};
+
+/// Why a block has no gradient.
+#[derive(Clone, Debug)]
+pub struct NotSmooth {
+    /// Where.
+    pub node: NodeId,
+    pub reason: String,
+    /// The choices of the block that lead there: without them the rest may have one.
+    pub culprits: Vec<NodeId>,
+}
+
+/// The coordinates of one choice.
+#[derive(Clone, Debug)]
+struct Coordinates {
+    node: NodeId,
+    /// Marked.
+    value: Value,
+}
+
+/// The density of a block, compiled.
+pub struct Density {
+    coordinates: Vec<Coordinates>,
+    dimension: usize,
+    globals: Tape,
+    store: Store,
+    rows: Vec<Rows>,
+    pinned: Vec<(NodeId, Value)>,
+    branches: bool,
+    /// The structure and the revision of the trace that it was made for.
+    structure: u64,
+    revision: u64,
+}
+
+/// What has become of a compiled density since it was last looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validity {
+    /// Nothing it reads has changed.
+    Same,
+    /// Numbers outside the block have changed, and have been read.
+    Changed,
+    /// It has to be compiled anew.
+    Gone,
+}
+
+impl Density {
+    /// The density of a block, or why it has none.
+    pub fn compile(
+        trace: &mut Trace,
+        principals: &[NodeId],
+    ) -> Result<Result<Density, NotSmooth>, EvalError> {
+        let mut scaffold = Scaffold::new();
+        scaffold.build(trace, principals);
+        compile::compile(trace, &scaffold)
+    }
+
+    fn new(
+        trace: &mut Trace,
+        coordinates: Vec<Coordinates>,
+        dimension: usize,
+        globals: Tape,
+        rows: Vec<Rows>,
+        pinned: Vec<(NodeId, Value)>,
+        branches: bool,
+    ) -> Result<Density, EvalError> {
+        let store = Store::new(&globals, 1);
+        let (structure, revision) = (trace.structure, trace.revision);
+        let mut density = Density {
+            coordinates,
+            dimension,
+            globals,
+            store,
+            rows,
+            pinned,
+            branches,
+            structure,
+            revision,
+        };
+        for leaf in &density.globals.leaves {
+            if let Source::Number(x) = leaf.source {
+                density.store.values[leaf.register as usize] = x;
+            }
+            if let Source::Vector(xs) = &leaf.source {
+                let at = leaf.register as usize;
+                density.store.values[at..at + xs.len()].copy_from_slice(xs);
+            }
+        }
+        density.read_globals(trace)?;
+        Ok(density)
+    }
+
+    /// Number of unconstrained coordinates.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// The choices, in the order of their coordinates.
+    pub fn choices(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.coordinates.iter().map(|coordinates| coordinates.node)
+    }
+
+    /// Number of terms and of different shapes among them, and instructions of the global part,
+    /// for people.
+    pub fn size(&self) -> (usize, usize, usize) {
+        let terms = self.rows.iter().map(Rows::count).sum();
+        (terms, self.rows.len(), self.globals.steps.len())
+    }
+
+    /// Brings the density up to date with the trace.
+    pub fn refresh(&mut self, trace: &mut Trace) -> Result<Validity, EvalError> {
+        if trace.structure != self.structure {
+            return Ok(Validity::Gone);
+        }
+        if trace.revision == self.revision {
+            return Ok(Validity::Same);
+        }
+        for k in 0..self.pinned.len() {
+            let (node, value) = &self.pinned[k];
+            if !trace.value(*node)?.is_identical(value) {
+                return Ok(Validity::Gone);
+            }
+        }
+        if !self.read_globals(trace)? {
+            return Ok(Validity::Gone);
+        }
+        for rows in &mut self.rows {
+            if rows.is_live() && !rows.refresh(trace)? {
+                return Ok(Validity::Gone);
+            }
+        }
+        self.revision = trace.revision;
+        Ok(Validity::Changed)
+    }
+
+    fn read_globals(&mut self, trace: &mut Trace) -> Result<bool, EvalError> {
+        let mut xs = Vec::new();
+        for (register, len, node, first) in self.globals.live_leaves() {
+            let (at, len, first) = (register as usize, len as usize, first as usize);
+            xs.clear();
+            if !marked::numbers(trace.value(node)?, &mut xs) || xs.len() < first + len {
+                return Ok(false);
+            }
+            self.store.values[at..at + len].copy_from_slice(&xs[first..first + len]);
+        }
+        Ok(true)
+    }
+
+    /// The coordinates of the current state; none if a choice lies on the edge of its support.
+    pub fn position(&self, trace: &mut Trace) -> Result<Option<Vec<f64>>, EvalError> {
+        let mut z = Vec::with_capacity(self.dimension);
+        for coordinates in &self.coordinates {
+            trace.refresh_arguments(coordinates.node)?;
+            let support = Choice { trace, node: coordinates.node }.support()?;
+            let value = &trace.node(coordinates.node).value;
+            if !transform::unconstrain(value, &support, &mut z) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(z))
+    }
+
+    /// log π(z), up to a constant, and its gradient. −∞ where the state is impossible; the
+    /// gradient does not matter there.
+    pub fn log_density(&mut self, z: &[f64], gradient: &mut [f64]) -> f64 {
+        let log_p = self.evaluate(z);
+        if log_p.is_nan() || log_p == f64::NEG_INFINITY {
+            gradient.fill(0.0);
+            return f64::NEG_INFINITY;
+        }
+        self.store.backward(&self.globals, 1, &NO_LINEAR, &mut |_, _, _| {});
+        for leaf in &self.globals.leaves {
+            if let Source::Input(first) = leaf.source {
+                let (from, to, len) = (leaf.register as usize, first as usize, leaf.len as usize);
+                gradient[to..to + len].copy_from_slice(&self.store.slopes[from..from + len]);
+            }
+        }
+        log_p
+    }
+
+    /// The log density; slopes of the global registers are those that come from the rows.
+    fn evaluate(&mut self, z: &[f64]) -> f64 {
+        for leaf in &self.globals.leaves {
+            if let Source::Input(first) = leaf.source {
+                let (to, from, len) = (leaf.register as usize, first as usize, leaf.len as usize);
+                self.store.values[to..to + len].copy_from_slice(&z[from..from + len]);
+            }
+        }
+        let mut log_p = self.store.forward(&self.globals, 1, &NO_LINEAR);
+        self.store.slopes.fill(0.0);
+        for rows in &mut self.rows {
+            if log_p == f64::NEG_INFINITY {
+                return log_p;
+            }
+            log_p += rows.evaluate(&self.store.values, &mut self.store.slopes);
+        }
+        log_p
+    }
+
+    /// The values of the choices where the density was evaluated last.
+    fn values(&self) -> Vec<(NodeId, Value)> {
+        let read = |coordinates: &Coordinates| {
+            (coordinates.node, unmark(&coordinates.value, &self.store.values))
+        };
+        self.coordinates.iter().map(read).collect()
+    }
+
+    /// Moves the trace to z, where the density is not 0. What follows from the choices becomes
+    /// stale at no cost, unless a branch depends on them.
+    pub fn install(&mut self, trace: &mut Trace, z: &[f64]) -> Result<(), EvalError> {
+        self.evaluate(z);
+        let values = self.values();
+        if self.branches {
+            let principals: Vec<NodeId> = self.choices().collect();
+            let mut scaffold = Scaffold::new();
+            let mut given = Given { values };
+            // Nothing is drawn: no branch holds a random choice.
+            let mut rng = Rng::from_seed(0);
+            Proposal::propose(trace, &mut scaffold, &principals, &mut given, &mut rng)?.commit();
+            self.structure = trace.structure;
+        } else {
+            for (node, value) in values {
+                trace.set_value(node, value);
+            }
+            trace.commit_lazily();
+        }
+        self.revision = trace.revision;
+        Ok(())
+    }
+}
+
+/// The value with its marks replaced by numbers.
+fn unmark(value: &Value, numbers: &[f64]) -> Value {
+    let number = |x: f64| match marked::read(x) {
+        marked::Marked::Global(register) | marked::Marked::Local(register) => {
+            numbers[register as usize]
+        }
+        marked::Marked::Number(x) => x,
+    };
+    match value {
+        Value::Number(x) => Value::Number(number(*x)),
+        Value::Vector(xs) => Value::vector(xs.iter().map(|x| number(*x)).collect::<Vec<_>>()),
+        Value::Matrix(m) => {
+            let entries = m.as_slice().iter().map(|x| number(*x)).collect();
+            Value::matrix(Matrix::new(m.rows(), m.cols(), entries))
+        }
+        other => other.clone(),
+    }
+}
+
+/// Gives every choice the value it is to have.
+struct Given {
+    values: Vec<(NodeId, Value)>,
+}
+
+impl Proposer for Given {
+    fn is_local(&self, _: &Choice<'_>) -> Result<bool, EvalError> {
+        Ok(true)
+    }
+
+    fn propose(&mut self, choice: &Choice<'_>, _: &mut Rng) -> Result<Proposed, EvalError> {
+        let found = self.values.iter().find(|(node, _)| *node == choice.node);
+        let value = found.map_or_else(|| choice.current().clone(), |(_, value)| value.clone());
+        Ok(Proposed::Local { value, log_q_ratio: 0.0 })
+    }
+}

@@ -1,0 +1,324 @@
+//! The instructions of a density: straight-line code over registers, each written once.
+//!
+//! A tape is built once and run over many lanes: the global part over one, the rows of a shape
+//! over all rows of that shape, block by block. Leaves are the registers that nothing computes:
+//! inputs, numbers of the trace, registers of the global part.
+
+use smidgen_prob::smooth::{Aggregate, Elementary, Shape};
+
+use crate::id::NodeId;
+use crate::smooth::marked::{self, Marked};
+use smidgen_value::Vector;
+use std::sync::Arc;
+
+pub(super) type Register = u32;
+
+/// A log density of single numbers, see [`smidgen_prob::Score`].
+pub(super) type ScalarScore = fn(f64, &[f64], &mut [f64]) -> f64;
+pub(super) type GeneralScore = fn(&[f64], &[&[f64]], &mut [f64], &mut [&mut [f64]]) -> f64;
+
+/// Arguments of the longest scalar density.
+pub(super) const MOST_ARGS: usize = 6;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Comparison {
+    Less,
+    AtMost,
+    Equal,
+    Different,
+}
+
+impl Comparison {
+    pub(super) fn holds(self, a: f64, b: f64) -> bool {
+        match self {
+            Comparison::Less => a < b,
+            Comparison::AtMost => a <= b,
+            Comparison::Equal => a == b,
+            Comparison::Different => a != b,
+        }
+    }
+}
+
+#[derive(Clone)]
+pub(super) enum Op {
+    Elementary(Elementary, Register, Register),
+    /// 0 or 1, with no derivative.
+    Compare(Comparison, Register, Register),
+    /// The option that the index names.
+    Choose {
+        index: Register,
+        options: Box<[Register]>,
+    },
+    /// Σ a_k b_k over so many registers from these on.
+    Dot {
+        a: Register,
+        b: Register,
+        len: u32,
+    },
+    /// The same where a is one range of the global part for all lanes and b is data: two leaves.
+    Linear {
+        weights: u32,
+        data: u32,
+    },
+    /// Puts registers side by side.
+    Copy(Box<[Register]>),
+    Aggregate(Box<AggregateOp>),
+    /// A log density; its derivatives stand in the registers after it.
+    Score {
+        score: ScalarScore,
+        x: Register,
+        args: Box<[Register]>,
+    },
+    General(Box<GeneralOp>),
+}
+
+#[derive(Clone)]
+pub(super) struct AggregateOp {
+    pub function: &'static Aggregate,
+    pub args: Vec<Vec<Register>>,
+    pub shapes: Vec<Shape>,
+    pub len: u32,
+}
+
+#[derive(Clone)]
+pub(super) struct GeneralOp {
+    pub score: GeneralScore,
+    pub x: Vec<Register>,
+    pub args: Vec<Vec<Register>>,
+}
+
+#[derive(Clone)]
+pub(super) struct Step {
+    pub out: Register,
+    pub op: Op,
+}
+
+/// A number that the tape reads.
+#[derive(Clone, Debug)]
+pub(super) enum Source {
+    /// Unconstrained coordinates of the block.
+    Input(u32),
+    /// Registers of the global part, from this one on.
+    Global(Register),
+    Number(f64),
+    Vector(Arc<Vector>),
+    /// Numbers of a value outside D, from this one on: another move may change them.
+    Live(NodeId, u32),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Leaf {
+    pub register: Register,
+    pub len: u32,
+    pub source: Source,
+}
+
+#[derive(Clone, Default)]
+pub(super) struct Tape {
+    pub steps: Vec<Step>,
+    pub leaves: Vec<Leaf>,
+    pub registers: u32,
+    /// The log density is the sum of these.
+    pub terms: Vec<Register>,
+    /// Registers that jump: the results of comparisons and what follows from them.
+    pub jumps: Vec<Register>,
+    /// Those of the global part, for a tape of rows.
+    pub global_jumps: Vec<Register>,
+    /// Whether this is the global part.
+    pub is_global: bool,
+}
+
+impl Tape {
+    pub(super) fn clear(&mut self) {
+        self.steps.clear();
+        self.leaves.clear();
+        self.registers = 0;
+        self.terms.clear();
+        self.jumps.clear();
+    }
+
+    fn allocate(&mut self, len: u32) -> Register {
+        let first = self.registers;
+        self.registers += len;
+        first
+    }
+
+    pub(super) fn leaf(&mut self, len: u32, source: Source) -> Register {
+        let register = self.allocate(len);
+        if let Source::Global(first) = source
+            && self.global_jumps.iter().any(|jump| (first..first + len).contains(jump))
+        {
+            self.jumps.extend(register..register + len);
+        }
+        self.leaves.push(Leaf { register, len, source });
+        register
+    }
+
+    /// Adds a step that writes `len` registers (and uses `spare` after them).
+    pub(super) fn push(&mut self, op: Op, len: u32, spare: u32) -> Register {
+        let out = self.allocate(len + spare);
+        if !self.jumps.is_empty() && !matches!(op, Op::Compare(..)) {
+            let mut reads = Vec::new();
+            op.reads(&mut reads);
+            if reads.iter().any(|register| self.jumps(*register)) {
+                self.jumps.extend(out..out + len);
+            }
+        }
+        if matches!(op, Op::Compare(..)) {
+            self.jumps.push(out);
+        }
+        self.steps.push(Step { out, op });
+        out
+    }
+
+    pub(super) fn jumps(&self, register: Register) -> bool {
+        self.jumps.binary_search(&register).is_ok()
+    }
+
+    /// The mark of a register of this tape.
+    pub(super) fn mark(&self, register: Register) -> f64 {
+        if self.is_global { marked::global(register) } else { marked::local(register) }
+    }
+
+    /// The register of a number.
+    pub(super) fn register(&mut self, x: f64) -> Register {
+        match marked::read(x) {
+            Marked::Local(register) => register,
+            Marked::Global(register) if self.is_global => register,
+            Marked::Global(register) => self.leaf(1, Source::Global(register)),
+            Marked::Number(x) => self.leaf(1, Source::Number(x)),
+        }
+    }
+
+    pub(super) fn registers(&mut self, xs: &[f64]) -> Vec<Register> {
+        xs.iter().map(|x| self.register(*x)).collect()
+    }
+
+    /// Registers of these numbers side by side.
+    pub(super) fn range(&mut self, xs: &[f64]) -> Register {
+        let len = xs.len() as u32;
+        let follows = |first: Register, k: usize| first.wrapping_add(k as u32);
+        match xs.first().map(|x| marked::read(*x)) {
+            Some(Marked::Global(first))
+                if xs
+                    .iter()
+                    .enumerate()
+                    .all(|(k, x)| marked::read(*x) == Marked::Global(follows(first, k))) =>
+            {
+                if self.is_global { first } else { self.leaf(len, Source::Global(first)) }
+            }
+            Some(Marked::Local(first))
+                if xs
+                    .iter()
+                    .enumerate()
+                    .all(|(k, x)| marked::read(*x) == Marked::Local(follows(first, k))) =>
+            {
+                first
+            }
+            _ if !xs.iter().any(|x| marked::is_marked(*x)) => {
+                let vector = Vector::new(xs.to_vec());
+                self.leaf(len, Source::Vector(Arc::new(vector)))
+            }
+            _ => {
+                let from = self.registers(xs);
+                self.push(Op::Copy(from.into()), len, 0)
+            }
+        }
+    }
+
+    /// f(a, b) as a mark, or as a number if both are.
+    pub(super) fn elementary(&mut self, f: Elementary, a: f64, b: f64) -> f64 {
+        if !marked::is_marked(a) && !marked::is_marked(b) {
+            let mut out = [0.0];
+            f.value(&[a], &[b], &mut out);
+            return out[0];
+        }
+        let first = self.register(a);
+        let second = if f.arity() == 2 { self.register(b) } else { first };
+        let out = self.push(Op::Elementary(f, first, second), 1, 0);
+        self.mark(out)
+    }
+
+    /// Adds a number to the log density. What does not depend on the block does not matter.
+    pub(super) fn term(&mut self, x: f64) {
+        if marked::is_marked(x) {
+            let register = self.register(x);
+            self.terms.push(register);
+        }
+    }
+
+    /// What makes two rows the same: everything but where their leaves come from.
+    pub(super) fn shape(&self, key: &mut Vec<u64>) {
+        key.clear();
+        for leaf in &self.leaves {
+            let kind = match leaf.source {
+                Source::Input(_) => 0,
+                Source::Global(_) => 1,
+                Source::Number(_) | Source::Vector(_) | Source::Live(..) => 2,
+            };
+            key.push(kind << 60 | u64::from(leaf.register) << 30 | u64::from(leaf.len));
+        }
+        for step in &self.steps {
+            step.op.shape(key);
+            key.push(u64::from(step.out));
+        }
+        key.extend(self.terms.iter().map(|term| u64::from(*term)));
+    }
+}
+
+impl Op {
+    /// The registers that it reads.
+    pub(super) fn reads(&self, out: &mut Vec<Register>) {
+        match self {
+            Op::Elementary(_, a, b) | Op::Compare(_, a, b) => out.extend([*a, *b]),
+            Op::Choose { index, options } => {
+                out.push(*index);
+                out.extend_from_slice(options);
+            }
+            Op::Dot { a, b, len } => {
+                out.extend(*a..a + len);
+                out.extend(*b..b + len);
+            }
+            Op::Linear { .. } => {}
+            Op::Copy(from) => out.extend_from_slice(from),
+            Op::Aggregate(op) => op.args.iter().for_each(|arg| out.extend_from_slice(arg)),
+            Op::Score { x, args, .. } => {
+                out.push(*x);
+                out.extend_from_slice(args);
+            }
+            Op::General(op) => {
+                out.extend_from_slice(&op.x);
+                op.args.iter().for_each(|arg| out.extend_from_slice(arg));
+            }
+        }
+    }
+
+    fn shape(&self, key: &mut Vec<u64>) {
+        let code = match self {
+            Op::Elementary(f, ..) => *f as u64,
+            Op::Compare(comparison, ..) => *comparison as u64 | 1 << 32,
+            Op::Choose { .. } => 2 << 32,
+            Op::Dot { .. } => 3 << 32,
+            Op::Linear { .. } => 4 << 32,
+            Op::Copy(_) => 5 << 32,
+            Op::Aggregate(op) => {
+                key.extend(op.shapes.iter().map(|shape| match shape {
+                    Shape::Number => 0,
+                    Shape::Vector(n) => *n as u64,
+                    Shape::Matrix(rows, cols) => (*rows as u64) << 32 | *cols as u64,
+                }));
+                op.function as *const Aggregate as u64
+            }
+            Op::Score { score, .. } => *score as usize as u64,
+            Op::General(op) => {
+                key.extend(op.args.iter().map(|arg| arg.len() as u64));
+                op.score as usize as u64
+            }
+        };
+        key.push(code);
+        let mut reads = Vec::new();
+        self.reads(&mut reads);
+        key.push(reads.len() as u64);
+        key.extend(reads.iter().map(|register| u64::from(*register)));
+    }
+}

@@ -1,0 +1,162 @@
+//! Unconstrained coordinates: x = T(z), with log|dx/dz| as a term of the density.
+//!
+//! | support | x | log|dx/dz| |
+//! |---|---|---|
+//! | reals | z | 0 |
+//! | (a, ∞) | a + e^z | z |
+//! | (−∞, b) | b − e^z | z |
+//! | (a, b) | a + (b − a) logistic(z) | log(b − a) + log logistic(z) + log logistic(−z) |
+//! | simplex of K | softmax(z_1, ..., z_{K−1}, 0) | Σ log x_k |
+//! | positive definite | L L', L lower with e^{z_jj} on its diagonal | Σ_j (d + 2 − j) z_jj, j from 1 |
+//!
+//! The ends of an interval may themselves depend on the block.
+
+use smidgen_prob::smooth::Elementary;
+use smidgen_prob::{Support, linalg};
+use smidgen_value::{Matrix, Value, math};
+
+use super::tape::{Source, Tape};
+
+/// The number of unconstrained coordinates of a choice; none if it has none.
+pub(super) fn dimension(support: &Support) -> Option<usize> {
+    match support {
+        Support::Reals | Support::Interval { .. } => Some(1),
+        Support::Vectors { len } => Some(*len),
+        Support::Simplex { len } => Some(len - 1),
+        Support::PositiveDefinite { size } => Some(size * (size + 1) / 2),
+        Support::Integers { .. }
+        | Support::Booleans
+        | Support::Finite(_)
+        | Support::Counts { .. } => None,
+    }
+}
+
+/// The marked value of a choice whose coordinates start at input `first`. `ends` are those of an
+/// interval, marked where they can change.
+pub(super) fn constrain(tape: &mut Tape, support: &Support, ends: (f64, f64), first: u32) -> Value {
+    let dimension = dimension(support).expect("only continuous choices have coordinates");
+    let start = tape.leaf(dimension as u32, Source::Input(first));
+    let z: Vec<f64> = (start..start + dimension as u32).map(|r| tape.mark(r)).collect();
+    match support {
+        Support::Interval { low, high } => {
+            Value::Number(interval(tape, z[0], ends, (low.is_finite(), high.is_finite())))
+        }
+        Support::Vectors { .. } => Value::vector(z),
+        Support::Simplex { .. } => simplex(tape, z),
+        Support::PositiveDefinite { size } => positive_definite(tape, &z, *size),
+        _ => Value::Number(z[0]),
+    }
+}
+
+fn interval(tape: &mut Tape, z: f64, (low, high): (f64, f64), finite: (bool, bool)) -> f64 {
+    use Elementary::{Add, Exp, Log, LogLogistic, Logistic, Multiply, Negate, Subtract};
+    match finite {
+        (false, false) => z,
+        (true, false) => {
+            tape.term(z);
+            let e = tape.elementary(Exp, z, 0.0);
+            if low == 0.0 { e } else { tape.elementary(Add, low, e) }
+        }
+        (false, true) => {
+            tape.term(z);
+            let e = tape.elementary(Exp, z, 0.0);
+            tape.elementary(Subtract, high, e)
+        }
+        (true, true) => {
+            let width = tape.elementary(Subtract, high, low);
+            let log_width = tape.elementary(Log, width, 0.0);
+            let minus = tape.elementary(Negate, z, 0.0);
+            let left = tape.elementary(LogLogistic, z, 0.0);
+            let right = tape.elementary(LogLogistic, minus, 0.0);
+            let share = tape.elementary(Logistic, z, 0.0);
+            tape.term(log_width);
+            tape.term(left);
+            tape.term(right);
+            let inside = tape.elementary(Multiply, width, share);
+            tape.elementary(Add, low, inside)
+        }
+    }
+}
+
+/// log x_k = z_k − log(1 + Σ e^z), with the largest exponent taken out as far as one pair of
+/// numbers at a time allows: log(e^a + e^b) = a + log(1 + e^(b − a)) = a − log logistic(a − b).
+fn simplex(tape: &mut Tape, mut z: Vec<f64>) -> Value {
+    use Elementary::{Exp, LogLogistic, Subtract};
+    z.push(0.0);
+    let mut total = *z.last().expect("just pushed");
+    for k in 0..z.len() - 1 {
+        let gap = tape.elementary(Subtract, total, z[k]);
+        let share = tape.elementary(LogLogistic, gap, 0.0);
+        total = tape.elementary(Subtract, total, share);
+    }
+    let mut x = Vec::with_capacity(z.len());
+    for z in z {
+        let log_x = tape.elementary(Subtract, z, total);
+        tape.term(log_x);
+        x.push(tape.elementary(Exp, log_x, 0.0));
+    }
+    Value::vector(x)
+}
+
+fn positive_definite(tape: &mut Tape, z: &[f64], size: usize) -> Value {
+    use Elementary::{Add, Exp, Multiply};
+    let mut lower = vec![0.0; size * size];
+    let mut k = 0;
+    for i in 0..size {
+        for j in 0..=i {
+            lower[i * size + j] = if i == j {
+                let jacobian = tape.elementary(Multiply, (size + 1 - i) as f64, z[k]);
+                tape.term(jacobian);
+                tape.elementary(Exp, z[k], 0.0)
+            } else {
+                z[k]
+            };
+            k += 1;
+        }
+    }
+    let mut x = vec![0.0; size * size];
+    for i in 0..size {
+        for j in 0..=i {
+            let mut total = tape.elementary(Multiply, lower[i * size], lower[j * size]);
+            for k in 1..=j {
+                let product = tape.elementary(Multiply, lower[i * size + k], lower[j * size + k]);
+                total = tape.elementary(Add, total, product);
+            }
+            x[i * size + j] = total;
+            x[j * size + i] = total;
+        }
+    }
+    Value::matrix(Matrix::new(size, size, x))
+}
+
+/// The coordinates of a value; none if it lies on the edge of its support.
+pub(super) fn unconstrain(value: &Value, support: &Support, z: &mut Vec<f64>) -> bool {
+    let start = z.len();
+    match (support, value) {
+        (Support::Reals, Value::Number(x)) => z.push(*x),
+        (Support::Interval { low, high }, Value::Number(x)) => {
+            z.push(match (low.is_finite(), high.is_finite()) {
+                (true, true) => math::ln(x - low) - math::ln(high - x),
+                (true, false) => math::ln(x - low),
+                (false, true) => math::ln(high - x),
+                (false, false) => *x,
+            });
+        }
+        (Support::Vectors { .. }, Value::Vector(xs)) => z.extend_from_slice(xs),
+        (Support::Simplex { .. }, Value::Vector(xs)) => {
+            let Some((last, free)) = xs.split_last() else { return false };
+            z.extend(free.iter().map(|x| math::ln(x / last)));
+        }
+        (Support::PositiveDefinite { size }, Value::Matrix(m)) => {
+            let Some(lower) = linalg::cholesky(m) else { return false };
+            for i in 0..*size {
+                for j in 0..=i {
+                    let entry = lower.get(i, j);
+                    z.push(if i == j { math::ln(entry) } else { entry });
+                }
+            }
+        }
+        _ => return false,
+    }
+    z[start..].iter().all(|z| z.is_finite())
+}

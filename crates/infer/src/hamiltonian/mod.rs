@@ -1,0 +1,94 @@
+//! Hamiltonian moves on a compiled density (theory 8.4).
+//!
+//! * [`Smoothed`]: the density of a block, kept from transition to transition;
+//! * [`metric`]: the scale of the coordinates, z = L w;
+//! * [`learning`]: step size and metric from the warm-up;
+//! * [`trajectory`]: no-U-turn trajectories, by `nuts-rs`.
+
+pub mod learning;
+pub mod metric;
+pub mod trajectory;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use smidgen_engine::smooth::{Density, NotSmooth, Validity};
+use smidgen_engine::{EvalError, NodeId, Trace};
+
+/// The density of a block, shared with whoever follows trajectories in it.
+#[derive(Clone)]
+pub struct Smoothed {
+    density: Arc<Mutex<Density>>,
+}
+
+impl Smoothed {
+    /// Compiles the density of a block. `kernel` is named where that is not possible.
+    pub fn new(trace: &mut Trace, block: &[NodeId], kernel: &str) -> Result<Smoothed, EvalError> {
+        match Density::compile(trace, block)? {
+            Ok(density) => Ok(Smoothed { density: Arc::new(Mutex::new(density)) }),
+            Err(why) => Err(no_gradient(trace, kernel, &why)),
+        }
+    }
+
+    pub fn from_density(density: Density) -> Smoothed {
+        Smoothed { density: Arc::new(Mutex::new(density)) }
+    }
+
+    pub fn density(&self) -> MutexGuard<'_, Density> {
+        // Nothing is left half-done in it: every evaluation starts anew.
+        self.density.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn dimension(&self) -> usize {
+        self.density().dimension()
+    }
+
+    /// Brings the density up to date; compiles it anew if the structure has changed.
+    pub fn refresh(
+        &mut self,
+        trace: &mut Trace,
+        block: &[NodeId],
+        kernel: &str,
+    ) -> Result<Validity, EvalError> {
+        let validity = self.density().refresh(trace)?;
+        if validity == Validity::Gone {
+            *self = Smoothed::new(trace, block, kernel)?;
+        }
+        Ok(validity)
+    }
+
+    /// The coordinates of the current state, with log π and its gradient there.
+    pub fn start(&self, trace: &mut Trace, kernel: &str) -> Result<Point, EvalError> {
+        let mut density = self.density();
+        let Some(z) = density.position(trace)? else {
+            let message =
+                format!("{kernel} cannot start: a choice lies on the edge of its support");
+            return Err(EvalError::other(None, message));
+        };
+        let mut gradient = vec![0.0; z.len()];
+        let log_p = density.log_density(&z, &mut gradient);
+        if log_p == f64::NEG_INFINITY || gradient.iter().any(|g| !g.is_finite()) {
+            let message = format!(
+                "{kernel} cannot start: the current state is impossible, or has no gradient"
+            );
+            return Err(EvalError::other(None, message)
+                .hint("`force` the choices to values that fit the observations"));
+        }
+        Ok(Point { z, log_p, gradient })
+    }
+}
+
+/// A place in unconstrained coordinates.
+#[derive(Clone, Debug)]
+pub struct Point {
+    pub z: Vec<f64>,
+    pub log_p: f64,
+    pub gradient: Vec<f64>,
+}
+
+fn no_gradient(trace: &Trace, kernel: &str, why: &NotSmooth) -> EvalError {
+    let (name, span) = trace.origin(why.node);
+    let message = format!("{kernel} needs a gradient of every choice: {} (at {name})", why.reason);
+    EvalError::other(span, message).hint(
+        "put the choices that lead there into a scope of their own, and move them by mh, slice or gibbs",
+    )
+}

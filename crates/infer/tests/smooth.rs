@@ -1,0 +1,309 @@
+//! Compiled densities against the trace: the same log density up to a constant and the Jacobian of
+//! the transform, and gradients against finite differences.
+
+use smidgen_engine::NodeId;
+use smidgen_engine::smooth::{Density, Validity};
+use smidgen_testkit::World;
+use smidgen_value::Value;
+
+/// Programs whose unconstrained continuous choices all have gradients.
+const PROGRAMS: &[&str] = &[
+    "[assume a (normal 10 1)] [observe (normal a 1) 14]",
+    // transforms
+    "[assume s (gamma 2 3)] [assume b (beta 2 3)] [assume u (uniform_continuous -1 4)]
+     [observe (normal (* b u) s) 0.7]",
+    "[assume a (uniform_continuous 0 1)] [assume b (uniform_continuous 0 (- 1 a))]
+     [observe (normal (+ a b) 0.5) 0.8]",
+    "[assume t (truncated_normal 0 1 -0.5 2)] [assume v (vonmises 0 2)] [observe (normal (+ t v) 1) 1]",
+    "[assume p (dirichlet (vector 1 2 3))] [observe (categorical p) 1] [observe (categorical p) 2]
+     [observe (normal (lookup p 0) 0.3) 0.4]",
+    "[assume w (wishart (matrix (list (list 1 0.2) (list 0.2 2))) 5)]
+     [observe (multivariate_normal (vector 0 1) w) (vector 0.3 -0.4)]",
+    "[assume f (flat)] [assume g (flat_pos)] [observe (normal f g) 1] [observe (normal f g) 3]",
+    // many rows of one shape, groups, latent rows
+    "[assume w (multivariate_normal (vector 0 0 0) (id_matrix 3))]
+     [assume y (lambda (x) (bernoulli (linear_logistic w x)))]
+     [observe (y (vector 1 2)) 1] [observe (y (vector -1 0.5)) 0] [observe (y (vector 30 -2)) 0]",
+    "[assume mu (normal 0 5)] [assume tau (half_cauchy 5)]
+     [assume theta (mem (lambda (j) (normal mu tau)))]
+     [observe (normal (theta 0) 15) 28] [observe (normal (theta 1) 10) 8]
+     [observe (normal (theta 2) 16) -3] [observe (normal (theta 0) 9) 18]",
+    "[assume phi (beta 5 1)] [assume sig (inv_gamma 5 0.05)]
+     [assume h (mem (lambda (t) (if (= t 0) (normal 0 sig) (normal (* phi (h (- t 1))) sig))))]
+     [observe (normal 0 (exp (/ (h 1) 2))) 0.3] [observe (normal 0 (exp (/ (h 2) 2))) -0.8]
+     [observe (normal 0 (exp (/ (h 3) 2))) 0.1]",
+    // a recursion through deterministic values
+    "[assume th (normal 0 1)] [assume s (half_normal 1)]
+     [assume e (mem (lambda (t) (if (= t 0) 0.5 (- (* 0.1 t) (* th (e (- t 1)))))))]
+     [observe (normal (e 1) s) 0.2] [observe (normal (e 2) s) 0.1] [observe (normal (e 5) s) -0.2]",
+    // mixtures with states given
+    "[assume p (beta 5 5)] [assume m1 (normal 0 2)] [assume m2 (normal 3 2)]
+     [assume z (mem (lambda (i) (categorical (array p (- 1 p)))))]
+     [assume x (lambda (i) (normal (lookup (array m1 m2) (z i)) 1))]
+     [observe (x 0) 1] [observe (x 1) 2] [observe (x 2) -1]",
+    "[assume t1 (dirichlet (array 1 1))] [assume t2 (dirichlet (array 2 1))]
+     [assume trans (array t1 t2)]
+     [assume z (mem (lambda (i) (if (= i 0) (categorical (array 0.5 0.5)) (categorical (lookup trans (z (- i 1)))))))]
+     [observe (normal (z 3) 1) 1] [observe (normal (z 1) 1) 0]",
+    // matrices
+    "[assume rho (gamma 25 4)] [assume alpha (half_normal 2)] [assume sigma (half_normal 1)]
+     [assume cov (build_matrix 3 3 (lambda (i j) (+ (* (square alpha) (exp (/ (square (- i j)) (* -2 (square rho)))))
+                                                   (if (= i j) sigma 0))))]
+     [observe (multivariate_normal (zeros 3) cov) (vector 0.5 -0.1 1)]",
+    "[assume a (half_normal 2)] [assume f (multivariate_normal (zeros 2) (id_matrix 2))]
+     [assume l (cholesky (matrix (list (list (+ 1 a) 0.3) (list 0.3 2))))]
+     [assume g (matrix_times_vector l f)]
+     [observe (poisson (exp (lookup g 0))) 3] [observe (poisson (exp (lookup g 1))) 0]",
+    // containers and vector arithmetic
+    "[assume a (normal 0 1)] [assume v (vector a (* 2 a) 1)]
+     [observe (normal (sum (* v 3)) 1) 2] [observe (normal (dot v (vector 1 2 3)) 1) 2]
+     [observe (normal (max a (first (reverse (list 1 a)))) (exp (min a 0))) 2]
+     [observe (normal (logsumexp v) (sqrt (+ 1 (square a)))) 2]",
+    "[assume x (map (lambda (i) (normal i 1)) (list 0 1 2))] [observe (normal (mean x) 1) 3]",
+    // other families
+    "[assume r (lognormal 0 1)] [assume k (weibull 2 1)] [assume c (cauchy 0 1)] [assume l (laplace 0 1)]
+     [assume q (logistic_dist 0 1)] [assume t (student_t 4 0 2)] [assume e (expon 2)] [assume x (chi_squared 3)]
+     [assume ht (half_student_t 3 1)]
+     [observe (gamma r k) 0.7] [observe (normal (+ c l q t) (+ e x ht)) 1]
+     [observe (negative_binomial (+ 1 r) (logistic c)) 2] [observe (binomial 7 (logistic l)) 3]
+     [observe (geometric (logistic q)) 1] [observe (student_t (+ 1 r) c k) 0.3] [observe (beta r k) 0.4]",
+    // hard constraints
+    "[assume a (normal 0 1)] [assume b (normal 3 1)] [force a 0] [force b 3]
+     [observe (bernoulli (if (and (< -5 a) (< a b)) 1 0)) true] [observe (normal (+ a b) 1) 2]",
+    "[assume a (normal 0 1)] [force a 2] [observe (flip (or (< a -1) (> a 1))) true]",
+];
+
+fn continuous(world: &mut World) -> Vec<NodeId> {
+    let trace = world.model.trace_mut();
+    let discrete = ["categorical", "bernoulli", "flip"];
+    let choices = trace.choices().to_vec();
+    choices.into_iter().filter(|id| !discrete.contains(&trace.origin(*id).0)).collect()
+}
+
+fn compiled(world: &mut World, text: &str) -> Density {
+    let choices = continuous(world);
+    match Density::compile(world.model.trace_mut(), &choices).unwrap() {
+        Ok(density) => density,
+        Err(why) => panic!("{} at {:?} in\n{text}", why.reason, why.node),
+    }
+}
+
+/// Free numbers of a value: all but the last of a simplex, the lower triangle of a matrix.
+fn free_numbers(value: &Value, is_simplex: bool, out: &mut Vec<f64>) {
+    match value {
+        Value::Number(x) => out.push(*x),
+        Value::Vector(xs) => out.extend_from_slice(&xs[..xs.len() - usize::from(is_simplex)]),
+        Value::Matrix(m) => {
+            for i in 0..m.rows() {
+                out.extend((0..=i).map(|j| m.get(i, j)));
+            }
+        }
+        other => panic!("{other}"),
+    }
+}
+
+fn state(world: &mut World, density: &Density) -> Vec<f64> {
+    let choices: Vec<NodeId> = density.choices().collect();
+    let mut out = Vec::new();
+    for id in choices {
+        let is_simplex = world.model.trace_mut().origin(id).0 == "dirichlet";
+        let value = world.model.trace_mut().value(id).unwrap().clone();
+        free_numbers(&value, is_simplex, &mut out);
+    }
+    out
+}
+
+/// log|det dx/dz| by central differences and elimination.
+fn log_jacobian(world: &mut World, density: &mut Density, z: &[f64]) -> f64 {
+    let d = z.len();
+    let mut m = vec![vec![0.0; d]; d];
+    for k in 0..d {
+        let h = 1e-5;
+        let mut at = |shift: f64| {
+            let mut moved = z.to_vec();
+            moved[k] += shift;
+            density.install(world.model.trace_mut(), &moved).unwrap();
+            state(world, density)
+        };
+        let (up, down) = (at(h), at(-h));
+        for i in 0..d {
+            m[i][k] = (up[i] - down[i]) / (2.0 * h);
+        }
+    }
+    let mut log_det = 0.0;
+    for k in 0..d {
+        let pivot = (k..d).max_by(|a, b| m[*a][k].abs().total_cmp(&m[*b][k].abs())).unwrap();
+        m.swap(k, pivot);
+        log_det += m[k][k].abs().ln();
+        for i in k + 1..d {
+            let factor = m[i][k] / m[k][k];
+            for j in k..d {
+                let above = m[k][j];
+                m[i][j] -= factor * above;
+            }
+        }
+    }
+    log_det
+}
+
+/// A point near the current one that is possible.
+fn nearby(world: &mut World, density: &mut Density, z: &[f64], scale: f64) -> Vec<f64> {
+    let mut gradient = vec![0.0; z.len()];
+    for _ in 0..1000 {
+        let moved: Vec<f64> = z.iter().map(|z| z + scale * (world.rng.uniform() - 0.5)).collect();
+        if density.log_density(&moved, &mut gradient) > f64::NEG_INFINITY {
+            return moved;
+        }
+    }
+    panic!("nothing near is possible");
+}
+
+#[test]
+fn the_density_is_that_of_the_trace() {
+    for text in PROGRAMS {
+        let mut world = World::new(text, 3);
+        let mut density = compiled(&mut world, text);
+        let start = density.position(world.model.trace_mut()).unwrap().unwrap();
+        let mut offset = None;
+        for _ in 0..5 {
+            let z = nearby(&mut world, &mut density, &start, 1.0);
+            let log_jacobian = log_jacobian(&mut world, &mut density, &z);
+            density.install(world.model.trace_mut(), &z).unwrap();
+            let back = density.position(world.model.trace_mut()).unwrap().unwrap();
+            for (a, b) in back.iter().zip(&z) {
+                assert!((a - b).abs() < 1e-8, "{a} {b} in\n{text}");
+            }
+            let joint = world.model.log_joint().unwrap() + log_jacobian;
+            let ours = density.log_density(&z, &mut vec![0.0; z.len()]);
+            let difference = joint - ours;
+            let first = *offset.get_or_insert(difference);
+            assert!((difference - first).abs() < 1e-6, "{difference} {first} in\n{text}");
+        }
+    }
+}
+
+fn gradient_error(density: &mut Density, z: &[f64], gradient: &[f64]) -> f64 {
+    let mut unused = vec![0.0; z.len()];
+    let mut worst: f64 = 0.0;
+    for k in 0..z.len() {
+        let mut slope = |h: f64| {
+            let mut at = |shift: f64| {
+                let mut moved = z.to_vec();
+                moved[k] += shift;
+                density.log_density(&moved, &mut unused)
+            };
+            (at(h) - at(-h)) / (2.0 * h)
+        };
+        // Richardson's extrapolation.
+        let (coarse, fine) = (slope(2e-4), slope(1e-4));
+        let want = (4.0 * fine - coarse) / 3.0;
+        worst = worst.max((gradient[k] - want).abs() / (1.0 + want.abs()));
+    }
+    worst
+}
+
+#[test]
+fn gradients_match_finite_differences() {
+    for text in PROGRAMS {
+        let mut world = World::new(text, 5);
+        let mut density = compiled(&mut world, text);
+        let start = density.position(world.model.trace_mut()).unwrap().unwrap();
+        for _ in 0..5 {
+            let z = nearby(&mut world, &mut density, &start, 0.7);
+            let mut gradient = vec![0.0; z.len()];
+            density.log_density(&z, &mut gradient);
+            let error = gradient_error(&mut density, &z, &gradient);
+            assert!(error < 1e-6, "{error} in\n{text}");
+            // The check can fail.
+            gradient[0] = 1.01 * gradient[0] + 0.01;
+            assert!(gradient_error(&mut density, &z, &gradient) > 1e-4);
+        }
+    }
+}
+
+#[test]
+fn what_other_moves_change_is_read_again() {
+    let text = "[assume p (beta 5 5)] [assume m1 (normal 0 2)] [assume m2 (normal 3 2)]
+     [assume z (mem (lambda (i) (scope_include 'z i (categorical (array p (- 1 p))))))]
+     [assume x (lambda (i) (normal (lookup (array m1 m2) (z i)) 1))]
+     [observe (x 0) 1] [observe (x 1) 2] [observe (x 2) -1] [observe (x 3) 3] [observe (x 4) 4]";
+    let mut world = World::new(text, 1);
+    let mut density = compiled(&mut world, text);
+    let mut changes = 0;
+    for _ in 0..50 {
+        world.infer("(mh z one 3)");
+        let validity = density.refresh(world.model.trace_mut()).unwrap();
+        assert_ne!(validity, Validity::Gone);
+        changes += usize::from(validity == Validity::Changed);
+        let mut fresh = compiled(&mut world, text);
+        let z = density.position(world.model.trace_mut()).unwrap().unwrap();
+        let mut slopes = (vec![0.0; z.len()], vec![0.0; z.len()]);
+        let a = density.log_density(&z, &mut slopes.0);
+        let b = fresh.log_density(&z, &mut slopes.1);
+        assert_eq!((a, &slopes.0), (b, &slopes.1));
+        assert_eq!(density.refresh(world.model.trace_mut()).unwrap(), Validity::Same);
+    }
+    assert!(changes > 10);
+}
+
+#[test]
+fn structure_that_changes_is_noticed() {
+    let text = "[assume b (scope_include 'b 0 (flip))] [assume m (if b (normal 0 1) 2)] [assume a (normal 0 1)]
+                [observe (normal (+ a m) 1) 1]";
+    let mut world = World::new(text, 1);
+    let first_b = world.model.trace_mut().choices()[0];
+    let choices = continuous(&mut world);
+    let mut density = Density::compile(world.model.trace_mut(), &choices).unwrap().ok().unwrap();
+    let before = world.model.trace_mut().value(first_b).unwrap().clone();
+    while *world.model.trace_mut().value(first_b).unwrap() == before {
+        world.infer("(mh b 0 1)");
+    }
+    assert_eq!(density.refresh(world.model.trace_mut()).unwrap(), Validity::Gone);
+}
+
+#[test]
+fn what_has_no_gradient_says_so_and_names_the_choice() {
+    let cases = [
+        (
+            "[assume a (normal 0 1)] [assume b (normal 0 1)] [observe (normal (if (< a 0) b 1) 1) 1]",
+            "jump",
+            1,
+        ),
+        (
+            "[assume a (normal 0 1)] [assume b (if (< a 0) (normal 0 1) 1)] [observe (normal b 1) 1]",
+            "branch",
+            1,
+        ),
+        (
+            "[assume a (normal 0 1)] [assume b (normal 0 1)] [observe (normal (+ b (floor a)) 1) 1]",
+            "floor",
+            1,
+        ),
+        (
+            "[assume n (poisson 3)] [assume b (normal 0 1)] [observe (normal (+ n b) 1) 1]",
+            "not continuous",
+            1,
+        ),
+        (
+            "[assume a (gamma 1 1)] [assume b (normal 0 1)] [assume f (make_crp a)] [observe (normal (+ b (f)) 1) 1]",
+            "make_crp",
+            1,
+        ),
+        (
+            "[assume a (normal 0 1)] [assume f (mem (lambda (x) (normal x 1)))] [observe (f a) 1]",
+            "exist",
+            1,
+        ),
+    ];
+    for (text, words, culprits) in cases {
+        let mut world = World::new(text, 2);
+        let trace = world.model.trace_mut();
+        let all: Vec<NodeId> =
+            trace.choices().iter().copied().filter(|id| trace.origin(*id).0 != "draw").collect();
+        let why = Density::compile(trace, &all).unwrap().err().unwrap_or_else(|| panic!("{text}"));
+        assert!(why.reason.contains(words), "{} for\n{text}", why.reason);
+        assert_eq!(why.culprits.len(), culprits, "{text}");
+        let first = trace.choices()[0];
+        assert_eq!(why.culprits[0], first, "{text}");
+    }
+}
