@@ -2,6 +2,7 @@
 
 pub mod default;
 pub mod mh;
+pub mod slice;
 pub mod subsampled_mh;
 
 use smidgen_engine::{EvalError, Trace};
