@@ -10,7 +10,7 @@ use smidgen_lang::syntax::{Syntax, SyntaxKind};
 use smidgen_value::{Symbol, Value};
 
 use crate::block::{Block, Scope, Target};
-use crate::kernel::{Kernel, mh, slice, subsampled_mh};
+use crate::kernel::{Kernel, mh, rejection, slice, subsampled_mh};
 use crate::proposer::Scale;
 
 pub struct KernelSpec {
@@ -29,7 +29,7 @@ pub struct KernelSpec {
 
 /// Every kernel, in the order of the documentation.
 pub static KERNELS: &[&KernelSpec] =
-    &[&mh::SPEC, &slice::STEPPING_OUT, &slice::DOUBLING, &subsampled_mh::SPEC];
+    &[&mh::SPEC, &slice::STEPPING_OUT, &slice::DOUBLING, &rejection::SPEC, &subsampled_mh::SPEC];
 
 /// Combinators and their shapes, for `help` and for messages.
 pub static COMBINATORS: &[(&str, &str, &str)] = &[

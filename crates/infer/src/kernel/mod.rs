@@ -2,6 +2,7 @@
 
 pub mod default;
 pub mod mh;
+pub mod rejection;
 pub mod slice;
 pub mod subsampled_mh;
 
