@@ -160,8 +160,8 @@ fn in_a_cycle_with_subsampled_mh() {
     let text = "(cycle ((subsampled_mh m 0 2 0 'drift 0.5 2) (rejection k 0 1)
                         (subsampled_mh m 0 2 0 'drift 1 1) (rejection default all 1)) 1)";
     let test = "exact start: rejection with subsampled_mh";
-    demand(test, 300, program(&story, text));
-    catches(test, "a bound that is far too small", 300, |repeats, seed| {
+    demand(test, 500, program(&story, text));
+    catches(test, "a bound that is far too small", 1000, |repeats, seed| {
         story.test(repeats, seed, |world| {
             world.infer(text);
             careless(world, true, -30.0);
