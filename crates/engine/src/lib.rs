@@ -20,6 +20,7 @@
 //! | [`family`] | what one evaluated body created: reference counts, removal |
 //! | [`eval`], [`apply`], [`higher_order`] | core expressions to nodes |
 //! | [`scaffold`] | target, transient and absorbing sets of a block |
+//! | [`bound`] | an upper bound of what absorbs |
 //! | [`section`], [`partition`] | local sections of a hub; border, global part and population of a block |
 //! | [`proposal`] | a tentative move that undoes itself when dropped |
 //! | [`observe`] | constraints, and what they refer to |
@@ -27,6 +28,7 @@
 //! | [`check`], [`debug`] | invariants of the whole trace; pictures of it |
 
 pub mod apply;
+pub mod bound;
 pub mod check;
 pub mod debug;
 pub mod density;

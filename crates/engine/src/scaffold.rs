@@ -287,6 +287,17 @@ impl Scaffold {
         (free && self.sources.iter().all(plain)).then_some(&self.sources)
     }
 
+    /// A structure whose body is decided by the block, if there is one: a move may then change what
+    /// exists.
+    pub fn restructured(&self, trace: &Trace) -> Option<NodeId> {
+        self.target.iter().copied().find(|id| trace.node(*id).role == Role::Restructured)
+    }
+
+    /// Whether an observation may come to refer to another choice.
+    pub fn moves_observations(&self) -> bool {
+        self.observation_moves
+    }
+
     /// T as nodes.
     pub fn transient_nodes<'a>(&'a self, trace: &'a Trace) -> impl Iterator<Item = NodeId> + 'a {
         self.transient

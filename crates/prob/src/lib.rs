@@ -5,10 +5,12 @@
 //! * [`support`]: where a distribution lives, and the transforms of drift proposals;
 //! * [`functions`], [`distributions`], [`collapsed`]: the procedures, one family or one
 //!   distribution per file;
+//! * [`bounds`]: upper bounds of log densities, for rejection sampling;
 //! * [`smooth`]: the derivatives of functions, for inference by gradients;
 //! * [`registry`]: name to procedure, the source of `smidgen help` and of the reference table.
 
 pub mod arguments;
+pub mod bounds;
 pub mod collapsed;
 pub mod distributions;
 pub mod functions;

@@ -8,12 +8,14 @@ use crate::scaffold::Scaffold;
 use crate::trace::Trace;
 
 impl Trace {
-    /// Takes D and T out of the trace. Returns the log weights of the old trace.
+    /// Takes D and T out of the trace. Returns the log weights of the old trace; 0 without a
+    /// proposer, for weights that are known already.
     pub(super) fn detach(
         &mut self,
         scaffold: &Scaffold,
-        proposer: &mut dyn Proposer,
+        mut proposer: Option<&mut (dyn Proposer + '_)>,
     ) -> Result<f64, EvalError> {
+        let weighs = proposer.is_some();
         let mut log_old = 0.0;
         // Everything that will be read is made fresh first, while nothing has changed.
         if self.last_lazy > 0 {
@@ -21,8 +23,10 @@ impl Trace {
                 self.refresh_arguments(*id)?;
             }
         }
-        for id in &scaffold.absorbing {
-            log_old += self.log_density(*id)?;
+        if weighs {
+            for id in &scaffold.absorbing {
+                log_old += self.log_density(*id)?;
+            }
         }
         for id in scaffold.target.iter().rev() {
             if self.node(*id).role == Role::Restructured {
@@ -32,26 +36,26 @@ impl Trace {
                 log_old += self.release(self.node(*id).expansion)?;
             }
             if self.node(*id).is_random() {
-                log_old += self.detach_choice(*id, scaffold, proposer)?;
+                log_old += self.detach_choice(*id, scaffold, proposer.as_deref_mut())?;
             }
         }
         // All applications in D and T are out of the statistics by now.
         for id in scaffold.target.iter().chain(&scaffold.makers) {
-            if matches!(self.node(*id).op, Op::Maker(_)) {
+            if weighs && matches!(self.node(*id).op, Op::Maker(_)) {
                 log_old += self.log_marginal(*id)?;
             }
         }
         for id in scaffold.target.iter().chain(&scaffold.makers) {
             self.node_mut(*id).pending = true;
         }
-        Ok(log_old)
+        Ok(if weighs { log_old } else { 0.0 })
     }
 
     fn detach_choice(
         &mut self,
         id: NodeId,
         scaffold: &Scaffold,
-        proposer: &mut dyn Proposer,
+        proposer: Option<&mut (dyn Proposer + '_)>,
     ) -> Result<f64, EvalError> {
         let mut log_old = 0.0;
         if let Op::Draw(maker) = self.node(id).op {
@@ -59,6 +63,7 @@ impl Trace {
             let value = self.node(id).value.clone();
             self.uncount(maker, &value);
         }
+        let Some(proposer) = proposer else { return Ok(log_old) };
         // An observed choice in D is one that its observation leaves; one that an observation
         // comes to is not proposed by the proposer.
         let claimed = scaffold.claimed.iter().any(|(node, _)| *node == id);

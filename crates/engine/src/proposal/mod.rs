@@ -95,25 +95,68 @@ impl<'t> Proposal<'t> {
         Ok(proposal)
     }
 
-    fn begin(
+    /// Weighs a block as it is ([`Proposal::log_old`], with the density of choices that the proposer
+    /// calls local) and proposes nothing yet: see [`Proposal::reconsider`].
+    pub fn open(
         trace: &'t mut Trace,
         scaffold: &'t mut Scaffold,
+        principals: &[NodeId],
+        proposer: &mut dyn Proposer,
+    ) -> Result<Proposal<'t>, EvalError> {
+        scaffold.build(trace, principals);
+        let mut proposal = Proposal::unchanged(trace, scaffold, None);
+        proposal.log_old = proposal.trace.detach(proposal.scaffold, Some(proposer))?;
+        proposal.log_new = proposal.log_old;
+        proposal.undo();
+        Ok(proposal)
+    }
+
+    /// Gives up what was proposed and proposes other values for the same block. The scaffold and
+    /// the old weights are those found before, and a draw that comes out as the current value is
+    /// no shortcut: [`Proposal::log_new`] is always that of a whole move. Not for blocks that
+    /// make observations move ([`Scaffold::moves_observations`]).
+    pub fn reconsider(
+        &mut self,
         proposer: &mut dyn Proposer,
         rng: &mut Rng,
-    ) -> Result<Proposal<'t>, EvalError> {
-        let savepoint = trace.savepoint();
-        let replay = scaffold.observation_moves.then(|| rng.seed());
-        let mut proposal = Proposal {
+    ) -> Result<(), EvalError> {
+        self.undo();
+        self.stopped = None;
+        self.trace.detach(self.scaffold, None)?;
+        match self.regenerate(proposer, rng)? {
+            ControlFlow::Break(()) => Ok(()),
+            ControlFlow::Continue(_) => {
+                Err(circular(self.trace.node(self.scaffold.principals[0]).origin))
+            }
+        }
+    }
+
+    fn unchanged(
+        trace: &'t mut Trace,
+        scaffold: &'t mut Scaffold,
+        replay: Option<u64>,
+    ) -> Proposal<'t> {
+        Proposal {
+            savepoint: trace.savepoint(),
             trace,
             scaffold,
-            savepoint,
             replay,
             claimed_new: Vec::new(),
             log_old: 0.0,
             log_new: 0.0,
             stopped: None,
             committed: false,
-        };
+        }
+    }
+
+    fn begin(
+        trace: &'t mut Trace,
+        scaffold: &'t mut Scaffold,
+        proposer: &mut dyn Proposer,
+        rng: &mut Rng,
+    ) -> Result<Proposal<'t>, EvalError> {
+        let replay = scaffold.observation_moves.then(|| rng.seed());
+        let mut proposal = Proposal::unchanged(trace, scaffold, replay);
         let mut preset = match proposal.draw_beforehand(proposer, rng)? {
             Beforehand::Unchanged => return Ok(proposal),
             Beforehand::Drawn(preset) => Some(preset),
@@ -148,6 +191,11 @@ impl<'t> Proposal<'t> {
     /// scored in D and T').
     pub fn log_new(&self) -> f64 {
         self.log_new
+    }
+
+    /// The same sum for the old trace.
+    pub fn log_old(&self) -> f64 {
+        self.log_old
     }
 
     /// The trace as proposed.
@@ -243,7 +291,16 @@ impl<'t> Proposal<'t> {
         proposer: &mut dyn Proposer,
         rng: &mut Rng,
     ) -> Result<ControlFlow<(), Redirection>, EvalError> {
-        self.log_old = self.trace.detach(self.scaffold, proposer)?;
+        self.log_old = self.trace.detach(self.scaffold, Some(proposer))?;
+        self.regenerate(proposer, rng)
+    }
+
+    /// The second half of an attempt.
+    fn regenerate(
+        &mut self,
+        proposer: &mut dyn Proposer,
+        rng: &mut Rng,
+    ) -> Result<ControlFlow<(), Redirection>, EvalError> {
         let mut cx = Evaluation {
             rng,
             family: FamilyId::NONE,

@@ -1,5 +1,6 @@
 //! What a proposal asks for each principal: a value, and how it was come by.
 
+use smidgen_lang::Span;
 use smidgen_prob::Support;
 use smidgen_value::{Rng, Value};
 
@@ -14,7 +15,28 @@ pub struct Choice<'a> {
     pub node: NodeId,
 }
 
+impl Trace {
+    /// A random choice with fresh arguments.
+    pub fn choice(&mut self, id: NodeId) -> Result<Choice<'_>, EvalError> {
+        self.refresh_arguments(id)?;
+        if let Op::Draw(maker) = self.node(id).op {
+            self.refresh_arguments(maker)?;
+        }
+        Ok(Choice { trace: self, node: id })
+    }
+}
+
 impl Choice<'_> {
+    /// What it computes and where it stands in the program, for people.
+    pub fn origin(&self) -> (&str, Span) {
+        self.trace.origin(self.node)
+    }
+
+    /// Where in the program's run it stands, whatever the history.
+    pub fn address(&self) -> u64 {
+        self.trace.node(self.node).address
+    }
+
     pub fn current(&self) -> &Value {
         &self.trace.node(self.node).value
     }

@@ -4,6 +4,8 @@ pub mod default;
 pub mod hmc;
 pub mod mh;
 pub mod nuts;
+pub mod rejection;
+pub mod slice;
 pub mod subsampled_mh;
 
 use smidgen_engine::{EvalError, Trace};
