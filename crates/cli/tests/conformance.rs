@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use smidgen_testkit::pvalue::{chi_square, z};
 
 /// Kernels that exist.
-const KERNELS: &[&str] = &["mh", "subsampled_mh"];
+const KERNELS: &[&str] = &["mh", "subsampled_mh", "gibbs"];
 const COMBINATORS: &[&str] = &["cycle", "mixture", "repeat", "do", "ordered_range", "quote"];
 
 struct Case<'a>(&'a Json);

@@ -22,6 +22,7 @@
 //! | [`scaffold`] | target, transient and absorbing sets of a block |
 //! | [`section`], [`partition`] | local sections of a hub; border, global part and population of a block |
 //! | [`proposal`] | a tentative move that undoes itself when dropped |
+//! | [`enumerate`] | all combinations of values of a block of finite choices, weighed |
 //! | [`observe`] | constraints, and what they refer to |
 //! | [`model`] | directives: whole or not at all |
 //! | [`check`], [`debug`] | invariants of the whole trace; pictures of it |
@@ -30,6 +31,7 @@ pub mod apply;
 pub mod check;
 pub mod debug;
 pub mod density;
+pub mod enumerate;
 pub mod environment;
 pub mod error;
 pub mod eval;
@@ -50,6 +52,7 @@ pub mod section;
 pub mod tag;
 pub mod trace;
 
+pub use enumerate::{DrawnFrom, Enumeration};
 pub use error::{EvalError, Mistake};
 pub use id::NodeId;
 pub use model::Model;

@@ -10,7 +10,7 @@ use smidgen_lang::syntax::{Syntax, SyntaxKind};
 use smidgen_value::{Symbol, Value};
 
 use crate::block::{Block, Scope, Target};
-use crate::kernel::{Kernel, mh, subsampled_mh};
+use crate::kernel::{Kernel, gibbs, mh, subsampled_mh};
 use crate::proposer::Scale;
 
 pub struct KernelSpec {
@@ -28,7 +28,7 @@ pub struct KernelSpec {
 }
 
 /// Every kernel, in the order of the documentation.
-pub static KERNELS: &[&KernelSpec] = &[&mh::SPEC, &subsampled_mh::SPEC];
+pub static KERNELS: &[&KernelSpec] = &[&mh::SPEC, &subsampled_mh::SPEC, &gibbs::SPEC];
 
 /// Combinators and their shapes, for `help` and for messages.
 pub static COMBINATORS: &[(&str, &str, &str)] = &[
