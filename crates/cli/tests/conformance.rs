@@ -13,7 +13,18 @@ use serde_json::Value as Json;
 use smidgen_testkit::pvalue::{chi_square, z};
 
 /// Kernels that exist.
-const KERNELS: &[&str] = &["mh", "slice", "slice_doubling", "rejection", "subsampled_mh"];
+const KERNELS: &[&str] = &[
+    "mh",
+    "subsampled_mh",
+    "gibbs",
+    "pgibbs",
+    "slice",
+    "slice_doubling",
+    "hmc",
+    "nuts",
+    "map",
+    "rejection",
+];
 const COMBINATORS: &[&str] = &["cycle", "mixture", "repeat", "do", "ordered_range", "quote"];
 
 struct Case<'a>(&'a Json);

@@ -23,6 +23,7 @@
 //! | [`bound`] | an upper bound of what absorbs |
 //! | [`section`], [`partition`] | local sections of a hub; border, global part and population of a block |
 //! | [`proposal`] | a tentative move that undoes itself when dropped |
+//! | [`enumerate`] | all combinations of values of a block of finite choices, weighed |
 //! | [`observe`] | constraints, and what they refer to |
 //! | [`model`] | directives: whole or not at all |
 //! | [`check`], [`debug`] | invariants of the whole trace; pictures of it |
@@ -32,6 +33,7 @@ pub mod bound;
 pub mod check;
 pub mod debug;
 pub mod density;
+pub mod enumerate;
 pub mod environment;
 pub mod error;
 pub mod eval;
@@ -53,6 +55,7 @@ pub mod smooth;
 pub mod tag;
 pub mod trace;
 
+pub use enumerate::{DrawnFrom, Enumeration};
 pub use error::{EvalError, Mistake};
 pub use id::NodeId;
 pub use model::Model;

@@ -189,6 +189,16 @@ pub trait Statistics: Send {
         Ok(None)
     }
 
+    /// The same for an application that was taken out and had this value: a table that it left
+    /// empty is the new table, and keeps its label.
+    fn enumerate_for(
+        &self,
+        _current: &Value,
+        params: Args<'_>,
+    ) -> Result<Option<Vec<Value>>, ArgumentError> {
+        self.enumerate(params)
+    }
+
     /// A copy to restore from, if `remove` after `add` does not bring back the very bits;
     /// None when it does (statistics made of counts).
     fn snapshot(&self) -> Option<Box<dyn Statistics>> {

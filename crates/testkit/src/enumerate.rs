@@ -69,7 +69,7 @@ const QUIET_STREAMS: u64 = 500;
 const MOST_STREAMS: u64 = 200_000;
 
 /// The blocks that a kernel may draw, with their probabilities.
-fn blocks(target: &Target, trace: &Trace) -> (usize, Vec<(f64, Vec<NodeId>)>) {
+pub(crate) fn blocks(target: &Target, trace: &Trace) -> (usize, Vec<(f64, Vec<NodeId>)>) {
     let count = target.scope.count(trace);
     let share = 1.0 / count as f64;
     let blocks: Vec<(f64, Vec<NodeId>)> = match (&target.scope, &target.block) {
@@ -139,6 +139,12 @@ impl Chain {
             }
         }
         panic!("some states cannot be reached again");
+    }
+
+    /// States that were found in another way, for [`Chain::rows`] alone.
+    pub fn of_states(states: Vec<String>, log_joint: Vec<f64>, name: Name) -> Chain {
+        let outcomes = vec![vec![]; states.len()];
+        Chain { states, log_joint, outcomes, name, ratio: None }
     }
 
     /// The chain of another kernel on the same states in the same order. The world walks by

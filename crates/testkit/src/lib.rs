@@ -5,6 +5,8 @@
 //! | [`world`] | a program text, run: the model that a test looks at |
 //! | [`oracle`] | what should log α be? densities computed from outside the engine |
 //! | [`enumerate`] | is the posterior stationary to 1e-12, on a finite program? |
+//! | [`finite`] | programs with finitely many states |
+//! | [`gibbs`] | the same for draws from conditional laws with fresh brushes |
 //! | [`invariance`] | does a kernel keep the joint law of (θ, y), started from an exact draw? |
 //! | [`geweke`], [`sbc`] | the same by a long chain, and by ranks |
 //! | [`pvalue`], [`budget`] | how surprising is that, and how often may we be surprised? |
@@ -15,7 +17,9 @@
 
 pub mod budget;
 pub mod enumerate;
+pub mod finite;
 pub mod geweke;
+pub mod gibbs;
 pub mod invariance;
 pub mod oracle;
 pub mod programs;

@@ -187,6 +187,12 @@ impl<'t> Proposal<'t> {
         self.log_new - self.log_old
     }
 
+    /// The sum of the log weights of the old trace (conditional log density of A and of what was
+    /// scored in D and T).
+    pub fn log_old(&self) -> f64 {
+        self.log_old
+    }
+
     /// The sum of the log weights of the new trace (conditional log density of A and of what was
     /// scored in D and T').
     pub fn log_new(&self) -> f64 {

@@ -1,6 +1,7 @@
 //! Kernels: one file each, named as users call them.
 
 pub mod default;
+pub mod gibbs;
 pub mod hmc;
 pub mod mh;
 pub mod nuts;

@@ -30,6 +30,14 @@ pub trait Law<S>: Clone + Send + 'static {
     fn enumerate(&self, _seen: &S, _params: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
         Ok(None)
     }
+    fn enumerate_for(
+        &self,
+        _current: &Value,
+        seen: &S,
+        params: Args<'_>,
+    ) -> Result<Option<Vec<Value>>, ArgumentError> {
+        self.enumerate(seen, params)
+    }
     /// The summary has changed: whatever was computed from it is stale.
     fn forget(&mut self) {}
 }
@@ -82,6 +90,14 @@ impl<S: Summary, L: Law<S>> Statistics for Counted<S, L> {
 
     fn enumerate(&self, params: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
         self.law.enumerate(&self.seen, params)
+    }
+
+    fn enumerate_for(
+        &self,
+        current: &Value,
+        params: Args<'_>,
+    ) -> Result<Option<Vec<Value>>, ArgumentError> {
+        self.law.enumerate_for(current, &self.seen, params)
     }
 
     fn snapshot(&self) -> Option<Box<dyn Statistics>> {

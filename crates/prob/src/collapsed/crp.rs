@@ -84,6 +84,14 @@ impl Seating {
     }
 }
 
+impl Seating {
+    /// The live tables and a new one of this label.
+    fn labels(&self, new: u64) -> Vec<Value> {
+        let live = self.tables.iter().map(|table| table.label);
+        live.chain(std::iter::once(new)).map(|label| Value::Number(label as f64)).collect()
+    }
+}
+
 impl Summary for Seating {
     const EXACT: bool = true;
 
@@ -194,9 +202,18 @@ impl Law<Seating> for Restaurant {
         params: Args<'_>,
     ) -> Result<Option<Vec<Value>>, ArgumentError> {
         parameters(params)?;
-        let live = seen.tables.iter().map(|table| table.label);
-        let labels = live.chain(std::iter::once(seen.new_label()));
-        Ok(Some(labels.map(|label| Value::Number(label as f64)).collect()))
+        Ok(Some(seen.labels(seen.new_label())))
+    }
+
+    fn enumerate_for(
+        &self,
+        current: &Value,
+        seen: &Seating,
+        params: Args<'_>,
+    ) -> Result<Option<Vec<Value>>, ArgumentError> {
+        parameters(params)?;
+        let vacated = as_label(current).filter(|label| seen.find(*label).is_err());
+        Ok(Some(seen.labels(vacated.unwrap_or_else(|| seen.new_label()))))
     }
 }
 

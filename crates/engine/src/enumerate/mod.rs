@@ -1,0 +1,214 @@
+//! Enumeration of a block of finite choices: theory 8.2.
+//!
+//! Every combination k of values of the block's choices is a candidate. Its weight is
+//!
+//! log W_k = log p(k | Par) + Σ_A log p(x | Par under k, T_k) + observed choices in T_k,
+//!
+//! where the unobserved part of T_k, the *brush*, is drawn from the prior for each k that is not the
+//! current combination; the current one keeps the brush it has. Then k is drawn in proportion to
+//! W_k and installed; nothing is rejected. (The extended target p(k, T_k, A) Π_{j≠k} p(T_j | j)
+//! is left invariant by a redraw of the other brushes followed by a draw of k.) A block that was
+//! drawn among K(ρ) has the factor 1/K(ρ_k) in W_k (theory 1.3).
+//!
+//! Choices are enumerated one after the other, as a tree: the values that the next one can take
+//! are those it can take after the earlier ones have got theirs, with itself taken out of the
+//! statistics. So supports may depend on one another, and draws of one restaurant process in one
+//! block are counted right. A choice of the block that exists only because of others of the block
+//! lies in T: it belongs to the brush.
+//!
+//! A candidate's brush is drawn from a stream of its own, so the candidate that was chosen is
+//! installed by making it again.
+
+mod tree;
+
+use smallvec::SmallVec;
+use smidgen_value::{Rng, Value, math};
+
+use crate::error::EvalError;
+use crate::id::NodeId;
+use crate::node::Op;
+use crate::proposal::{Choice, Proposal};
+use crate::scaffold::Scaffold;
+use crate::trace::Trace;
+use tree::Script;
+
+/// Combinations that are weighed at most.
+const MOST_COMBINATIONS: u64 = 1_000_000;
+
+/// What the block was drawn from, if it was drawn.
+#[derive(Clone, Copy, Debug)]
+pub enum DrawnFrom<'a> {
+    Nothing,
+    /// All unconstrained choices.
+    Choices,
+    /// The blocks of a scope.
+    Scope(&'a Value),
+}
+
+impl DrawnFrom<'_> {
+    /// log of the number of blocks.
+    fn log_count(&self, trace: &Trace) -> f64 {
+        let count = match self {
+            DrawnFrom::Nothing => return 0.0,
+            DrawnFrom::Choices => trace.choices().len(),
+            DrawnFrom::Scope(scope) => trace.scopes().number_of_blocks(scope),
+        };
+        math::ln(count as f64)
+    }
+}
+
+/// The candidates of one block, weighed. The buffers are reused.
+#[derive(Default)]
+pub struct Enumeration {
+    scaffold: Scaffold,
+    script: Script,
+    principals: Vec<NodeId>,
+    seed: u64,
+    log_weights: Vec<f64>,
+    candidates: Vec<Candidate>,
+    pairwise: bool,
+}
+
+/// One combination: which value of each choice's list, and the number of its stream.
+struct Candidate {
+    path: SmallVec<[u32; 2]>,
+    stream: u64,
+}
+
+impl Enumeration {
+    pub fn new() -> Enumeration {
+        Enumeration::default()
+    }
+
+    /// Weighs all candidates for a block. The trace stays as it is.
+    pub fn weigh(
+        &mut self,
+        trace: &mut Trace,
+        principals: &[NodeId],
+        drawn_from: DrawnFrom<'_>,
+        rng: &mut Rng,
+    ) -> Result<(), EvalError> {
+        self.seed = rng.seed();
+        self.principals.clear();
+        self.principals.extend_from_slice(principals);
+        self.log_weights.clear();
+        self.candidates.clear();
+        self.pairwise = false;
+        self.weigh_all(trace, drawn_from)
+    }
+
+    /// log W of all candidates; the first is the current state.
+    pub fn log_weights(&self) -> &[f64] {
+        &self.log_weights
+    }
+
+    /// Whether only the weight of each candidate relative to the current state means something: an
+    /// observation leaves a choice that stays, so that what is redrawn for a candidate depends on
+    /// where one comes from. Then one candidate is to be drawn and accepted by its ratio.
+    pub fn is_pairwise(&self) -> bool {
+        self.pairwise
+    }
+
+    /// Absorbing choices of the block.
+    pub fn absorbing(&self) -> usize {
+        self.scaffold.absorbing.len()
+    }
+
+    fn weigh_all(&mut self, trace: &mut Trace, drawn_from: DrawnFrom<'_>) -> Result<(), EvalError> {
+        let log_blocks = drawn_from.log_count(trace);
+        self.script.restart();
+        for stream in 0.. {
+            let mut rng = Rng::for_chain(self.seed, stream);
+            self.script.begin();
+            let proposal = Proposal::propose(
+                trace,
+                &mut self.scaffold,
+                &self.principals,
+                &mut self.script,
+                &mut rng,
+            )?;
+            if self.script.combinations().max(stream) > MOST_COMBINATIONS {
+                let origin = proposal.trace().node(self.principals[0]).origin;
+                return Err(too_many(self.principals.len(), origin));
+            }
+            let log_current = proposal.log_old() - log_blocks;
+            if self.log_weights.is_empty() {
+                self.log_weights.push(log_current);
+            }
+            if !self.script.is_current() {
+                let mut log_weight = proposal.log_new() - drawn_from.log_count(proposal.trace());
+                // With observations that move, scaffolds differ: weights are relative.
+                let shift = self.log_weights[0] - log_current;
+                if shift.is_finite() {
+                    log_weight += shift;
+                }
+                self.log_weights.push(log_weight);
+                self.candidates.push(Candidate { path: self.script.path(), stream });
+            }
+            drop(proposal);
+            self.pairwise |=
+                !self.scaffold.released.is_empty() || !self.scaffold.claimed.is_empty();
+            if !self.script.advance() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The trace with a candidate in place, tentatively: the number of its weight, not 0.
+    pub fn candidate<'t>(
+        &'t mut self,
+        trace: &'t mut Trace,
+        k: usize,
+    ) -> Result<Proposal<'t>, EvalError> {
+        let candidate = &self.candidates[k - 1];
+        let mut rng = Rng::for_chain(self.seed, candidate.stream);
+        self.script.follow(&candidate.path);
+        let (scaffold, script) = (&mut self.scaffold, &mut self.script);
+        Proposal::propose(trace, scaffold, &self.principals, script, &mut rng)
+    }
+
+    /// Makes a candidate the state of the trace.
+    pub fn install(&mut self, trace: &mut Trace, k: usize) -> Result<(), EvalError> {
+        self.candidate(trace, k)?.commit();
+        Ok(())
+    }
+}
+
+fn too_many(choices: usize, origin: smidgen_lang::Span) -> EvalError {
+    let message = format!(
+        "gibbs would have to enumerate more than {MOST_COMBINATIONS} combinations of the values of {choices} choices"
+    );
+    EvalError::other(origin, message).hint("use smaller blocks, or the block each or one")
+}
+
+impl Choice<'_> {
+    /// All values it can take given its arguments, while it is not counted in any statistics; the
+    /// current one is among them if it is possible.
+    pub fn enumerate(&self) -> Result<Vec<Value>, EvalError> {
+        let trace = self.trace;
+        let node = trace.node(self.node);
+        let (name, values) = match &node.op {
+            Op::Random(distribution) => (
+                distribution.spec().name,
+                trace.with_args(self.node, |args| distribution.enumerate(args)),
+            ),
+            Op::Draw(maker) => (
+                trace.maker_name(*maker),
+                trace.with_params(*maker, |params| {
+                    trace.statistics(*maker).enumerate_for(&node.value, params)
+                }),
+            ),
+            Op::Maker(_) => (trace.maker_name(self.node), Ok(None)),
+            _ => unreachable!("only random nodes are choices"),
+        };
+        let values = values.map_err(|error| trace.argument_error(name, error, node.origin))?;
+        values.ok_or_else(|| {
+            let message = format!(
+                "gibbs cannot enumerate the values of this choice: those of {name} are continuous or endless"
+            );
+            EvalError::other(node.origin, message)
+                .hint("move it with mh, slice or nuts, and name the finite choices with scope_include for gibbs")
+        })
+    }
+}

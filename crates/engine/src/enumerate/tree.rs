@@ -1,0 +1,85 @@
+//! The tree of combinations, one leaf after the other: a proposer that follows a path.
+//!
+//! At depth i the choice that is regenerated i-th lists the values it can take then; the path says
+//! which of them it gets. Past the end of the path the first one is taken, so a leaf is complete
+//! whatever its depth, and the next leaf is found as on an odometer.
+
+use smallvec::SmallVec;
+use smidgen_value::Rng;
+
+use crate::error::EvalError;
+use crate::proposal::{Choice, Proposed, Proposer};
+
+#[derive(Default)]
+pub(super) struct Script {
+    /// For each choice met: which value it gets, of how many.
+    steps: Vec<(u32, u32)>,
+    depth: usize,
+    is_current: bool,
+}
+
+impl Script {
+    /// The first leaf comes next.
+    pub fn restart(&mut self) {
+        self.steps.clear();
+    }
+
+    /// Before every proposal.
+    pub fn begin(&mut self) {
+        self.depth = 0;
+        self.is_current = true;
+    }
+
+    /// Goes this way again.
+    pub fn follow(&mut self, path: &[u32]) {
+        self.steps.clear();
+        self.steps.extend(path.iter().map(|at| (*at, 0)));
+        self.begin();
+    }
+
+    /// Whether every choice got the value it has.
+    pub fn is_current(&self) -> bool {
+        self.is_current
+    }
+
+    pub fn path(&self) -> SmallVec<[u32; 2]> {
+        self.steps.iter().map(|step| step.0).collect()
+    }
+
+    /// The number of leaves, if all were as wide as this one.
+    pub fn combinations(&self) -> u64 {
+        self.steps.iter().fold(1, |product, step| product.saturating_mul(u64::from(step.1)))
+    }
+
+    /// Goes on to the next leaf; false after the last one.
+    pub fn advance(&mut self) -> bool {
+        self.steps.truncate(self.depth);
+        while let Some((at, of)) = self.steps.last_mut() {
+            *at += 1;
+            if *at < *of {
+                return true;
+            }
+            self.steps.pop();
+        }
+        false
+    }
+}
+
+impl Proposer for Script {
+    fn is_local(&self, _: &Choice<'_>) -> Result<bool, EvalError> {
+        Ok(true)
+    }
+
+    fn propose(&mut self, choice: &Choice<'_>, _: &mut Rng) -> Result<Proposed, EvalError> {
+        let mut values = choice.enumerate()?;
+        if self.depth == self.steps.len() {
+            self.steps.push((0, 0));
+        }
+        let (at, of) = &mut self.steps[self.depth];
+        *of = values.len() as u32;
+        self.depth += 1;
+        let value = values.swap_remove(*at as usize);
+        self.is_current &= value == *choice.current();
+        Ok(Proposed::Local { value, log_q_ratio: 0.0 })
+    }
+}
