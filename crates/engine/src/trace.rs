@@ -102,6 +102,16 @@ impl Trace {
         self.population
     }
 
+    /// Changes whenever more than values have changed.
+    pub fn structure_revision(&self) -> u64 {
+        self.structure
+    }
+
+    /// Where in the program's run a node stands: a function of the structure alone.
+    pub fn address(&self, id: NodeId) -> u64 {
+        self.node(id).address
+    }
+
     /// How many single-choice moves a sweep makes: the number of unconstrained choices after the
     /// last directive. (The number now would depend on the state, and a number of moves that
     /// does leaves nothing invariant.)

@@ -225,7 +225,7 @@ struct Stop {
 }
 
 impl Sweep {
-    fn of(target: Target) -> Sweep {
+    pub fn of(target: Target) -> Sweep {
         Sweep { target, rest: Vec::new(), last: None, population: None }
     }
 

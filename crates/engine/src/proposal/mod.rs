@@ -199,11 +199,6 @@ impl<'t> Proposal<'t> {
         self.log_new
     }
 
-    /// The same sum for the old trace.
-    pub fn log_old(&self) -> f64 {
-        self.log_old
-    }
-
     /// The trace as proposed.
     pub fn trace(&self) -> &Trace {
         self.trace

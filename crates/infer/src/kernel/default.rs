@@ -1,28 +1,54 @@
 //! The default kernel, for people who do not want to choose: an integer k as an inference
 //! program is k sweeps of it.
 //!
-//! One sweep makes as many single-site moves as there were unconstrained choices after the last
-//! directive, each on a choice drawn uniformly. A discrete choice is proposed from its prior. A continuous one is proposed
-//! from its prior or, with probability one half (always if the prior is improper), by a random
-//! walk whose scale is drawn log-uniformly from 0.001 to 10 in unconstrained coordinates, so
-//! that some of the steps fit whatever the posterior's width.
+//! One sweep moves everything: all continuous choices with a gradient jointly by `nuts`, then the
+//! others one after the other in a fixed order ([`plan`]). Exact.
 
-use smidgen_engine::{Choice, EvalError, Proposed, Proposer, Scaffold, Trace};
+pub mod plan;
+
+use smidgen_engine::{Choice, Enumeration, EvalError, NodeId, Proposed, Proposer, Scaffold, Trace};
 use smidgen_value::{Rng, math};
 
-use crate::block::{Block, Scope, Target};
-use crate::explain::{Explanation, Look, advice, blocks};
+use crate::block::{Block, Scope, Sweep, Target};
+use crate::explain::{Explanation, Look, blocks};
 use crate::kernel::Kernel;
+use crate::kernel::gibbs::gibbs_move;
 use crate::kernel::mh::mh_move;
+use crate::kernel::nuts::Blocks;
+use crate::kernel::slice::{Conditional, How, Search};
 use crate::proposer::{Scale, walk};
-use crate::run::Log;
+use crate::run::{Log, Phase};
+use plan::{Class, Plan};
 
-#[derive(Default)]
+/// Moves per sweep of a choice that is moved by `mh`.
+const TRIES: usize = 4;
+
+/// An interval of this width is doubled until it holds the slice.
+const SLICE: How = How { search: Search::Double, width: 1.0, most: 20 };
+
 pub struct Default {
+    plan: Plan,
+    nuts: Blocks,
+    enumeration: Enumeration,
     scaffold: Scaffold,
+    sweeps: u64,
 }
 
-/// A walk of random scale, or nothing: decided before the choice is known.
+impl std::default::Default for Default {
+    fn default() -> Default {
+        Default {
+            plan: Plan::default(),
+            nuts: Blocks::standard(),
+            enumeration: Enumeration::new(),
+            scaffold: Scaffold::new(),
+            sweeps: 0,
+        }
+    }
+}
+
+/// From the prior or, with probability one half (always if the prior is improper), a walk whose
+/// scale is drawn log-uniformly from 0.001 to 10 in unconstrained coordinates, so that some of the
+/// steps fit whatever the posterior's width. Decided before the choice is known.
 struct Mixed {
     walks: bool,
     scale: f64,
@@ -60,33 +86,67 @@ impl Kernel for Default {
     ) -> Result<(), EvalError> {
         if trace.choices().is_empty() {
             log.warn("the program has no unconstrained random choice: nothing to infer".into());
+            return Ok(());
         }
-        for _ in 0..trace.sweep() {
-            let blocks = trace.choices().len();
-            if blocks == 0 {
-                break;
+        let learns = log.run.phase != Phase::Draws;
+        self.plan.update(trace, learns)?;
+        if !self.plan.smooth.is_empty() {
+            let planned = log.planned().and_then(|n| n.checked_sub(self.sweeps)).filter(|n| *n > 0);
+            self.nuts.transition(trace, &self.plan.smooth, planned, rng, log)?;
+        }
+        self.sweeps += 1;
+        if !self.plan.has_others() {
+            return Ok(());
+        }
+        let target = Target { scope: Scope::Default, block: Block::Each };
+        let mut sweep = Sweep::of(target);
+        while let Some(block) = sweep.next(trace) {
+            self.plan.update(trace, learns)?;
+            for id in block {
+                self.single(trace, id, rng, log)?;
             }
-            let principal = trace.choices()[rng.below(blocks)];
-            let mut proposer = Mixed::draw(rng);
-            let selection = Some((&Scope::Default, blocks));
-            let tally = &mut log.tally;
-            mh_move(trace, &mut self.scaffold, &[principal], &mut proposer, selection, rng, tally)?;
         }
         Ok(())
     }
 
     fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
-        let target = Target { scope: Scope::Default, block: Block::One };
-        let mut explanation = blocks::explain(look, &target, &mut |_, _, block| {
-            block.advice = advice::exact(block);
-            Ok(())
-        })?;
-        explanation.draws_block = false;
-        let (moves, choices) = (look.trace.sweep(), explanation.number_of_blocks);
-        if choices > 1 {
-            explanation.target =
-                format!("{moves} times one of {choices} random choices, drawn at random");
-        }
+        self.plan.update(look.trace, true)?;
+        let target = Target { scope: Scope::Default, block: Block::Each };
+        let mut explanation = blocks::explain(look, &target, &mut |_, _, _| Ok(()))?;
+        explanation.target = "every random choice, jointly or one after the other".to_owned();
         Ok(explanation)
+    }
+}
+
+impl Default {
+    /// Moves a choice that is not part of the joint block.
+    fn single(
+        &mut self,
+        trace: &mut Trace,
+        id: NodeId,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<(), EvalError> {
+        let tally = &mut log.tally;
+        match self.plan.class(id) {
+            Some(Class::Smooth) => return Ok(()),
+            Some(Class::Finite) => {
+                return gibbs_move(trace, &mut self.enumeration, &[id], None, rng, tally);
+            }
+            Some(Class::Line) => {
+                if let Ok(mut conditional) =
+                    Conditional::of(trace, &mut self.scaffold, &[id], "slice_doubling")
+                {
+                    let x = SLICE.draw(&mut conditional, rng)?;
+                    return conditional.commit(x, tally);
+                }
+            }
+            Some(Class::Other) | None => {}
+        }
+        for _ in 0..TRIES {
+            let mut proposer = Mixed::draw(rng);
+            mh_move(trace, &mut self.scaffold, &[id], &mut proposer, None, rng, tally)?;
+        }
+        Ok(())
     }
 }

@@ -157,7 +157,7 @@ impl How {
     }
 
     /// The next value.
-    fn draw(&self, conditional: &mut Conditional<'_>, rng: &mut Rng) -> Result<f64, EvalError> {
+    pub fn draw(&self, conditional: &mut Conditional<'_>, rng: &mut Rng) -> Result<f64, EvalError> {
         let slice = conditional.slice(rng);
         let f = &mut |x| conditional.log_density(x);
         match self.search {

@@ -1,0 +1,147 @@
+//! Which move serves which choice.
+//!
+//! | choice | move |
+//! |---|---|
+//! | continuous, and log density differentiable in it | one joint block of `nuts` |
+//! | finitely many values | `gibbs` |
+//! | a single real number, structure fixed | `slice_doubling` |
+//! | anything else | `mh`, from the prior or by a walk of random scale |
+//!
+//! The plan depends on the structure of the trace and on what the moves of a class leave as it is,
+//! never on the values that they change: so each move leaves the posterior invariant.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smidgen_engine::smooth::Density;
+use smidgen_engine::{EvalError, NodeId, Trace};
+use smidgen_prob::Support;
+
+/// More values than these are not enumerated.
+const MOST_VALUES: usize = 100;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Class {
+    Smooth,
+    Finite,
+    Line,
+    Other,
+}
+
+/// Why a continuous choice is not part of the smooth block.
+#[derive(Clone, Debug)]
+pub struct Exclusion {
+    pub choice: NodeId,
+    pub at: Option<NodeId>,
+    pub reason: String,
+}
+
+#[derive(Default)]
+pub struct Plan {
+    /// The structure it was made for.
+    structure: Option<u64>,
+    classes: FxHashMap<NodeId, Class>,
+    /// The joint block.
+    pub smooth: Vec<NodeId>,
+    pub excluded: Vec<Exclusion>,
+    /// Addresses of choices that come and go: they are moved one by one.
+    fickle: FxHashSet<u64>,
+    /// Addresses that were there when the first plan was made.
+    first: Option<FxHashSet<u64>>,
+}
+
+impl Plan {
+    /// Brings the plan up to date with the structure of the trace. `learns`: whether it may still
+    /// find out which choices come and go.
+    pub fn update(&mut self, trace: &mut Trace, learns: bool) -> Result<(), EvalError> {
+        if self.structure == Some(trace.structure_revision()) {
+            return Ok(());
+        }
+        let choices: Vec<(u64, NodeId)> = trace.choices_by_address();
+        let present: FxHashSet<u64> = choices.iter().map(|(address, _)| *address).collect();
+        match &self.first {
+            None => self.first = Some(present),
+            Some(first) if learns => {
+                self.fickle.extend(first.symmetric_difference(&present));
+            }
+            Some(_) => {}
+        }
+        let first = self.first.as_ref().expect("set above");
+        self.classes.clear();
+        self.excluded.clear();
+        let mut candidates = Vec::new();
+        for (address, id) in &choices {
+            let class = classify(trace, *id)?;
+            if class == Class::Smooth {
+                if !first.contains(address) || self.fickle.contains(address) {
+                    let reason = "it comes and goes".to_owned();
+                    self.excluded.push(Exclusion { choice: *id, at: None, reason });
+                    self.classes.insert(*id, alone(trace, *id)?);
+                } else {
+                    candidates.push(*id);
+                }
+            } else {
+                self.classes.insert(*id, class);
+            }
+        }
+        self.find_smooth(trace, candidates)?;
+        // Compiling changes nothing.
+        self.structure = Some(trace.structure_revision());
+        Ok(())
+    }
+
+    /// The largest set without those choices that spoil the gradient.
+    fn find_smooth(&mut self, trace: &mut Trace, mut candidates: Vec<NodeId>) -> Result<(), EvalError> {
+        while !candidates.is_empty() {
+            let Err(why) = Density::compile(trace, &candidates)? else { break };
+            // Nobody to blame would go on for ever.
+            let blamed = if why.culprits.is_empty() { candidates.clone() } else { why.culprits };
+            for choice in &blamed {
+                let (at, reason) = (Some(why.node), why.reason.clone());
+                self.excluded.push(Exclusion { choice: *choice, at, reason });
+                let class = alone(trace, *choice)?;
+                self.classes.insert(*choice, class);
+            }
+            candidates.retain(|id| !blamed.contains(id));
+        }
+        for id in &candidates {
+            self.classes.insert(*id, Class::Smooth);
+        }
+        self.smooth = candidates;
+        Ok(())
+    }
+
+    /// Whether there are choices outside the joint block.
+    pub fn has_others(&self) -> bool {
+        self.classes.len() > self.smooth.len()
+    }
+
+    /// How a choice is moved; none if it was not there when the plan was made.
+    pub fn class(&self, id: NodeId) -> Option<Class> {
+        self.classes.get(&id).copied()
+    }
+}
+
+/// A continuous choice that is moved by itself.
+fn alone(trace: &mut Trace, id: NodeId) -> Result<Class, EvalError> {
+    Ok(match trace.choice(id)?.support()? {
+        Support::Reals | Support::Interval { .. } => Class::Line,
+        _ => Class::Other,
+    })
+}
+
+/// The class of a choice; [`Class::Smooth`] for every continuous one.
+pub fn classify(trace: &mut Trace, id: NodeId) -> Result<Class, EvalError> {
+    let choice = trace.choice(id)?;
+    // The latent parameters of some makers have no single support.
+    let Ok(support) = choice.support() else { return Ok(Class::Other) };
+    if support.is_continuous() {
+        return Ok(Class::Smooth);
+    }
+    let few = match &support {
+        Support::Booleans => true,
+        Support::Finite(values) => values.len() <= MOST_VALUES,
+        Support::Integers { low, high } if high.is_finite() => high - low < MOST_VALUES as f64,
+        // The tables of a restaurant process, for example.
+        _ => choice.enumerate().is_ok_and(|values| values.len() <= MOST_VALUES),
+    };
+    Ok(if few { Class::Finite } else { Class::Other })
+}
