@@ -157,6 +157,17 @@ impl KernelRecord {
                 main_reasons(check)
             ));
         }
+        let Tally { transitions, diverged, cut, .. } = self.tally;
+        if diverged > 0 {
+            warnings.push(format!(
+                "{diverged} of {transitions} transitions of {kernel} diverged: the draws may miss regions where the density changes on a small scale. Raise the acceptance that the warm-up aims at (`'accept 0.99`), or write the model in other coordinates"
+            ));
+        }
+        if 20 * cut > transitions {
+            warnings.push(format!(
+                "{cut} of {transitions} trajectories of {kernel} were cut at their greatest length: the draws are right, but correlated. Choices of very different scale or strong correlation are the usual cause"
+            ));
+        }
         if let Some(found) = audit::report(&self.audits) {
             // More than noise: the lower end of the interval lies above what is tolerable.
             if found.interval.0 > WRONG {

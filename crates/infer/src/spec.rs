@@ -10,7 +10,7 @@ use smidgen_lang::syntax::{Syntax, SyntaxKind};
 use smidgen_value::{Symbol, Value};
 
 use crate::block::{Block, Scope, Target};
-use crate::kernel::{Kernel, gibbs, hmc, mh, nuts, rejection, slice, subsampled_mh};
+use crate::kernel::{Kernel, gibbs, hmc, map, mh, nuts, rejection, slice, subsampled_mh};
 use crate::proposer::Scale;
 
 pub struct KernelSpec {
@@ -36,6 +36,7 @@ pub static KERNELS: &[&KernelSpec] = &[
     &slice::DOUBLING,
     &hmc::SPEC,
     &nuts::SPEC,
+    &map::SPEC,
     &rejection::SPEC,
 ];
 

@@ -2,7 +2,7 @@
 //! the transform, and gradients against finite differences.
 
 use smidgen_engine::NodeId;
-use smidgen_engine::smooth::{Density, Validity};
+use smidgen_engine::smooth::{Density, Form, Validity};
 use smidgen_testkit::World;
 use smidgen_value::Value;
 
@@ -73,6 +73,17 @@ const PROGRAMS: &[&str] = &[
     "[assume a (normal 0 1)] [force a 2] [observe (flip (or (< a -1) (> a 1))) true]",
 ];
 
+fn both_forms() -> impl Iterator<Item = (&'static str, Form)> {
+    PROGRAMS.iter().flat_map(|text| [(*text, Form::Plain), (*text, Form::Standardised)])
+}
+
+#[test]
+fn hierarchies_are_standardised() {
+    let standardised =
+        |text: &str| compiled(&mut World::new(text, 1), text, Form::Standardised).is_standardised();
+    assert_eq!(PROGRAMS.iter().filter(|text| standardised(text)).count(), 2);
+}
+
 fn continuous(world: &mut World) -> Vec<NodeId> {
     let trace = world.model.trace_mut();
     let discrete = ["categorical", "bernoulli", "flip"];
@@ -80,9 +91,9 @@ fn continuous(world: &mut World) -> Vec<NodeId> {
     choices.into_iter().filter(|id| !discrete.contains(&trace.origin(*id).0)).collect()
 }
 
-fn compiled(world: &mut World, text: &str) -> Density {
+fn compiled(world: &mut World, text: &str, form: Form) -> Density {
     let choices = continuous(world);
-    match Density::compile(world.model.trace_mut(), &choices).unwrap() {
+    match Density::compile(world.model.trace_mut(), &choices, form).unwrap() {
         Ok(density) => density,
         Err(why) => panic!("{} at {:?} in\n{text}", why.reason, why.node),
     }
@@ -160,9 +171,9 @@ fn nearby(world: &mut World, density: &mut Density, z: &[f64], scale: f64) -> Ve
 
 #[test]
 fn the_density_is_that_of_the_trace() {
-    for text in PROGRAMS {
+    for (text, form) in both_forms() {
         let mut world = World::new(text, 3);
-        let mut density = compiled(&mut world, text);
+        let mut density = compiled(&mut world, text, form);
         let start = density.position(world.model.trace_mut()).unwrap().unwrap();
         let mut offset = None;
         for _ in 0..5 {
@@ -204,9 +215,9 @@ fn gradient_error(density: &mut Density, z: &[f64], gradient: &[f64]) -> f64 {
 
 #[test]
 fn gradients_match_finite_differences() {
-    for text in PROGRAMS {
+    for (text, form) in both_forms() {
         let mut world = World::new(text, 5);
-        let mut density = compiled(&mut world, text);
+        let mut density = compiled(&mut world, text, form);
         let start = density.position(world.model.trace_mut()).unwrap().unwrap();
         for _ in 0..5 {
             let z = nearby(&mut world, &mut density, &start, 0.7);
@@ -228,14 +239,14 @@ fn what_other_moves_change_is_read_again() {
      [assume x (lambda (i) (normal (lookup (array m1 m2) (z i)) 1))]
      [observe (x 0) 1] [observe (x 1) 2] [observe (x 2) -1] [observe (x 3) 3] [observe (x 4) 4]";
     let mut world = World::new(text, 1);
-    let mut density = compiled(&mut world, text);
+    let mut density = compiled(&mut world, text, Form::Plain);
     let mut changes = 0;
     for _ in 0..50 {
         world.infer("(mh z one 3)");
         let validity = density.refresh(world.model.trace_mut()).unwrap();
         assert_ne!(validity, Validity::Gone);
         changes += usize::from(validity == Validity::Changed);
-        let mut fresh = compiled(&mut world, text);
+        let mut fresh = compiled(&mut world, text, Form::Plain);
         let z = density.position(world.model.trace_mut()).unwrap().unwrap();
         let mut slopes = (vec![0.0; z.len()], vec![0.0; z.len()]);
         let a = density.log_density(&z, &mut slopes.0);
@@ -253,7 +264,8 @@ fn structure_that_changes_is_noticed() {
     let mut world = World::new(text, 1);
     let first_b = world.model.trace_mut().choices()[0];
     let choices = continuous(&mut world);
-    let mut density = Density::compile(world.model.trace_mut(), &choices).unwrap().ok().unwrap();
+    let mut density =
+        Density::compile(world.model.trace_mut(), &choices, Form::Plain).unwrap().ok().unwrap();
     let before = world.model.trace_mut().value(first_b).unwrap().clone();
     while *world.model.trace_mut().value(first_b).unwrap() == before {
         world.infer("(mh b 0 1)");
@@ -300,7 +312,10 @@ fn what_has_no_gradient_says_so_and_names_the_choice() {
         let trace = world.model.trace_mut();
         let all: Vec<NodeId> =
             trace.choices().iter().copied().filter(|id| trace.origin(*id).0 != "draw").collect();
-        let why = Density::compile(trace, &all).unwrap().err().unwrap_or_else(|| panic!("{text}"));
+        let why = Density::compile(trace, &all, Form::Plain)
+            .unwrap()
+            .err()
+            .unwrap_or_else(|| panic!("{text}"));
         assert!(why.reason.contains(words), "{} for\n{text}", why.reason);
         assert_eq!(why.culprits.len(), culprits, "{text}");
         let first = trace.choices()[0];

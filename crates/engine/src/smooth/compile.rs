@@ -15,7 +15,7 @@ use super::marked::{self, has_marks};
 use super::rows::RowsBuilder;
 use super::tape::{GeneralOp, Op, ScalarScore, Source, Tape};
 use super::transform;
-use super::{Coordinates, Density, NotSmooth};
+use super::{Coordinates, Density, Form, NotSmooth};
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::node::{Op as NodeOp, Role, StructureKind};
@@ -45,6 +45,7 @@ impl Owner {
 pub(super) struct Compiler<'t> {
     pub(super) trace: &'t mut Trace,
     scaffold: &'t Scaffold,
+    form: Form,
     /// Places in D.
     places: FxHashMap<NodeId, u32>,
     owners: Vec<Owner>,
@@ -80,11 +81,13 @@ impl From<EvalError> for Failure {
 pub(super) fn compile(
     trace: &mut Trace,
     scaffold: &Scaffold,
+    form: Form,
 ) -> Result<Result<Density, NotSmooth>, EvalError> {
     let places = scaffold.target.iter().enumerate().map(|(k, id)| (*id, k as u32)).collect();
     let mut compiler = Compiler {
         trace,
         scaffold,
+        form,
         places,
         owners: Vec::new(),
         globals: Tape { is_global: true, ..Tape::default() },
@@ -122,9 +125,9 @@ impl Compiler<'_> {
         for k in 0..self.scaffold.target.len() {
             let id = self.scaffold.target[k];
             if self.trace.node(id).is_random() {
-                let (value, size) = self.choice(id, dimension)?;
+                let (value, size, standardised) = self.choice(id, dimension)?;
                 self.global_values.insert(id, value.clone());
-                coordinates.push(Coordinates { node: id, value });
+                coordinates.push(Coordinates { node: id, value, standardised });
                 dimension += size;
             } else if self.owners[k] == Owner::Global {
                 let value = self.node(id, true)?;
@@ -224,7 +227,7 @@ impl Compiler<'_> {
             let mut owner = Owner::Nobody;
             for child in &self.trace.node(id).children {
                 let reader = match numbers.get(&child.node) {
-                    Some(number) if !self.needs_ends(child.node) => Owner::Term(*number),
+                    Some(number) if !self.needs_arguments(child.node) => Owner::Term(*number),
                     Some(_) => Owner::Global,
                     None => match self.places.get(&child.node) {
                         // Both branches are followed, whatever runs now.
@@ -245,14 +248,14 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether a choice of the block lives in a set that its arguments decide.
-    fn needs_ends(&self, id: NodeId) -> bool {
-        match &self.trace.node(id).op {
-            NodeOp::Random(distribution) => {
-                self.places.contains_key(&id) && !distribution.support_arguments().is_empty()
-            }
-            _ => false,
-        }
+    /// Whether the coordinates of a choice of the block depend on its arguments.
+    fn needs_arguments(&self, id: NodeId) -> bool {
+        let node = self.trace.node(id);
+        let NodeOp::Random(distribution) = &node.op else { return false };
+        let standardised = self.form == Form::Standardised
+            && transform::location_and_scale(distribution.spec().name, node.args.len()).is_some();
+        self.places.contains_key(&id)
+            && (standardised || !distribution.support_arguments().is_empty())
     }
 
     fn support(&self, id: NodeId, distribution: &dyn Distribution) -> Result<Support, EvalError> {
@@ -261,8 +264,9 @@ impl Compiler<'_> {
         support.map_err(|e| self.trace.argument_error(name, e, self.trace.node(id).origin))
     }
 
-    /// The marked value of a choice of the block, and the number of its coordinates.
-    fn choice(&mut self, id: NodeId, first: usize) -> Compiled<(Value, usize)> {
+    /// The marked value of a choice of the block, the number of its coordinates, and whether they
+    /// are standardised.
+    fn choice(&mut self, id: NodeId, first: usize) -> Compiled<(Value, usize, bool)> {
         self.trace.refresh_arguments(id)?;
         let NodeOp::Random(distribution) = self.trace.node(id).op else {
             unreachable!("checked before")
@@ -272,6 +276,20 @@ impl Compiler<'_> {
             let name = distribution.spec().name;
             return Err(Failure::At(id, format!("{name} is not continuous")));
         };
+        let arity = self.trace.node(id).args.len();
+        if self.form == Form::Standardised
+            && let Some(places) = transform::location_and_scale(distribution.spec().name, arity)
+        {
+            let args = places.map(|k| self.trace.node(id).args[k].operand.clone());
+            let location = self.argument(&args[0], true)?.as_number();
+            let scale = self.argument(&args[1], true)?.as_number();
+            if let (Some(location), Some(scale)) = (location, scale)
+                && [&args[0], &args[1]].iter().any(|arg| self.is_in_block(arg))
+            {
+                let x = transform::standardise(&mut self.globals, location, scale, first as u32);
+                return Ok((Value::Number(x), 1, true));
+            }
+        }
         let mut ends = match support {
             Support::Interval { low, high } => (low, high),
             _ => (f64::NEG_INFINITY, f64::INFINITY),
@@ -284,7 +302,11 @@ impl Compiler<'_> {
             ends = (low.unwrap_or(ends.0), high.unwrap_or(ends.1));
         }
         let value = transform::constrain(&mut self.globals, &support, ends, first as u32);
-        Ok((value, size))
+        Ok((value, size, false))
+    }
+
+    fn is_in_block(&self, operand: &Operand) -> bool {
+        operand.node().is_some_and(|id| self.places.contains_key(&id))
     }
 
     fn tape(&mut self, global: bool) -> &mut Tape {

@@ -44,6 +44,17 @@ struct Coordinates {
     node: NodeId,
     /// Marked.
     value: Value,
+    standardised: bool,
+}
+
+/// Which coordinates the block has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// Each choice's own.
+    Plain,
+    /// Choices whose location or scale depends on the block are standardised by them: good where
+    /// the data say little about each, as the plain form is where they say much.
+    Standardised,
 }
 
 /// The density of a block, compiled.
@@ -76,10 +87,11 @@ impl Density {
     pub fn compile(
         trace: &mut Trace,
         principals: &[NodeId],
+        form: Form,
     ) -> Result<Result<Density, NotSmooth>, EvalError> {
         let mut scaffold = Scaffold::new();
         scaffold.build(trace, principals);
-        compile::compile(trace, &scaffold)
+        compile::compile(trace, &scaffold, form)
     }
 
     fn new(
@@ -117,6 +129,11 @@ impl Density {
         Ok(density)
     }
 
+    /// Whether some coordinates are standardised.
+    pub fn is_standardised(&self) -> bool {
+        self.coordinates.iter().any(|coordinates| coordinates.standardised)
+    }
+
     /// Number of unconstrained coordinates.
     pub fn dimension(&self) -> usize {
         self.dimension
@@ -132,6 +149,12 @@ impl Density {
     pub fn size(&self) -> (usize, usize, usize) {
         let terms = self.rows.iter().map(Rows::count).sum();
         (terms, self.rows.len(), self.globals.steps.len())
+    }
+
+    /// From now on the density is that of the choices, not of their coordinates.
+    pub fn leave_out_jacobian(&mut self) {
+        // The terms of the global part are the Jacobian; densities stand in the rows.
+        self.globals.terms.clear();
     }
 
     /// Brings the density up to date with the trace.
@@ -178,6 +201,13 @@ impl Density {
         let mut z = Vec::with_capacity(self.dimension);
         for coordinates in &self.coordinates {
             trace.refresh_arguments(coordinates.node)?;
+            if coordinates.standardised {
+                let Some(standardised) = standardised_value(trace, coordinates.node) else {
+                    return Ok(None);
+                };
+                z.push(standardised);
+                continue;
+            }
             let support = Choice { trace, node: coordinates.node }.support()?;
             let value = &trace.node(coordinates.node).value;
             if !transform::unconstrain(value, &support, &mut z) {
@@ -254,6 +284,15 @@ impl Density {
         self.revision = trace.revision;
         Ok(())
     }
+}
+
+/// (x − m)/s of a choice whose arguments are fresh.
+fn standardised_value(trace: &Trace, id: NodeId) -> Option<f64> {
+    let node = trace.node(id);
+    let places = transform::location_and_scale(node.op_name(), node.args.len())?;
+    let [location, scale] = places.map(|k| trace.settled_value(&node.args[k].operand).as_number());
+    let z = (node.value.as_number()? - location?) / scale?;
+    z.is_finite().then_some(z)
 }
 
 /// The value with its marks replaced by numbers.

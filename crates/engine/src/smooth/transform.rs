@@ -9,7 +9,8 @@
 //! | simplex of K | softmax(z_1, ..., z_{K−1}, 0) | Σ log x_k |
 //! | positive definite | L L', L lower with e^{z_jj} on its diagonal | Σ_j (d + 2 − j) z_jj, j from 1 |
 //!
-//! The ends of an interval may themselves depend on the block.
+//! The ends of an interval may themselves depend on the block. So may the location m and the scale
+//! s of a choice; in *standardised* form its coordinate is z = (x − m)/s, with log|dx/dz| = log s.
 
 use smidgen_prob::smooth::Elementary;
 use smidgen_prob::{Support, linalg};
@@ -29,6 +30,26 @@ pub(super) fn dimension(support: &Support) -> Option<usize> {
         | Support::Finite(_)
         | Support::Counts { .. } => None,
     }
+}
+
+/// The places of the location and the scale among so many arguments.
+pub(super) fn location_and_scale(distribution: &str, arguments: usize) -> Option<[usize; 2]> {
+    match (distribution, arguments) {
+        ("normal" | "cauchy" | "laplace" | "logistic_dist", 2) => Some([0, 1]),
+        ("student_t", 3) => Some([1, 2]),
+        _ => None,
+    }
+}
+
+/// The marked x = m + s z.
+pub(super) fn standardise(tape: &mut Tape, location: f64, scale: f64, first: u32) -> f64 {
+    use Elementary::{Add, Log, Multiply};
+    let z = tape.leaf(1, Source::Input(first));
+    let z = tape.mark(z);
+    let log_scale = tape.elementary(Log, scale, 0.0);
+    tape.term(log_scale);
+    let step = tape.elementary(Multiply, scale, z);
+    tape.elementary(Add, location, step)
 }
 
 /// The marked value of a choice whose coordinates start at input `first`. `ends` are those of an

@@ -11,26 +11,28 @@ pub mod trajectory;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use smidgen_engine::smooth::{Density, NotSmooth, Validity};
+use smidgen_engine::smooth::{Density, Form, NotSmooth, Validity};
 use smidgen_engine::{EvalError, NodeId, Trace};
 
 /// The density of a block, shared with whoever follows trajectories in it.
 #[derive(Clone)]
 pub struct Smoothed {
     density: Arc<Mutex<Density>>,
+    form: Form,
 }
 
 impl Smoothed {
     /// Compiles the density of a block. `kernel` is named where that is not possible.
-    pub fn new(trace: &mut Trace, block: &[NodeId], kernel: &str) -> Result<Smoothed, EvalError> {
-        match Density::compile(trace, block)? {
-            Ok(density) => Ok(Smoothed { density: Arc::new(Mutex::new(density)) }),
+    pub fn new(
+        trace: &mut Trace,
+        block: &[NodeId],
+        form: Form,
+        kernel: &str,
+    ) -> Result<Smoothed, EvalError> {
+        match Density::compile(trace, block, form)? {
+            Ok(density) => Ok(Smoothed { density: Arc::new(Mutex::new(density)), form }),
             Err(why) => Err(no_gradient(trace, kernel, &why)),
         }
-    }
-
-    pub fn from_density(density: Density) -> Smoothed {
-        Smoothed { density: Arc::new(Mutex::new(density)) }
     }
 
     pub fn density(&self) -> MutexGuard<'_, Density> {
@@ -51,7 +53,7 @@ impl Smoothed {
     ) -> Result<Validity, EvalError> {
         let validity = self.density().refresh(trace)?;
         if validity == Validity::Gone {
-            *self = Smoothed::new(trace, block, kernel)?;
+            *self = Smoothed::new(trace, block, self.form, kernel)?;
         }
         Ok(validity)
     }

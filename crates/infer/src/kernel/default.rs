@@ -6,6 +6,7 @@
 
 pub mod plan;
 
+use smidgen_engine::smooth::Form;
 use smidgen_engine::{Choice, Enumeration, EvalError, NodeId, Proposed, Proposer, Scaffold, Trace};
 use smidgen_value::{Rng, math};
 
@@ -29,6 +30,7 @@ const SLICE: How = How { search: Search::Double, width: 1.0, most: 20 };
 pub struct Default {
     plan: Plan,
     nuts: Blocks,
+    standardised: Blocks,
     enumeration: Enumeration,
     scaffold: Scaffold,
     sweeps: u64,
@@ -38,7 +40,8 @@ impl std::default::Default for Default {
     fn default() -> Default {
         Default {
             plan: Plan::default(),
-            nuts: Blocks::standard(),
+            nuts: Blocks::standard(Form::Plain),
+            standardised: Blocks::standard(Form::Standardised),
             enumeration: Enumeration::new(),
             scaffold: Scaffold::new(),
             sweeps: 0,
@@ -93,6 +96,9 @@ impl Kernel for Default {
         if !self.plan.smooth.is_empty() {
             let planned = log.planned().and_then(|n| n.checked_sub(self.sweeps)).filter(|n| *n > 0);
             self.nuts.transition(trace, &self.plan.smooth, planned, rng, log)?;
+            if self.plan.is_hierarchical {
+                self.standardised.transition(trace, &self.plan.smooth, planned, rng, log)?;
+            }
         }
         self.sweeps += 1;
         if !self.plan.has_others() {

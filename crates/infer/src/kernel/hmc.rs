@@ -5,6 +5,7 @@
 //! with probability min(1, e^{−ΔH}), H = ½|p|² − log π. Structure must not depend on the block.
 
 use rustc_hash::FxHashMap;
+use smidgen_engine::smooth::Form;
 use smidgen_engine::{EvalError, NodeId, Trace};
 use smidgen_lang::Diagnostic;
 use smidgen_value::Rng;
@@ -75,7 +76,7 @@ impl Densities {
         if self.0.len() >= MOST_BLOCKS {
             self.0.clear();
         }
-        let new = Smoothed::new(trace, block, kernel)?;
+        let new = Smoothed::new(trace, block, Form::Plain, kernel)?;
         self.0.insert(block.to_vec(), new.clone());
         Ok(new)
     }

@@ -3,6 +3,7 @@
 pub mod default;
 pub mod gibbs;
 pub mod hmc;
+pub mod map;
 pub mod mh;
 pub mod nuts;
 pub mod rejection;

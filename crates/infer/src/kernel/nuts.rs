@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use smidgen_engine::smooth::Validity;
+use smidgen_engine::smooth::{Form, Validity};
 use smidgen_engine::{EvalError, NodeId, Trace};
 use smidgen_lang::Diagnostic;
 use smidgen_value::Rng;
@@ -98,6 +98,7 @@ impl Kernel for Nuts {
 /// What is known about every block.
 pub struct Blocks {
     options: Options,
+    form: Form,
     /// Given by the user: nothing is learnt.
     step: Option<f64>,
     known: FxHashMap<Vec<NodeId>, Known>,
@@ -129,11 +130,13 @@ const MOST_BLOCKS: usize = 10_000;
 
 impl Blocks {
     pub fn new(options: Options, step: Option<f64>) -> Blocks {
-        Blocks { options, step, known: FxHashMap::default() }
+        Blocks { options, form: Form::Plain, step, known: FxHashMap::default() }
     }
 
-    pub fn standard() -> Blocks {
-        Blocks::new(Options { doublings: DOUBLINGS as u64, target: ACCEPT }, None)
+    /// With the usual options.
+    pub fn standard(form: Form) -> Blocks {
+        let options = Options { doublings: DOUBLINGS as u64, target: ACCEPT };
+        Blocks { form, ..Blocks::new(options, None) }
     }
 
     /// One transition of a block. `planned`: how many there will be in the warm-up, if known.
@@ -151,7 +154,7 @@ impl Blocks {
         let phase = log.run.phase;
         let drawn = match self.known.get_mut(block) {
             None => {
-                let smoothed = Smoothed::new(trace, block, "nuts")?;
+                let smoothed = Smoothed::new(trace, block, self.form, "nuts")?;
                 let mut known = self.first(smoothed, trace, phase, planned, rng)?;
                 let drawn = known.transition(trace, phase, self.options, false, rng)?;
                 self.known.insert(block.to_vec(), known);

@@ -11,7 +11,7 @@
 //! never on the values that they change: so each move leaves the posterior invariant.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use smidgen_engine::smooth::Density;
+use smidgen_engine::smooth::{Density, Form};
 use smidgen_engine::{EvalError, NodeId, Trace};
 use smidgen_prob::Support;
 
@@ -41,6 +41,8 @@ pub struct Plan {
     classes: FxHashMap<NodeId, Class>,
     /// The joint block.
     pub smooth: Vec<NodeId>,
+    /// Whether the location or the scale of some of its choices depends on others.
+    pub is_hierarchical: bool,
     pub excluded: Vec<Exclusion>,
     /// Addresses of choices that come and go: they are moved one by one.
     fickle: FxHashSet<u64>,
@@ -89,9 +91,13 @@ impl Plan {
     }
 
     /// The largest set without those choices that spoil the gradient.
-    fn find_smooth(&mut self, trace: &mut Trace, mut candidates: Vec<NodeId>) -> Result<(), EvalError> {
+    fn find_smooth(
+        &mut self,
+        trace: &mut Trace,
+        mut candidates: Vec<NodeId>,
+    ) -> Result<(), EvalError> {
         while !candidates.is_empty() {
-            let Err(why) = Density::compile(trace, &candidates)? else { break };
+            let Err(why) = Density::compile(trace, &candidates, Form::Plain)? else { break };
             // Nobody to blame would go on for ever.
             let blamed = if why.culprits.is_empty() { candidates.clone() } else { why.culprits };
             for choice in &blamed {
@@ -106,6 +112,11 @@ impl Plan {
             self.classes.insert(*id, Class::Smooth);
         }
         self.smooth = candidates;
+        self.is_hierarchical = match self.smooth.is_empty() {
+            true => false,
+            false => Density::compile(trace, &self.smooth, Form::Standardised)?
+                .is_ok_and(|density| density.is_standardised()),
+        };
         Ok(())
     }
 

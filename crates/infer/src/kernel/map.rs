@@ -1,0 +1,139 @@
+//! `(map scope block n)`: climbs to a maximum of the density, by n rounds of L-BFGS.
+//!
+//! What is maximised is log p(x) itself, not the density of the unconstrained coordinates in which
+//! the climb happens: the Jacobian is left out. Not a Markov kernel: it leaves nothing invariant.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use argmin::core::{CostFunction, Error, Executor, Gradient};
+use argmin::solver::linesearch::MoreThuenteLineSearch;
+use argmin::solver::quasinewton::LBFGS;
+use smidgen_engine::smooth::Form;
+use smidgen_engine::{EvalError, NodeId, Trace};
+use smidgen_lang::Diagnostic;
+use smidgen_value::Rng;
+
+use crate::block::Target;
+use crate::explain::{Explanation, Look, blocks};
+use crate::hamiltonian::{Point, Smoothed};
+use crate::kernel::Kernel;
+use crate::run::Log;
+use crate::spec::{Arguments, KernelSpec};
+
+pub static SPEC: KernelSpec = KernelSpec {
+    name: "map",
+    shape: "(map scope block n)",
+    summary: "Moves continuous choices to a maximum of their density, by n rounds of up to 20 iterations of L-BFGS",
+    example: "(map default all 5)",
+    positional: &[],
+    optional: &[],
+    options: &[],
+    build,
+};
+
+/// Iterations of a round.
+const ITERATIONS: u64 = 20;
+/// Pairs of steps that L-BFGS remembers.
+const MEMORY: usize = 7;
+
+fn build(arguments: &Arguments<'_>) -> Result<Box<dyn Kernel>, Diagnostic> {
+    Ok(Box::new(Map { target: arguments.target.clone(), spare: Vec::new() }))
+}
+
+struct Map {
+    target: Target,
+    spare: Vec<NodeId>,
+}
+
+impl Kernel for Map {
+    fn transition(
+        &mut self,
+        trace: &mut Trace,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<(), EvalError> {
+        let Map { target, spare } = self;
+        target.moves(trace, rng, log, spare, &mut |trace, block, _, _, log| {
+            let smoothed = Smoothed::new(trace, block, Form::Plain, SPEC.name)?;
+            smoothed.density().leave_out_jacobian();
+            let start = smoothed.start(trace, SPEC.name)?;
+            let (best, gradients) = climb(&smoothed, &start);
+            let tally = &mut log.tally;
+            tally.transitions += 1;
+            tally.gradients += gradients;
+            if best.log_p > start.log_p {
+                tally.accepted += 1;
+                smoothed.density().install(trace, &best.z)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
+        let mut explanation = blocks::explain(look, &self.target, &mut |_, _, _| Ok(()))?;
+        explanation.notes.push("an optimiser: the states it leads to are no draws".to_owned());
+        Ok(explanation)
+    }
+}
+
+/// −log p, and the best point that was asked for.
+#[derive(Clone)]
+struct Hill {
+    smoothed: Smoothed,
+    seen: Arc<Mutex<Seen>>,
+}
+
+struct Seen {
+    best: Point,
+    last: Point,
+    gradients: u64,
+}
+
+impl Hill {
+    fn look(&self, z: &[f64]) -> (f64, Vec<f64>) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.last.z != z {
+            let mut gradient = vec![0.0; z.len()];
+            let log_p = self.smoothed.density().log_density(z, &mut gradient);
+            seen.gradients += 1;
+            seen.last = Point { z: z.to_vec(), log_p, gradient };
+            if log_p > seen.best.log_p {
+                seen.best = seen.last.clone();
+            }
+        }
+        (-seen.last.log_p, seen.last.gradient.iter().map(|g| -g).collect())
+    }
+}
+
+impl CostFunction for Hill {
+    type Param = Vec<f64>;
+    type Output = f64;
+
+    fn cost(&self, z: &Vec<f64>) -> Result<f64, Error> {
+        Ok(self.look(z).0)
+    }
+}
+
+impl Gradient for Hill {
+    type Param = Vec<f64>;
+    type Gradient = Vec<f64>;
+
+    fn gradient(&self, z: &Vec<f64>) -> Result<Vec<f64>, Error> {
+        Ok(self.look(z).1)
+    }
+}
+
+/// The best point of a round, and the gradients it took. A search along a line that fails, at the
+/// edge of the support for example, ends the round with the best point so far.
+fn climb(smoothed: &Smoothed, start: &Point) -> (Point, u64) {
+    let seen = Seen { best: start.clone(), last: start.clone(), gradients: 0 };
+    let hill = Hill { smoothed: smoothed.clone(), seen: Arc::new(Mutex::new(seen)) };
+    let search = MoreThuenteLineSearch::new();
+    let solver = LBFGS::new(search, MEMORY);
+    let executor = Executor::new(hill.clone(), solver)
+        .configure(|state| state.param(start.z.clone()).max_iters(ITERATIONS));
+    // The best point is known whether the run ended well or not.
+    drop(executor.ctrlc(false).run());
+    let seen = hill.seen.lock().unwrap_or_else(PoisonError::into_inner);
+    (seen.best.clone(), seen.gradients)
+}
