@@ -1,8 +1,8 @@
 //! Kernels and inference programs. Nothing here sees a node: only names of choices, scaffolds
 //! and proposals, the engine's public face.
 //!
-//! Reading order: [`block`] (which choices a kernel moves), [`proposer`] (drift proposals and
-//! their transforms), [`acceptance`] (accept or not, given log weights), [`austerity`] (how far such
+//! Reading order: [`block`] (which choices a kernel moves), [`proposer`] (drift proposals,
+//! their transforms, and how their scale is learnt by [`adaptation`]), [`acceptance`] (accept or not, given log weights), [`austerity`] (how far such
 //! decisions can be trusted), [`source`] (log weights from sections), [`trial`] and [`audit`] (decisions
 //! that are also made exactly), [`kernel`] (one file each), [`spec`] (the registry of kernels and the
 //! reading of their arguments), [`program`] (cycle, mixture, repeat, do, collect), [`run`] and

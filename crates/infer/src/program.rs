@@ -143,6 +143,7 @@ impl Step {
                         Err(reason) => format!("auto stays exact: {reason}"),
                     }
                 }));
+                explanation.notes.extend(run.kernel(*number).adapted.clone());
                 found.push(explanation);
             }
             Step::Sequence { steps, n } => {

@@ -65,6 +65,8 @@ pub struct KernelRecord {
     pub pairs: Vec<Weighed>,
     /// In automatic mode: how it decides, or why it stays exact.
     pub choice: Option<Result<String, String>>,
+    /// What it has learnt about its proposals.
+    pub adapted: Option<String>,
     /// Why blocks were moved whole, each reason once.
     pub refusals: Vec<Refusal>,
     /// Whether sections were read, rather than whole scaffolds.
@@ -96,6 +98,7 @@ impl KernelRecord {
         if !matches!(self.choice, Some(Err(_))) && other.choice.is_some() {
             self.choice = other.choice;
         }
+        self.adapted = self.adapted.take().or(other.adapted);
     }
 
     pub fn report(&self, kernel: &str) -> KernelReport {
@@ -123,11 +126,18 @@ impl KernelRecord {
             population: tally.population,
             evaluator: evaluator.to_owned(),
             approximation,
-            note: self.choice.as_ref().map(|choice| match choice {
-                Ok(note) => note.clone(),
-                Err(_) => "auto: exact".to_owned(),
-            }),
+            note: self.note(),
         }
+    }
+
+    /// How it decides and proposes, if it chose that itself.
+    fn note(&self) -> Option<String> {
+        let choice = self.choice.as_ref().map(|choice| match choice {
+            Ok(note) => note.as_str(),
+            Err(_) => "auto: exact",
+        });
+        let notes: Vec<&str> = choice.into_iter().chain(self.adapted.as_deref()).collect();
+        (!notes.is_empty()).then(|| notes.join("; "))
     }
 
     /// What the user should know before trusting the draws. `place` names a place in the program.

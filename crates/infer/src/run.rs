@@ -128,6 +128,11 @@ impl<'a> Log<'a> {
         self.run.kernel(self.number).choice = Some(choice);
     }
 
+    /// What the kernel has learnt about its proposals.
+    pub fn adapted(&mut self, note: String) {
+        self.run.kernel(self.number).adapted = Some(note);
+    }
+
     pub fn audit(&mut self, audit: Audit) {
         let audits = &mut self.run.kernel(self.number).audits;
         if audits.len() < AUDITS {

@@ -46,6 +46,8 @@ pub static DECLARED: &[(&str, f64)] = &[
     ("exact start: rejection", 5e-6),
     ("exact start: rejection, changing structure", 5e-6),
     ("exact start: rejection with subsampled_mh", 5e-6),
+    ("exact start: adapted walk", 5e-6),
+    ("exact start: adapted blocks", 5e-6),
     ("subsampled rows", 5e-6),
     ("subsampled cycle rows", 5e-6),
     ("exact start: logistic regression by sections", 5e-6),

@@ -6,6 +6,7 @@ use smidgen_engine::{Evaluator, NodeId, Partition, Proposal, Proposed, Proposer,
 use smidgen_infer::Tally;
 use smidgen_infer::acceptance::{AcceptanceTest, Question};
 use smidgen_infer::kernel::mh::mh_move;
+use smidgen_infer::proposer::Learner;
 use smidgen_infer::source::{Orders, Source};
 use smidgen_value::{Rng, Value};
 
@@ -228,3 +229,5 @@ impl<I: Iterator<Item = f64>> Proposer for InTurn<I> {
         Ok(Proposed::Local { value, log_q_ratio: 0.0 })
     }
 }
+
+impl<I: Iterator<Item = f64> + Send> Learner for InTurn<I> {}

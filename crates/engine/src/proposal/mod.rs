@@ -105,6 +105,7 @@ impl<'t> Proposal<'t> {
     ) -> Result<Proposal<'t>, EvalError> {
         scaffold.build(trace, principals);
         let mut proposal = Proposal::unchanged(trace, scaffold, None);
+        proposer.begin();
         proposal.log_old = proposal.trace.detach(proposal.scaffold, Some(proposer))?;
         proposal.log_new = proposal.log_old;
         proposal.undo();
@@ -292,6 +293,7 @@ impl<'t> Proposal<'t> {
         proposer: &mut dyn Proposer,
         rng: &mut Rng,
     ) -> Result<ControlFlow<(), Redirection>, EvalError> {
+        proposer.begin();
         self.log_old = self.trace.detach(self.scaffold, Some(proposer))?;
         self.regenerate(proposer, rng)
     }

@@ -88,6 +88,9 @@ pub enum Proposed {
 }
 
 pub trait Proposer {
+    /// A move begins: whatever was prepared for another one does not count any more.
+    fn begin(&mut self) {}
+
     /// Whether [`Proposer::propose`] will give [`Proposed::Local`] for this choice (the density
     /// of its current value is then needed before anything changes).
     fn is_local(&self, choice: &Choice<'_>) -> Result<bool, EvalError>;

@@ -56,6 +56,7 @@ impl Replay<'_> {
     }
 }
 
+/// It goes on with the move of the other proposer, for which nothing begins.
 impl Proposer for Replay<'_> {
     fn is_local(&self, choice: &Choice<'_>) -> Result<bool, EvalError> {
         match self.find(choice.node) {

@@ -245,6 +245,10 @@ struct Watched<'a> {
 }
 
 impl Proposer for Watched<'_> {
+    fn begin(&mut self) {
+        self.proposer.begin();
+    }
+
     fn is_local(&self, choice: &Choice<'_>) -> Result<bool, EvalError> {
         self.proposer.is_local(choice)
     }

@@ -1,8 +1,9 @@
 //! `(mh scope block n)` and `(mh scope block 'drift sd n)`: algorithm 1 of the paper.
 //!
+//! `'adapt true` learns the scale of the walk in the warm-up ([`crate::proposer::learning`]).
+//!
 //! A block drawn uniformly among K(ρ) adds log K(ρ) − log K(ρ') to log α (theory 1.3).
 
-use smidgen_engine::proposal::FromPrior;
 use smidgen_engine::{EvalError, NodeId, Partition, Proposal, Proposer, Scaffold, Trace};
 use smidgen_value::{Rng, math};
 
@@ -11,39 +12,36 @@ use crate::block::{Selection, Target};
 use crate::explain::predict::{Test, predict};
 use crate::explain::{Explanation, Look, advice, blocks};
 use crate::kernel::Kernel;
-use crate::proposer::Drift;
+use crate::proposer::{self, Learner};
 use crate::record::Tally;
 use crate::run::Log;
 use crate::spec::{Arguments, KernelSpec};
 
 pub static SPEC: KernelSpec = KernelSpec {
     name: "mh",
-    shape: "(mh scope block ['drift sd] n)",
-    summary: "Metropolis-Hastings: n proposals, from the prior or by a random walk",
+    shape: "(mh scope block ['drift sd 'adapt true] n)",
+    summary: "Metropolis-Hastings: n proposals, from the prior or by a random walk, whose scale 'adapt true learns in the warm-up",
     example: "(mh default one 1000)",
     positional: &[],
     optional: &[],
-    options: &["drift"],
+    options: &["drift", "adapt"],
     build,
 };
 
 fn build(arguments: &Arguments<'_>) -> Result<Box<dyn Kernel>, smidgen_lang::Diagnostic> {
-    let proposer: Box<dyn Proposer + Send> = match arguments.option("drift") {
-        Some(argument) => Box::new(Drift::new(argument.scale()?)),
-        None => Box::new(FromPrior),
-    };
+    let proposer = proposer::read(arguments)?;
     Ok(Box::new(Mh::new(arguments.target.clone(), proposer)))
 }
 
 pub struct Mh {
     target: Target,
-    proposer: Box<dyn Proposer + Send>,
+    proposer: Box<dyn Learner>,
     scaffold: Scaffold,
     spare: Vec<NodeId>,
 }
 
 impl Mh {
-    pub fn new(target: Target, proposer: Box<dyn Proposer + Send>) -> Mh {
+    pub fn new(target: Target, proposer: Box<dyn Learner>) -> Mh {
         Mh { target, proposer, scaffold: Scaffold::new(), spare: Vec::new() }
     }
 }
@@ -57,8 +55,11 @@ impl Kernel for Mh {
     ) -> Result<(), EvalError> {
         let Mh { target, proposer, scaffold, spare } = self;
         target.moves(trace, rng, log, spare, &mut |trace, principals, selection, rng, log| {
-            let proposer = &mut **proposer;
-            mh_move(trace, scaffold, principals, proposer, selection, rng, &mut log.tally)
+            let tally = &mut log.tally;
+            let moved =
+                mh_move(trace, scaffold, principals, &mut **proposer, selection, rng, tally)?;
+            proposer.learn(moved.acceptance, moved.accepted, log);
+            Ok(())
         })
     }
 
@@ -77,6 +78,13 @@ impl Kernel for Mh {
     }
 }
 
+/// What became of a proposal: the probability with which it was accepted, and whether it was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moved {
+    pub acceptance: f64,
+    pub accepted: bool,
+}
+
 /// One proposal for a block, accepted or not. `selection`: the scope and the number of blocks
 /// among which it was drawn.
 pub fn mh_move(
@@ -87,7 +95,7 @@ pub fn mh_move(
     selection: Selection<'_>,
     rng: &mut Rng,
     tally: &mut Tally,
-) -> Result<(), EvalError> {
+) -> Result<Moved, EvalError> {
     let log_u = rng.log_uniform();
     let proposal = Proposal::propose(trace, scaffold, principals, proposer, rng)?;
     let mut log_ratio = proposal.log_ratio();
@@ -101,9 +109,10 @@ pub fn mh_move(
     tally.transitions += 1;
     tally.sections_used += sections;
     tally.population += sections;
-    if log_u < log_ratio {
+    let accepted = log_u < log_ratio;
+    if accepted {
         tally.accepted += 1;
         proposal.commit();
     }
-    Ok(())
+    Ok(Moved { acceptance: math::exp(log_ratio.min(0.0)), accepted })
 }

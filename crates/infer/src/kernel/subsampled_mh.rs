@@ -12,9 +12,7 @@ mod decision;
 mod explain;
 mod options;
 
-use smidgen_engine::{
-    EvalError, Evaluator, NodeId, Partition, Proposal, Proposer, Scaffold, Trace,
-};
+use smidgen_engine::{EvalError, Evaluator, NodeId, Partition, Proposal, Scaffold, Trace};
 use smidgen_value::Rng;
 
 use crate::acceptance::{AcceptanceTest, Exactness, Question};
@@ -23,6 +21,7 @@ use crate::block::{Selection, Target};
 use crate::explain::{Explanation, Look};
 use crate::kernel::Kernel;
 use crate::kernel::mh::mh_move;
+use crate::proposer::Learner;
 use crate::run::{Log, Phase};
 use crate::source::{Orders, Source};
 use crate::spec::KernelSpec;
@@ -31,12 +30,12 @@ use decision::Decision;
 
 pub static SPEC: KernelSpec = KernelSpec {
     name: "subsampled_mh",
-    shape: "(subsampled_mh scope block batch epsilon ['drift sd 'min_batches k 'growth g 'audit p 'test t] n)",
+    shape: "(subsampled_mh scope block batch epsilon ['drift sd 'adapt true 'min_batches k 'growth g 'audit p 'test t] n)",
     summary: "Metropolis-Hastings that reads sections of the data in mini-batches until a t-test of level epsilon decides; auto auto lets a trial choose batch and epsilon",
     example: "(subsampled_mh w all 100 0.01 'drift 0.1 1000)",
     positional: &["batch", "epsilon"],
     optional: &[],
-    options: &["drift", "min_batches", "growth", "audit", "test"],
+    options: &["drift", "adapt", "min_batches", "growth", "audit", "test"],
     build: options::build,
 };
 
@@ -58,7 +57,7 @@ pub enum Policy {
 
 pub struct SubsampledMh {
     target: Target,
-    proposer: Box<dyn Proposer + Send>,
+    proposer: Box<dyn Learner>,
     policy: Policy,
     /// In automatic mode, as long as another trial may come to another result.
     trials: Option<Trials>,
@@ -78,7 +77,7 @@ pub struct SubsampledMh {
 }
 
 impl SubsampledMh {
-    pub fn new(target: Target, proposer: Box<dyn Proposer + Send>, policy: Policy) -> Self {
+    pub fn new(target: Target, proposer: Box<dyn Learner>, policy: Policy) -> Self {
         SubsampledMh {
             target,
             proposer,
@@ -131,8 +130,10 @@ impl SubsampledMh {
     ) -> Result<(), EvalError> {
         if !self.reads_sections(trace, principals, log) {
             let proposer = &mut *self.proposer;
-            let tally = &mut log.tally;
-            return mh_move(trace, &mut self.scaffold, principals, proposer, selection, rng, tally);
+            let (scaffold, tally) = (&mut self.scaffold, &mut log.tally);
+            let moved = mh_move(trace, scaffold, principals, proposer, selection, rng, tally)?;
+            self.proposer.learn(moved.acceptance, moved.accepted, log);
+            return Ok(());
         }
         let log_u = rng.log_uniform();
         let mut proposal = Proposal::propose_global(
@@ -175,6 +176,9 @@ impl SubsampledMh {
         if accept {
             proposal.commit_lazily();
         }
+        // The acceptance probability is not known, and an estimate of it from a mini-batch would be
+        // biased upwards (theory 8.6): the decision stands for it.
+        self.proposer.learn(f64::from(u8::from(accept)), accept, log);
         Ok(())
     }
 

@@ -1,7 +1,5 @@
 //! The kernel as it is written: batch, epsilon and the options.
 
-use smidgen_engine::Proposer;
-use smidgen_engine::proposal::FromPrior;
 use smidgen_lang::Diagnostic;
 use smidgen_value::Value;
 
@@ -9,15 +7,12 @@ use super::{AUDIT, Policy, SubsampledMh};
 use crate::acceptance::{AcceptanceTest, Exact, Stratified, StudentT};
 use crate::austerity::Schedule;
 use crate::kernel::Kernel;
-use crate::proposer::Drift;
+use crate::proposer;
 use crate::spec::{AUTO, Argument, Arguments};
 use crate::trial::Trial;
 
 pub(super) fn build(arguments: &Arguments<'_>) -> Result<Box<dyn Kernel>, Diagnostic> {
-    let proposer: Box<dyn Proposer + Send> = match arguments.option("drift") {
-        Some(argument) => Box::new(Drift::new(argument.scale()?)),
-        None => Box::new(FromPrior),
-    };
+    let proposer = proposer::read(arguments)?;
     let audit = match arguments.option("audit") {
         Some(argument) => probability(argument)?,
         None => AUDIT,
@@ -38,7 +33,7 @@ fn policy(arguments: &Arguments<'_>) -> Result<Policy, Diagnostic> {
             return Err(given.error("auto (batch and epsilon are both auto, or both given)"));
         }
         if let Some((name, option)) =
-            arguments.options.iter().find(|(name, _)| !["drift", "audit"].contains(name))
+            arguments.options.iter().find(|(name, _)| !["drift", "adapt", "audit"].contains(name))
         {
             let message = format!("'{name} has no meaning with auto: the trial chooses");
             return Err(Diagnostic::error(option.syntax.span, message));
