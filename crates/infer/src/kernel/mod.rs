@@ -5,6 +5,7 @@ pub mod gibbs;
 pub mod hmc;
 pub mod mh;
 pub mod nuts;
+pub mod pgibbs;
 pub mod rejection;
 pub mod slice;
 pub mod subsampled_mh;
