@@ -319,7 +319,7 @@ fn a_long_memory() {
     );
     let x = target("x", Block::Each);
     let always = (4, LookAhead::Always);
-    story_catches(test, &story_told, 1000, &x, (always, Bug::Forgetful));
+    story_catches(test, &story_told, 2500, &x, (always, Bug::Forgetful));
 }
 
 /// States that decide which parts exist, shared parts, observed parts, a random length.
