@@ -5,7 +5,7 @@ use smidgen_lang::Span;
 use smidgen_lang::core::ExprKind;
 use smidgen_prob::registry::Builtin;
 use smidgen_prob::{Arity, Distribution, Function, Maker, Spec};
-use smidgen_value::{ArgumentError, Symbol, Value};
+use smidgen_value::{ArgumentError, Rng, Symbol, Value};
 
 use crate::error::{EvalError, Mistake};
 use crate::eval::{Evaluation, Phase, Site};
@@ -147,8 +147,10 @@ impl Trace {
                 if !may_draw {
                     return cx.fail(EvalError::new(Mistake::Improper(name), site.span));
                 }
-                let rng = &mut *cx.rng;
-                match self.with_operands(&operands, |values| distribution.sample(values, rng)) {
+                let draw = |rng: &mut Rng| {
+                    self.with_operands(&operands, |values| distribution.sample(values, rng))
+                };
+                match self.drawn(site.span, cx, draw)? {
                     Ok(value) => value,
                     Err(error) => return self.bad_argument(name, error, site, cx),
                 }
@@ -178,10 +180,10 @@ impl Trace {
         let value = match &observed {
             Some(value) => value.clone(),
             None => {
-                let rng = &mut *cx.rng;
-                let drawn =
-                    self.with_params(maker, |params| self.statistics(maker).sample(params, rng));
-                match drawn {
+                let draw = |rng: &mut Rng| {
+                    self.with_params(maker, |params| self.statistics(maker).sample(params, rng))
+                };
+                match self.drawn(span, cx, draw)? {
                     Ok(value) => value,
                     Err(error) => return self.bad_argument(name, error, Site::at(span), cx),
                 }
@@ -227,18 +229,23 @@ impl Trace {
         for operand in &operands {
             self.settle_operand(operand, cx)?;
         }
-        let rng = &mut *cx.rng;
         let made = self.with_operands(&operands, |values| {
             maker.check(values)?;
-            match maker.latent() {
-                Some(latent) => {
-                    let value = latent.sample(values, rng)?;
-                    let statistics = maker.empty(&[&value])?;
-                    Ok((value, statistics))
-                }
-                None => Ok((Value::Nil, maker.empty(values)?)),
-            }
+            maker.latent().map_or_else(|| maker.empty(values).map(Some), |_| Ok(None))
         });
+        let made = match (made, maker.latent()) {
+            (Ok(None), Some(latent)) => {
+                let draw = |rng: &mut Rng| {
+                    self.with_operands(&operands, |values| latent.sample(values, rng))
+                };
+                self.drawn(site.span, cx, draw)?
+                    .and_then(|value| maker.empty(&[&value]).map(|statistics| (value, statistics)))
+            }
+            (Ok(statistics), _) => {
+                Ok((Value::Nil, statistics.expect("made above where nothing is latent")))
+            }
+            (Err(error), _) => Err(error),
+        };
         let (value, statistics) = match made {
             Ok(made) => made,
             Err(error) => return self.bad_argument(maker.spec().name, error, site, cx),
@@ -250,6 +257,28 @@ impl Trace {
             self.enter_choices(id);
         }
         Ok(Operand::Constant(Procedure::Made(id).into_value()))
+    }
+
+    /// A draw for the choice to be made next, or what the script of a particle has for it.
+    #[inline]
+    fn drawn(
+        &self,
+        span: Span,
+        cx: &mut Evaluation<'_>,
+        draw: impl FnOnce(&mut Rng) -> Result<Value, ArgumentError>,
+    ) -> Result<Result<Value, ArgumentError>, EvalError> {
+        let owner = cx.family;
+        let Some(script) = cx.script() else { return Ok(draw(cx.rng)) };
+        let owner = &self.families[owner.index()];
+        let at = address(owner.address, owner.nodes.len() as u64);
+        if let Some(value) = script.next(at, span)? {
+            return Ok(Ok(value));
+        }
+        let drawn = draw(cx.rng);
+        if let (Ok(value), Some(script)) = (&drawn, cx.script()) {
+            script.note(value.clone());
+        }
+        Ok(drawn)
     }
 
     // ------------------------------------------------------------ mem

@@ -23,6 +23,7 @@ use crate::node::{Observed, Op, Structure, StructureKind};
 use crate::operand::{Operand, Operands};
 use crate::procedure::{NamedEnvironment, Procedure};
 use crate::proposal::{Proposed, Proposer};
+use crate::script::Script;
 use crate::tag::Tags;
 use crate::trace::Trace;
 
@@ -88,6 +89,8 @@ pub(crate) struct Regeneration<'r> {
     pub(crate) parked: Option<Box<Rng>>,
     /// What was proposed for the principals, if the attempt may have to be made again.
     pub(crate) proposed: Vec<(NodeId, Proposed)>,
+    /// For a particle: the choices it makes, or made, in order.
+    pub(crate) script: Option<&'r mut Script>,
 }
 
 impl<'r> Evaluation<'r> {
@@ -118,6 +121,15 @@ impl<'r> Evaluation<'r> {
         let next = (making.structure, making.choices.len());
         let claim = regeneration.claimed_new.iter().find(|c| (c.structure, c.ordinal) == next);
         claim.map(|claim| claim.observed.clone())
+    }
+
+    /// The script of the particle that is being made.
+    #[inline]
+    pub(crate) fn script(&mut self) -> Option<&mut Script> {
+        match &mut self.phase {
+            Phase::Proposal(regeneration) => regeneration.script.as_deref_mut(),
+            Phase::Directive { .. } => None,
+        }
     }
 
     pub(crate) fn is_proposal(&self) -> bool {

@@ -18,12 +18,14 @@
 //! | [`freshness`] | stale values, refreshed when read (section 3.5 of the paper) |
 //! | [`density`] | log densities of nodes, log joint, log likelihood |
 //! | [`family`] | what one evaluated body created: reference counts, removal |
+//! | `script` | the choices that a particle makes, to be made again |
 //! | [`eval`], [`apply`], [`higher_order`] | core expressions to nodes |
 //! | [`scaffold`] | target, transient and absorbing sets of a block |
 //! | [`bound`] | an upper bound of what absorbs |
 //! | [`section`], [`partition`] | local sections of a hub; border, global part and population of a block |
 //! | [`proposal`] | a tentative move that undoes itself when dropped |
 //! | [`enumerate`] | all combinations of values of a block of finite choices, weighed |
+//! | [`particles`] | many continuations of a block at a time, group by group |
 //! | [`observe`] | constraints, and what they refer to |
 //! | [`model`] | directives: whole or not at all |
 //! | [`check`], [`debug`] | invariants of the whole trace; pictures of it |
@@ -46,10 +48,12 @@ pub mod model;
 pub mod node;
 pub mod observe;
 pub mod operand;
+pub mod particles;
 pub mod partition;
 pub mod procedure;
 pub mod proposal;
 pub mod scaffold;
+mod script;
 pub mod section;
 pub mod smooth;
 pub mod tag;
@@ -59,6 +63,7 @@ pub use enumerate::{DrawnFrom, Enumeration};
 pub use error::{EvalError, Mistake};
 pub use id::NodeId;
 pub use model::Model;
+pub use particles::{Particles, Sequence};
 pub use partition::Partition;
 pub use proposal::{Choice, Proposal, Proposed, Proposer};
 pub use scaffold::Scaffold;

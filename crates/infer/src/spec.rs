@@ -10,7 +10,7 @@ use smidgen_lang::syntax::{Syntax, SyntaxKind};
 use smidgen_value::{Symbol, Value};
 
 use crate::block::{Block, Scope, Target};
-use crate::kernel::{Kernel, gibbs, hmc, map, mh, nuts, rejection, slice, subsampled_mh};
+use crate::kernel::{Kernel, gibbs, hmc, map, mh, nuts, pgibbs, rejection, slice, subsampled_mh};
 use crate::proposer::Scale;
 
 pub struct KernelSpec {
@@ -32,6 +32,7 @@ pub static KERNELS: &[&KernelSpec] = &[
     &mh::SPEC,
     &subsampled_mh::SPEC,
     &gibbs::SPEC,
+    &pgibbs::SPEC,
     &slice::STEPPING_OUT,
     &slice::DOUBLING,
     &hmc::SPEC,

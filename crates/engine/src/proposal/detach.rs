@@ -10,7 +10,7 @@ use crate::trace::Trace;
 impl Trace {
     /// Takes D and T out of the trace. Returns the log weights of the old trace; 0 without a
     /// proposer, for weights that are known already.
-    pub(super) fn detach(
+    pub(crate) fn detach(
         &mut self,
         scaffold: &Scaffold,
         mut proposer: Option<&mut (dyn Proposer + '_)>,

@@ -325,6 +325,7 @@ impl<'t> Proposal<'t> {
                 replay: self.replay,
                 parked: None,
                 proposed: Vec::new(),
+                script: None,
             }),
         };
         let result = self.trace.regenerate(self.scaffold, &mut cx);

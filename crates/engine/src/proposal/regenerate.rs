@@ -47,6 +47,9 @@ impl Trace {
         cx: &mut Evaluation<'_>,
     ) -> Result<(), EvalError> {
         // Still pending, so that a second visit on the way is noticed.
+        if let Some(script) = cx.script() {
+            script.begun.push(id);
+        }
         if std::mem::replace(&mut self.node_mut(id).in_progress, true) {
             let message = "endless recursion: this value comes to depend on itself";
             return cx.fail(EvalError::other(self.node(id).origin, message));
@@ -133,6 +136,14 @@ impl Trace {
             self.set_constrained(id, false);
             self.enter_choices(id);
             return Ok((self.draw_from_prior(id, cx.rng)?, 0.0));
+        }
+        if let Some(script) = &mut regeneration.script {
+            let (address, origin) = (self.node(id).address, self.node(id).origin);
+            let value = match script.next(address, origin)? {
+                Some(value) => value,
+                None => script.note(self.draw_from_prior(id, cx.rng)?),
+            };
+            return Ok((value, 0.0));
         }
         let proposed = regeneration.proposer.propose(&Choice { trace: self, node: id }, cx.rng)?;
         let proposed = match proposed {

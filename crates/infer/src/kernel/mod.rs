@@ -6,6 +6,7 @@ pub mod hmc;
 pub mod map;
 pub mod mh;
 pub mod nuts;
+pub mod pgibbs;
 pub mod rejection;
 pub mod slice;
 pub mod subsampled_mh;

@@ -1,0 +1,343 @@
+//! Particles beside the trace: a compiled pass. Each step is done for all particles before the
+//! next, column by column; the trace is read at the start and written at the end.
+//!
+//! A particle that leaves the domain of some parameter has weight 0 from there on.
+
+use smallvec::SmallVec;
+use smidgen_value::{ArgumentError, Rng, Value};
+
+use super::Particles;
+use super::plan::{Law, Plan, Read, Rule, Step, Weight};
+use crate::error::{EvalError, Mistake};
+use crate::id::NodeId;
+use crate::node::Op;
+use crate::trace::Trace;
+
+/// Reused from pass to pass.
+#[derive(Default)]
+pub(super) struct Buffers {
+    /// Columns of all segments, and who came from whom.
+    own: Vec<Value>,
+    ancestors: Vec<u32>,
+    /// Columns carried into the segment, and room for those of the next.
+    carried: Vec<Value>,
+    next: Vec<Value>,
+    ahead: Vec<Value>,
+    /// The column being made.
+    column: Vec<Value>,
+    alive: Vec<bool>,
+}
+
+pub(super) struct Flight<'a> {
+    trace: &'a mut Trace,
+    plan: &'a Plan,
+    buffers: &'a mut Buffers,
+    particles: usize,
+    touched: u64,
+}
+
+/// A column: as many values as particles, or one for all.
+#[derive(Clone, Copy)]
+struct Column<'a> {
+    values: &'a [Value],
+    stride: usize,
+}
+
+impl<'a> Column<'a> {
+    #[inline]
+    fn at(self, i: usize) -> &'a Value {
+        &self.values[i * self.stride]
+    }
+}
+
+type Columns<'a> = SmallVec<[Column<'a>; 4]>;
+
+/// Calls `f` with the arguments of particle i.
+#[inline]
+fn with_row<R>(columns: &[Column<'_>], i: usize, f: impl FnOnce(&[&Value]) -> R) -> R {
+    match columns {
+        [a] => f(&[a.at(i)]),
+        [a, b] => f(&[a.at(i), b.at(i)]),
+        _ => {
+            let row: SmallVec<[&Value; 4]> = columns.iter().map(|column| column.at(i)).collect();
+            f(&row)
+        }
+    }
+}
+
+impl<'a> Flight<'a> {
+    pub fn begin(
+        trace: &'a mut Trace,
+        plan: &'a mut Plan,
+        buffers: &'a mut Buffers,
+        particles: usize,
+    ) -> Result<Flight<'a>, EvalError> {
+        for (place, id) in &plan.outside {
+            plan.fixed[*place as usize] = trace.value(*id)?.clone();
+        }
+        let room = |values: &mut Vec<Value>, columns: usize| {
+            values.resize(columns * particles, Value::Nil);
+        };
+        room(&mut buffers.own, plan.columns);
+        room(&mut buffers.carried, plan.most_carried);
+        room(&mut buffers.next, plan.most_carried);
+        room(&mut buffers.column, 1);
+        buffers.ancestors.clear();
+        Ok(Flight { trace, plan, buffers, particles, touched: 0 })
+    }
+
+    /// The columns that a step of segment t reads.
+    fn columns(&self, reads: &std::ops::Range<u32>, t: usize) -> Columns<'_> {
+        let (plan, buffers, particles) = (self.plan, &*self.buffers, self.particles);
+        let first = plan.parts[t].first_column;
+        let column = |values: &'_ [Value], k: usize| -> std::ops::Range<usize> {
+            debug_assert!(values.len() >= (k + 1) * particles);
+            k * particles..(k + 1) * particles
+        };
+        plan.reads[reads.start as usize..reads.end as usize]
+            .iter()
+            .map(|read| {
+                let (values, k) = match read {
+                    Read::Fixed(k) => {
+                        let values = &plan.fixed[*k as usize..*k as usize + 1];
+                        return Column { values, stride: 0 };
+                    }
+                    Read::Carried(k) => (&buffers.carried, *k as usize),
+                    Read::Own(k) => (&buffers.own, first + *k as usize),
+                    Read::Ahead(k) => (&buffers.ahead, *k as usize),
+                };
+                Column { values: &values[column(values, k)], stride: 1 }
+            })
+            .collect()
+    }
+
+    /// Computes the column of a node for all particles that are alive, into `out`.
+    fn compute(
+        &self,
+        step: &Step,
+        t: usize,
+        (out, alive): (&mut [Value], &mut [bool]),
+        rng: Option<&mut Rng>,
+    ) -> Result<(), EvalError> {
+        let columns = self.columns(&step.reads, t);
+        let mut put = |i: usize, result: Result<Value, ArgumentError>, name: &'static str| {
+            match result {
+                Ok(value) => out[i] = value,
+                Err(error) => self.fails(step.node, name, error, &mut alive[i])?,
+            }
+            Ok::<(), EvalError>(())
+        };
+        match step.rule {
+            Rule::Function(function) => {
+                for i in 0..self.particles {
+                    let result = with_row(&columns, i, |args| (function.apply)(args));
+                    put(i, result, function.spec.name)?;
+                }
+            }
+            Rule::Follow => {
+                let root = columns.last().expect("a structure has a root");
+                for i in 0..self.particles {
+                    put(i, Ok(root.at(i).clone()), "")?;
+                }
+            }
+            Rule::Choice(distribution) => {
+                let name = distribution.spec().name;
+                if !distribution.is_proper() {
+                    let origin = self.trace.node(step.node).origin;
+                    return Err(EvalError::new(Mistake::Improper(name), origin));
+                }
+                let reference = self.particles - 1;
+                let rng = rng.expect("choices are drawn in steps, not ahead of them");
+                for i in 0..reference {
+                    let result = with_row(&columns, i, |args| distribution.sample(args, rng));
+                    put(i, result, name)?;
+                }
+                put(reference, Ok(self.trace.node(step.node).value.clone()), name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A particle that leaves a domain dies; anything else is a mistake of the program.
+    #[cold]
+    fn fails(
+        &self,
+        node: NodeId,
+        name: &'static str,
+        error: ArgumentError,
+        alive: &mut bool,
+    ) -> Result<(), EvalError> {
+        // What comes after may read anything.
+        if !*alive {
+            return Ok(());
+        }
+        let error = self.trace.argument_error(name, error, self.trace.node(node).origin);
+        if !error.rejects() {
+            return Err(error);
+        }
+        *alive = false;
+        Ok(())
+    }
+
+    /// Adds the log densities of a node to those of the particles that are alive.
+    fn weigh(
+        &self,
+        weight: &Weight,
+        t: usize,
+        alive: &mut [bool],
+        log_weights: &mut [f64],
+    ) -> Result<(), EvalError> {
+        let columns = self.columns(&weight.reads, t);
+        let x = &self.plan.fixed[weight.x as usize];
+        let node = self.trace.node(weight.node);
+        let made = match &node.op {
+            Op::Maker(made) => Some(made),
+            _ => None,
+        };
+        for i in 0..self.particles {
+            if !alive[i] {
+                continue;
+            }
+            let result = with_row(&columns, i, |args| match (weight.law, made) {
+                (Law::Density(distribution), _) => distribution.log_density(x, args),
+                (Law::Marginal, Some(made)) => {
+                    if made.maker.latent().is_none() {
+                        made.maker.check(args)?;
+                    }
+                    made.statistics.log_marginal(args)
+                }
+                (Law::Marginal, None) => unreachable!("only makers have applications"),
+            });
+            match result {
+                Ok(log_p) if log_p.is_nan() => {
+                    let procedure = node.op_name().to_owned();
+                    let mistake = Mistake::NotANumber { procedure, value: x.clone() };
+                    return Err(EvalError::new(mistake, node.origin));
+                }
+                Ok(log_p) => log_weights[i] += log_p,
+                Err(error) => {
+                    let name = match weight.law {
+                        Law::Density(distribution) => distribution.spec().name,
+                        Law::Marginal => self.trace.maker_name(weight.node),
+                    };
+                    self.fails(weight.node, name, error, &mut alive[i])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Weights of 0 for the dead.
+    fn bury(alive: &[bool], log_weights: &mut [f64]) {
+        for (log_weight, alive) in log_weights.iter_mut().zip(alive) {
+            if !alive {
+                *log_weight = f64::NEG_INFINITY;
+            }
+        }
+    }
+
+    fn gather(&mut self, t: usize, ancestors: &[u32]) {
+        let particles = self.particles;
+        let part = &self.plan.parts[t];
+        let before = self.plan.parts[t - 1].first_column;
+        let Buffers { own, carried, next, .. } = &mut *self.buffers;
+        for (k, source) in part.carried.iter().enumerate() {
+            let from = match source {
+                Read::Carried(k) => &carried[*k as usize * particles..][..particles],
+                Read::Own(k) => &own[(before + *k as usize) * particles..][..particles],
+                _ => unreachable!("carried from the segment before"),
+            };
+            for (to, ancestor) in next[k * particles..].iter_mut().zip(ancestors) {
+                *to = from[*ancestor as usize].clone();
+            }
+        }
+        std::mem::swap(carried, next);
+    }
+}
+
+impl Particles for Flight<'_> {
+    fn steps(&self) -> usize {
+        self.plan.parts.len()
+    }
+
+    fn advance(
+        &mut self,
+        t: usize,
+        ancestors: &[u32],
+        rng: &mut Rng,
+        log_weights: &mut [f64],
+    ) -> Result<(), EvalError> {
+        self.buffers.ancestors.extend_from_slice(ancestors);
+        if t > 0 {
+            self.gather(t, ancestors);
+        }
+        let part = &self.plan.parts[t];
+        let mut alive = std::mem::take(&mut self.buffers.alive);
+        let mut column = std::mem::take(&mut self.buffers.column);
+        alive.clear();
+        alive.resize(self.particles, true);
+        log_weights.fill(0.0);
+        for (k, step) in part.steps.iter().enumerate() {
+            self.compute(step, t, (&mut column, &mut alive), Some(rng))?;
+            let place = (part.first_column + k) * self.particles;
+            self.buffers.own[place..place + self.particles].swap_with_slice(&mut column);
+        }
+        for weight in &part.weights {
+            self.weigh(weight, t, &mut alive, log_weights)?;
+        }
+        Self::bury(&alive, log_weights);
+        self.touched += ((part.steps.len() + part.weights.len()) * self.particles) as u64;
+        (self.buffers.alive, self.buffers.column) = (alive, column);
+        Ok(())
+    }
+
+    fn looks_ahead(&self) -> bool {
+        self.plan.looks_ahead
+    }
+
+    fn look_ahead(&mut self, t: usize, log_future: &mut [f64]) -> Result<(), EvalError> {
+        let ahead = &self.plan.parts[t].ahead;
+        // Those that died at the last step stay dead; the next step begins with all.
+        let mut alive = std::mem::take(&mut self.buffers.alive);
+        let mut column = std::mem::take(&mut self.buffers.column);
+        log_future.fill(0.0);
+        self.buffers.ahead.resize(ahead.steps.len() * self.particles, Value::Nil);
+        for (k, step) in ahead.steps.iter().enumerate() {
+            self.compute(step, t - 1, (&mut column, &mut alive), None)?;
+            let place = k * self.particles;
+            self.buffers.ahead[place..place + self.particles].swap_with_slice(&mut column);
+        }
+        for weight in &ahead.weights {
+            self.weigh(weight, t - 1, &mut alive, log_future)?;
+        }
+        Self::bury(&alive, log_future);
+        self.touched += ((ahead.steps.len() + ahead.weights.len()) * self.particles) as u64;
+        (self.buffers.alive, self.buffers.column) = (alive, column);
+        Ok(())
+    }
+
+    fn touched(&self) -> u64 {
+        self.touched
+    }
+
+    fn settle(self: Box<Self>, k: usize) -> Result<bool, EvalError> {
+        let Flight { trace, plan, buffers, particles, .. } = *self;
+        let start = trace.savepoint();
+        let mut k = k;
+        let mut moved = false;
+        for (t, part) in plan.parts.iter().enumerate().rev() {
+            moved |= k + 1 != particles;
+            for (column, step) in part.steps.iter().enumerate() {
+                let value = &buffers.own[(part.first_column + column) * particles + k];
+                if !trace.node(step.node).value.is_identical(value) {
+                    trace.set_value(step.node, value.clone());
+                }
+            }
+            k = buffers.ancestors[t * particles + k] as usize;
+        }
+        if trace.savepoint() != start {
+            trace.commit();
+        }
+        Ok(moved)
+    }
+}

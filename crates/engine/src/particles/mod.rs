@@ -1,0 +1,158 @@
+//! Particles: many ways to continue a block, group by group (theory 8.1).
+//!
+//! The principals of a block come in groups 1..T. One scaffold is built for all. What a group
+//! makes is its **segment**: its principals, all of D that is then known, and the absorbing choices
+//! all of whose arguments are then known, so that every node belongs to the *last* group that
+//! affects it. With γ_t the density of everything in segments 1..t,
+//!
+//! log w_t = log γ_t − log γ_{t−1} − log q_t = Σ log p(absorbing choices of segment t) (+ observed choices in T'),
+//!
+//! because principals and T' are drawn from their priors. Children outside the block, such as the
+//! state after a window of states, are absorbing choices like any other.
+//!
+//! Two roads with one face, [`Particles`]. If nothing in D decides what exists, the segments are
+//! compiled once ([`plan`]) and particles are columns of values beside the trace, which is written
+//! only at the end ([`flight`]). Otherwise ([`replay`]) the trace itself is moved from particle to
+//! particle. Both cost O(particles) segments for a segment, whatever T.
+
+mod ahead;
+mod flight;
+mod plan;
+mod replay;
+mod segment;
+
+use smidgen_value::Rng;
+
+use crate::error::EvalError;
+use crate::id::NodeId;
+use crate::node::{Op, Role};
+use crate::scaffold::Scaffold;
+use crate::trace::Trace;
+
+use flight::{Buffers, Flight};
+use plan::Plan;
+use replay::Replay;
+use segment::{Segment, segments};
+
+/// A population of particles. The last one is the reference: the current state.
+pub trait Particles {
+    /// Number of groups.
+    fn steps(&self) -> usize;
+
+    /// Makes step `t` of every particle: number i goes on from particle `ancestors[i]` of the step
+    /// before (at the first step there is none). Gives the log incremental weights.
+    fn advance(
+        &mut self,
+        t: usize,
+        ancestors: &[u32],
+        rng: &mut Rng,
+        log_weights: &mut [f64],
+    ) -> Result<(), EvalError>;
+
+    /// Whether the reference's future can be weighed.
+    fn looks_ahead(&self) -> bool;
+
+    /// Before step `t`: log γ(path_i, ref_t..T) − log γ(path_i) for every particle i, up to a
+    /// constant.
+    fn look_ahead(&mut self, t: usize, log_future: &mut [f64]) -> Result<(), EvalError>;
+
+    /// Nodes made and densities evaluated so far, over all particles.
+    fn touched(&self) -> u64;
+
+    /// Makes the path that ends in particle `k` the state of the trace. Whether it is another one.
+    fn settle(self: Box<Self>, k: usize) -> Result<bool, EvalError>;
+}
+
+/// Whether the reference's future is weighed (ancestor sampling).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LookAhead {
+    Never,
+    /// Where it costs no more than the rest.
+    IfCheap,
+    /// Wherever it can be done.
+    Always,
+}
+
+/// A block in ordered groups, ready for passes of particles.
+#[derive(Default)]
+pub struct Sequence {
+    scaffold: Scaffold,
+    segments: Vec<Segment>,
+    /// If nothing in D decides what exists.
+    plan: Option<Plan>,
+    /// The structure that the plan was made for.
+    structure: u64,
+    buffers: Buffers,
+}
+
+impl Sequence {
+    pub fn new() -> Sequence {
+        Sequence::default()
+    }
+
+    /// Whether what was prepared last still holds.
+    pub fn is_current(&self, trace: &Trace) -> bool {
+        self.plan.is_some() && self.structure == trace.structure_revision()
+    }
+
+    /// Prepares a block in these groups.
+    pub fn prepare(
+        &mut self,
+        trace: &mut Trace,
+        groups: &[Vec<NodeId>],
+        look_ahead: LookAhead,
+    ) -> Result<(), EvalError> {
+        let principals: Vec<NodeId> = groups.iter().flatten().copied().collect();
+        self.scaffold.build(trace, &principals);
+        if let Some(released) = self.scaffold.released.first() {
+            return Err(observation_moves(trace, *released));
+        }
+        self.segments = segments(trace, &self.scaffold, groups);
+        let changes = |id: &NodeId| {
+            trace.role(*id) == Some(Role::Restructured) || matches!(trace.node(*id).op, Op::Draw(_))
+        };
+        self.plan = match self.scaffold.target.iter().any(changes) {
+            true => None,
+            false => Some(Plan::compile(trace, &self.segments, look_ahead)),
+        };
+        self.structure = trace.structure_revision();
+        Ok(())
+    }
+
+    /// Number of groups that have something to make.
+    pub fn steps(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Number of absorbing choices that one particle weighs.
+    pub fn absorbing(&self) -> usize {
+        self.scaffold.absorbing.len() + self.scaffold.makers.len()
+    }
+
+    /// Whether particles run beside the trace.
+    pub fn is_compiled(&self) -> bool {
+        self.plan.is_some()
+    }
+
+    /// Whether the reference's future will be weighed.
+    pub fn looks_ahead(&self) -> bool {
+        self.plan.as_ref().is_some_and(|plan| plan.looks_ahead)
+    }
+
+    /// Begins a pass with this many particles, the reference included.
+    pub fn begin<'a>(
+        &'a mut self,
+        trace: &'a mut Trace,
+        particles: usize,
+    ) -> Result<Box<dyn Particles + 'a>, EvalError> {
+        match &mut self.plan {
+            Some(plan) => Ok(Box::new(Flight::begin(trace, plan, &mut self.buffers, particles)?)),
+            None => Ok(Box::new(Replay::begin(trace, &self.scaffold, &self.segments, particles)?)),
+        }
+    }
+}
+
+fn observation_moves(trace: &Trace, choice: NodeId) -> EvalError {
+    let message = "which random choice an observation refers to hangs on the block: particles cannot follow it";
+    EvalError::other(trace.node(choice).origin, message).hint("use mh for these choices")
+}

@@ -1,0 +1,127 @@
+//! Which group makes which node.
+//!
+//! In the order of the groups, a principal is made with all of D that it needs (which may include
+//! principals of later groups: then those are made now), then everything of D whose arguments are
+//! made. A node whose existential arguments move waits for those alone: what it will refer to is
+//! known only when it runs. So the segments are a function of what is left when D and T are taken
+//! out, the same from every state that the move can lead to. Choices in T are made by the program,
+//! not by a group; a group with nothing left to make has no segment.
+
+use rustc_hash::FxHashMap;
+
+use crate::id::NodeId;
+use crate::node::Role;
+use crate::scaffold::Scaffold;
+use crate::trace::Trace;
+
+/// What one group makes, arguments before the nodes that use them.
+#[derive(Default)]
+pub(crate) struct Segment {
+    pub nodes: Vec<NodeId>,
+    pub absorbing: Vec<NodeId>,
+    pub makers: Vec<NodeId>,
+}
+
+pub(crate) fn segments(trace: &Trace, scaffold: &Scaffold, groups: &[Vec<NodeId>]) -> Vec<Segment> {
+    let mut sorter = Sorter { trace, segments: Vec::new(), state: FxHashMap::default() };
+    let waiting = scaffold.target.iter().chain(&scaffold.absorbing).chain(&scaffold.makers);
+    for id in waiting {
+        let needed = sorter.needed(*id).count() as u32;
+        sorter.state.insert(*id, State::Waiting(needed));
+    }
+    for group in groups {
+        sorter.segments.push(Segment::default());
+        for id in group {
+            if sorter.in_target(*id) {
+                sorter.demand(*id);
+            }
+        }
+        sorter.segments.pop_if(|segment| segment.nodes.is_empty());
+    }
+    sorter.segments
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    /// For so many arguments.
+    Waiting(u32),
+    Made,
+}
+
+struct Sorter<'a> {
+    trace: &'a Trace,
+    segments: Vec<Segment>,
+    state: FxHashMap<NodeId, State>,
+}
+
+impl<'a> Sorter<'a> {
+    fn in_target(&self, id: NodeId) -> bool {
+        matches!(self.trace.role(id), Some(Role::Target | Role::Restructured))
+    }
+
+    /// Arguments in D that have to be made first.
+    fn needed(&self, id: NodeId) -> impl Iterator<Item = NodeId> + use<'a> {
+        let trace = self.trace;
+        let node = trace.node(id);
+        let read = node.args.len() - usize::from(trace.role(id) == Some(Role::Restructured));
+        let parents = node.args[..read].iter().filter_map(|arg| arg.operand.node());
+        parents.filter(move |parent| {
+            matches!(trace.role(*parent), Some(Role::Target | Role::Restructured))
+        })
+    }
+
+    fn is_made(&self, id: NodeId) -> bool {
+        self.state.get(&id) == Some(&State::Made)
+    }
+
+    /// Makes a principal, with what it needs before it and what follows from it.
+    fn demand(&mut self, principal: NodeId) {
+        let mut stack = vec![principal];
+        while let Some(&id) = stack.last() {
+            if self.is_made(id) {
+                stack.pop();
+                continue;
+            }
+            match self.needed(id).find(|parent| !self.is_made(*parent)) {
+                Some(parent) => stack.push(parent),
+                None => {
+                    stack.pop();
+                    self.make(id);
+                }
+            }
+        }
+    }
+
+    fn make(&mut self, id: NodeId) {
+        let mut ready = vec![id];
+        while let Some(id) = ready.pop() {
+            if self.is_made(id) {
+                continue;
+            }
+            self.state.insert(id, State::Made);
+            let segment = self.segments.last_mut().expect("a group is being made");
+            segment.nodes.push(id);
+            for child in &self.trace.node(id).children {
+                let node = self.trace.node(child.node);
+                let role = self.trace.role(child.node);
+                let root = child.slot as usize + 1 == node.args.len();
+                if role == Some(Role::Restructured) && root {
+                    continue;
+                }
+                let Some(State::Waiting(left)) = self.state.get_mut(&child.node) else { continue };
+                *left -= 1;
+                if *left > 0 {
+                    continue;
+                }
+                let segment = self.segments.last_mut().expect("a group is being made");
+                match role {
+                    Some(Role::Absorbing) => segment.absorbing.push(child.node),
+                    Some(Role::AbsorbingMaker) => segment.makers.push(child.node),
+                    // Its group's turn comes.
+                    _ if node.is_random() => {}
+                    _ => ready.push(child.node),
+                }
+            }
+        }
+    }
+}
