@@ -153,12 +153,12 @@ fn in_a_cycle_with_subsampled_mh() {
     let story = Story {
         prior: "[assume m (scope_include 'm 0 (normal 0 1))] [assume k (scope_include 'k 0 (poisson 2))]
                 [assume centre (+ m k)]
-                [assume draw (mem (lambda (i) (normal centre 1)))]",
+                [assume draw (mem (lambda (i) (normal centre 1.5)))]",
         data: &["(draw 0)", "(draw 1)", "(draw 2)", "(draw 3)", "(draw 4)"],
         look: &["m", "k", "(+ m k)"],
     };
     let text = "(cycle ((subsampled_mh m 0 2 0 'drift 0.5 2) (rejection k 0 1)
-                        (subsampled_mh m 0 2 0 'drift 1 1) (rejection default all 1)) 1)";
+                        (subsampled_mh m 0 2 0 'drift 1 1) (rejection k 0 1)) 1)";
     let test = "exact start: rejection with subsampled_mh";
     demand(test, 500, program(&story, text));
     catches(test, "a bound that is far too small", 1000, |repeats, seed| {
