@@ -480,8 +480,17 @@ impl Compiler<'_> {
             && let Some(predictor) = row.logistic_of(*p)
         {
             let x = lower::numbers(x)?[0];
-            let (x, args) = (row.register(x), vec![predictor]);
-            row.score(bernoulli_of_logistic, x, args);
+            let (x, eta) = (row.register(x), predictor);
+            let out = row.push(Op::Coin { x, eta }, 1, 1);
+            row.terms.push(out);
+            return Ok(());
+        }
+        if name == "normal"
+            && let ([x], [Value::Number(mean), Value::Number(sd)]) = (&lower::numbers(x)?[..], args)
+        {
+            let registers = [row.register(*x), row.register(*mean), row.register(*sd)];
+            let out = row.push(Op::Normal(registers), 1, 3);
+            row.terms.push(out);
             return Ok(());
         }
         match distribution.score() {
@@ -557,22 +566,6 @@ fn object_index(objects: &Value, x: &Value) -> Result<Value, Obstacle> {
     match (places.next(), places.next()) {
         (Some(place), None) => Ok(Value::Number(place as f64)),
         _ => Err("an object that occurs several times".to_owned()),
-    }
-}
-
-/// log p of a coin with p = logistic(η): log logistic(±η), which does not saturate.
-fn bernoulli_of_logistic(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
-    use smidgen_value::math;
-    let eta = args[0];
-    slope[0] = 0.0;
-    if x == 1.0 {
-        slope[1] = math::logistic(-eta);
-        -math::ln_1p_exp(-eta)
-    } else if x == 0.0 {
-        slope[1] = -math::logistic(eta);
-        -math::ln_1p_exp(eta)
-    } else {
-        f64::NEG_INFINITY
     }
 }
 

@@ -16,6 +16,7 @@ mod rows;
 mod run;
 mod tape;
 mod transform;
+mod wide;
 
 use smidgen_value::{Matrix, Rng, Value};
 

@@ -4,7 +4,7 @@
 use smidgen_value::Value;
 
 use super::marked;
-use super::run::{Linear, Store, dot};
+use super::run::{Linear, Store};
 use super::tape::{Leaf, Op, Register, Source, Tape};
 use crate::error::EvalError;
 use crate::id::NodeId;
@@ -184,7 +184,7 @@ impl Rows {
     /// Σ of the terms of all rows; adds the slopes of the global registers.
     pub(super) fn evaluate(&mut self, globals: &[f64], slopes: &mut [f64]) -> f64 {
         let Rows { tape, columns, count, copied, store, .. } = self;
-        let stride = store.stride();
+        let (stride, wide) = (store.stride(), store.wide);
         for ((leaf, column), _) in
             tape.leaves.iter().zip(columns.iter()).zip(copied.iter()).filter(|(_, copied)| **copied)
         {
@@ -245,9 +245,8 @@ impl Rows {
             store.slopes.fill(0.0);
             store.backward(tape, lanes, &linear, &mut |leaf, out_slope, data| {
                 let Column::Uniform(first) = &columns[leaf as usize] else { return };
-                for (k, column) in data.chunks_exact(stride).enumerate() {
-                    slopes[*first as usize + k] += dot(out_slope, &column[..lanes]);
-                }
+                let (first, len) = (*first as usize, tape.leaves[leaf as usize].len as usize);
+                wide.pull_linear(out_slope, data, stride, &mut slopes[first..first + len]);
             });
             for ((leaf, column), copied) in
                 tape.leaves.iter().zip(columns.iter()).zip(copied.iter())

@@ -5,6 +5,7 @@
 //! last to the first, (∂out/∂in)·slope(out) to slope(in).
 
 use super::tape::{GeneralOp, MOST_ARGS, Op, Register, Tape};
+use super::wide::Wide;
 
 /// What the tape computes on: values and slopes of all registers, and room to gather.
 #[derive(Default)]
@@ -12,6 +13,7 @@ pub(super) struct Store {
     pub values: Vec<f64>,
     pub slopes: Vec<f64>,
     stride: usize,
+    pub wide: Wide,
     room: Room,
 }
 
@@ -31,12 +33,16 @@ pub(super) struct Linear<'a> {
     pub data: &'a dyn Fn(u32) -> &'a [f64],
 }
 
+/// Adds the slopes of the weights of a leaf, given those of the products and the block of data.
+pub(super) type PullWeights<'a> = dyn FnMut(u32, &[f64], &[f64]) + 'a;
+
 pub(super) const NO_LINEAR: Linear<'static> = Linear { weights: &|_| &[], data: &|_| &[] };
 
 impl Store {
     pub(super) fn new(tape: &Tape, stride: usize) -> Store {
         let size = tape.registers as usize * stride;
-        Store { values: vec![0.0; size], slopes: vec![0.0; size], stride, room: Room::default() }
+        let (values, slopes) = (vec![0.0; size], vec![0.0; size]);
+        Store { values, slopes, stride, wide: Wide::default(), room: Room::default() }
     }
 
     pub(super) fn stride(&self) -> usize {
@@ -96,7 +102,19 @@ impl Store {
                     }
                 }
                 Op::Linear { weights, data } => {
-                    linear_forward((linear.weights)(*weights), (linear.data)(*data), stride, out);
+                    let (weights, data) = ((linear.weights)(*weights), (linear.data)(*data));
+                    self.wide.linear(weights, data, stride, out);
+                }
+                Op::Coin { x, eta } => {
+                    let (out, slope) = above.split_at_mut(stride);
+                    self.wide.coins(at(*x), at(*eta), &mut out[..lanes], &mut slope[..lanes]);
+                }
+                Op::Normal(registers) => {
+                    let (out, slopes) = above.split_at_mut(stride);
+                    let (a, slopes) = slopes.split_at_mut(stride);
+                    let (b, c) = slopes.split_at_mut(stride);
+                    let slopes = [&mut a[..lanes], &mut b[..lanes], &mut c[..lanes]];
+                    self.wide.normals(registers.map(at), &mut out[..lanes], slopes);
                 }
                 Op::Copy(from) => {
                     for (k, register) in from.iter().enumerate() {
@@ -161,7 +179,7 @@ impl Store {
         tape: &Tape,
         lanes: usize,
         linear: &Linear<'_>,
-        pull_weights: &mut dyn FnMut(u32, &[f64], &[f64]),
+        pull_weights: &mut PullWeights<'_>,
     ) {
         let stride = self.stride;
         for term in &tape.terms {
@@ -241,6 +259,15 @@ impl Store {
                         }
                     }
                 }
+                Op::Coin { eta, .. } => {
+                    multiply_add(&mut below[range(*eta)], out_slope, value(step.out + 1));
+                }
+                Op::Normal(registers) => {
+                    for (k, register) in registers.iter().enumerate() {
+                        let slope = value(step.out + 1 + k as u32);
+                        multiply_add(&mut below[range(*register)], out_slope, slope);
+                    }
+                }
                 Op::Score { x, args, .. } => {
                     for (k, register) in std::iter::once(x).chain(args.iter()).enumerate() {
                         let slope = value(step.out + 1 + k as u32);
@@ -264,43 +291,6 @@ fn multiply_add(out: &mut [f64], a: &[f64], b: &[f64]) {
     for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
         *out += a * b;
     }
-}
-
-/// out_l = Σ_k w_k x_kl, four weights at a time.
-fn linear_forward(weights: &[f64], data: &[f64], stride: usize, out: &mut [f64]) {
-    let lanes = out.len();
-    out.fill(0.0);
-    let mut columns = data.chunks_exact(4 * stride);
-    let mut quads = weights.chunks_exact(4);
-    for (w, block) in quads.by_ref().zip(columns.by_ref()) {
-        let (a, rest) = block.split_at(stride);
-        let (b, rest) = rest.split_at(stride);
-        let (c, d) = rest.split_at(stride);
-        let (a, b, c, d) = (&a[..lanes], &b[..lanes], &c[..lanes], &d[..lanes]);
-        for l in 0..lanes {
-            out[l] += (w[0] * a[l] + w[1] * b[l]) + (w[2] * c[l] + w[3] * d[l]);
-        }
-    }
-    let rest = columns.remainder().chunks_exact(stride);
-    for (w, column) in quads.remainder().iter().zip(rest) {
-        for (out, x) in out.iter_mut().zip(column) {
-            *out += w * x;
-        }
-    }
-}
-
-/// Σ_l a_l b_l with eight running sums.
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
-    let (mut left, mut right) = (a.chunks_exact(8), b.chunks_exact(8));
-    for (a, b) in left.by_ref().zip(right.by_ref()) {
-        for k in 0..8 {
-            sums[k] += a[k] * b[k];
-        }
-    }
-    let tail: f64 = left.remainder().iter().zip(right.remainder()).map(|(a, b)| a * b).sum();
-    let halves = [sums[0] + sums[4], sums[1] + sums[5], sums[2] + sums[6], sums[3] + sums[7]];
-    (halves[0] + halves[2]) + (halves[1] + halves[3]) + tail
 }
 
 fn gather(args: &[Vec<Register>], from: &[f64], stride: usize, l: usize, out: &mut Vec<f64>) {

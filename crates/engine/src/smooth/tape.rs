@@ -63,6 +63,13 @@ pub(super) enum Op {
     /// Puts registers side by side.
     Copy(Box<[Register]>),
     Aggregate(Box<AggregateOp>),
+    /// The log density of a coin, given its log odds; the slope in them stands after it.
+    Coin {
+        x: Register,
+        eta: Register,
+    },
+    /// The log density of a normal: outcome, mean, sd; their slopes stand after it.
+    Normal([Register; 3]),
     /// A log density; its derivatives stand in the registers after it.
     Score {
         score: ScalarScore,
@@ -280,6 +287,8 @@ impl Op {
                 out.extend(*b..b + len);
             }
             Op::Linear { .. } => {}
+            Op::Coin { x, eta } => out.extend([*x, *eta]),
+            Op::Normal(registers) => out.extend_from_slice(registers),
             Op::Copy(from) => out.extend_from_slice(from),
             Op::Aggregate(op) => op.args.iter().for_each(|arg| out.extend_from_slice(arg)),
             Op::Score { x, args, .. } => {
@@ -301,6 +310,8 @@ impl Op {
             Op::Dot { .. } => 3 << 32,
             Op::Linear { .. } => 4 << 32,
             Op::Copy(_) => 5 << 32,
+            Op::Coin { .. } => 6 << 32,
+            Op::Normal(_) => 7 << 32,
             Op::Aggregate(op) => {
                 key.extend(op.shapes.iter().map(|shape| match shape {
                     Shape::Number => 0,

@@ -105,8 +105,8 @@ fn simplex(tape: &mut Tape, mut z: Vec<f64>) -> Value {
     use Elementary::{Exp, LogLogistic, Subtract};
     z.push(0.0);
     let mut total = *z.last().expect("just pushed");
-    for k in 0..z.len() - 1 {
-        let gap = tape.elementary(Subtract, total, z[k]);
+    for z in &z[..z.len() - 1] {
+        let gap = tape.elementary(Subtract, total, *z);
         let share = tape.elementary(LogLogistic, gap, 0.0);
         total = tape.elementary(Subtract, total, share);
     }

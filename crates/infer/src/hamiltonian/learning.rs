@@ -150,7 +150,7 @@ impl Spread {
                     let sd = |k: usize| math::sqrt(shrink(n, c.get(k, k), true));
                     return Metric::Diagonal((0..size).map(sd).collect());
                 }
-                let entry = |k: usize| shrink(n, c.as_slice()[k], k % (size + 1) == 0);
+                let entry = |k: usize| shrink(n, c.as_slice()[k], k.is_multiple_of(size + 1));
                 let shrunk: Vec<f64> = (0..size * size).map(entry).collect();
                 Metric::of_covariance(size, &shrunk)
             }
