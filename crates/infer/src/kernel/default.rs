@@ -49,6 +49,15 @@ impl std::default::Default for Default {
     }
 }
 
+impl Default {
+    /// With trajectories of a given step size: nothing is searched for or learnt.
+    pub fn with_step(step: f64) -> Default {
+        let blocks = |form| Blocks::standard(form).with_step(step);
+        let (nuts, standardised) = (blocks(Form::Plain), blocks(Form::Standardised));
+        Default { nuts, standardised, ..Default::default() }
+    }
+}
+
 /// From the prior or, with probability one half (always if the prior is improper), a walk whose
 /// scale is drawn log-uniformly from 0.001 to 10 in unconstrained coordinates, so that some of the
 /// steps fit whatever the posterior's width. Decided before the choice is known.

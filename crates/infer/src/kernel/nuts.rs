@@ -139,6 +139,10 @@ impl Blocks {
         Blocks { form, ..Blocks::new(options, None) }
     }
 
+    pub fn with_step(self, step: f64) -> Blocks {
+        Blocks { step: Some(step), ..self }
+    }
+
     /// One transition of a block. `planned`: how many there will be in the warm-up, if known.
     pub fn transition(
         &mut self,
