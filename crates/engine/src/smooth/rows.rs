@@ -136,15 +136,7 @@ fn read_in_place(tape: &mut Tape, columns: &[Column]) -> Vec<bool> {
             tape.steps[k].op = Op::Linear { weights, data };
         }
     }
-    let mut read = Vec::new();
-    tape.steps.iter().for_each(|step| step.op.reads(&mut read));
-    read.extend_from_slice(&tape.terms);
-    read.sort_unstable();
-    let is_read = |leaf: &Leaf| {
-        let from = read.partition_point(|register| *register < leaf.register);
-        read.get(from).is_some_and(|register| *register < leaf.register + leaf.len)
-    };
-    tape.leaves.iter().map(is_read).collect()
+    tape.tidy()
 }
 
 impl Rows {

@@ -97,6 +97,8 @@ pub(super) struct GeneralOp {
 #[derive(Clone)]
 pub(super) struct Step {
     pub out: Register,
+    /// Registers from there on that are its own.
+    pub width: u32,
     pub op: Op,
 }
 
@@ -174,7 +176,7 @@ impl Tape {
         if matches!(op, Op::Compare(..)) {
             self.jumps.push(out);
         }
-        self.steps.push(Step { out, op });
+        self.steps.push(Step { out, width: len + spare, op });
         out
     }
 
@@ -254,6 +256,58 @@ impl Tape {
         }
     }
 
+    /// Drops steps that nothing needs, and registers that nothing writes or reads. Leaves that are
+    /// not read have no registers any more; says which are.
+    pub(super) fn tidy(&mut self) -> Vec<bool> {
+        let mut needed = vec![false; self.registers as usize];
+        self.terms.iter().for_each(|term| needed[*term as usize] = true);
+        let mut reads = Vec::new();
+        let is_needed = |needed: &[bool], from: Register, len: u32| {
+            needed[from as usize..(from + len) as usize].iter().any(|n| *n)
+        };
+        let mut kept = Vec::with_capacity(self.steps.len());
+        for step in self.steps.drain(..).rev() {
+            if is_needed(&needed, step.out, step.width) {
+                reads.clear();
+                step.op.reads(&mut reads);
+                reads.iter().for_each(|register| needed[*register as usize] = true);
+                kept.push(step);
+            }
+        }
+        kept.reverse();
+        self.steps = kept;
+        // New names, in the old order.
+        let owners = self.leaves.iter().map(|leaf| (leaf.register, leaf.len));
+        let mut ranges: Vec<(Register, u32)> =
+            owners.chain(self.steps.iter().map(|step| (step.out, step.width))).collect();
+        ranges.sort_unstable();
+        let mut names = vec![Register::MAX; self.registers as usize];
+        let mut next = 0;
+        let is_leaf = |from: Register| self.leaves.iter().any(|leaf| leaf.register == from);
+        for (from, len) in ranges {
+            if is_leaf(from) && !is_needed(&needed, from, len) {
+                continue;
+            }
+            for k in 0..len {
+                names[(from + k) as usize] = next + k;
+            }
+            next += len;
+        }
+        self.registers = next;
+        for step in &mut self.steps {
+            step.out = names[step.out as usize];
+            step.op.rename(&|register| names[register as usize]);
+        }
+        self.terms.iter_mut().for_each(|term| *term = names[*term as usize]);
+        self.leaves
+            .iter_mut()
+            .map(|leaf| {
+                leaf.register = names[leaf.register as usize];
+                leaf.register != Register::MAX
+            })
+            .collect()
+    }
+
     /// What makes two rows the same: everything but where their leaves come from.
     pub(super) fn shape(&self, key: &mut Vec<u64>) {
         key.clear();
@@ -298,6 +352,31 @@ impl Op {
             Op::General(op) => {
                 out.extend_from_slice(&op.x);
                 op.args.iter().for_each(|arg| out.extend_from_slice(arg));
+            }
+        }
+    }
+
+    fn rename(&mut self, name: &dyn Fn(Register) -> Register) {
+        let all = |registers: &mut [Register]| registers.iter_mut().for_each(|r| *r = name(*r));
+        match self {
+            Op::Elementary(_, a, b) | Op::Compare(_, a, b) => (*a, *b) = (name(*a), name(*b)),
+            Op::Choose { index, options } => {
+                *index = name(*index);
+                all(options);
+            }
+            Op::Dot { a, b, .. } => (*a, *b) = (name(*a), name(*b)),
+            Op::Linear { .. } => {}
+            Op::Coin { x, eta } => (*x, *eta) = (name(*x), name(*eta)),
+            Op::Normal(registers) => all(registers),
+            Op::Copy(from) => all(from),
+            Op::Aggregate(op) => op.args.iter_mut().for_each(|arg| all(arg)),
+            Op::Score { x, args, .. } => {
+                *x = name(*x);
+                all(args);
+            }
+            Op::General(op) => {
+                all(&mut op.x);
+                op.args.iter_mut().for_each(|arg| all(arg));
             }
         }
     }
