@@ -16,11 +16,39 @@
 //! Cost: proportional to the scaffold. Sets are marks on nodes; the buffers are reused.
 
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 use crate::id::{FamilyId, NodeId};
 use crate::node::{Observed, Op, Role};
 use crate::operand::Operand;
 use crate::trace::Trace;
+
+/// Nodes that are searched for one by one; more are hashed.
+const FEW: usize = 16;
+
+#[derive(Default)]
+struct NodeSet {
+    few: SmallVec<[NodeId; FEW]>,
+    many: FxHashSet<NodeId>,
+}
+
+impl NodeSet {
+    fn contains(&self, id: NodeId) -> bool {
+        self.few.contains(&id) || (!self.many.is_empty() && self.many.contains(&id))
+    }
+
+    /// Whether it was not there before.
+    fn insert(&mut self, id: NodeId) -> bool {
+        if self.contains(id) {
+            return false;
+        }
+        if self.few.len() < FEW {
+            self.few.push(id);
+            return true;
+        }
+        self.many.insert(id)
+    }
+}
 
 #[derive(Default)]
 pub struct Scaffold {
@@ -126,10 +154,14 @@ impl Scaffold {
         let in_target =
             |id: NodeId| matches!(trace.role(id), Some(Role::Target | Role::Restructured));
         let observed = |id: &NodeId| trace.node(*id).observed.is_some();
-        let mut work: Vec<NodeId> = self.target.iter().copied().filter(observed).collect();
+        let mut work: SmallVec<[NodeId; FEW]> =
+            self.target.iter().copied().filter(observed).collect();
         work.extend(self.released.iter().copied().chain(self.claimed.iter().map(|c| c.0)));
         work.retain(|id| in_target(*id));
-        let mut first: FxHashSet<NodeId> = work.iter().copied().collect();
+        let mut first = NodeSet::default();
+        for id in &work {
+            first.insert(*id);
+        }
         while let Some(id) = work.pop() {
             let node = trace.node(id);
             // The root that a restructured node has now is not the one it will have.
@@ -141,7 +173,7 @@ impl Scaffold {
             }
         }
         // Stable, and what comes first is closed under arguments: still topological.
-        self.target.sort_by_key(|id| !first.contains(id));
+        self.target.sort_by_key(|id| !first.contains(*id));
     }
 
     fn build_once(&mut self, trace: &mut Trace, principals: &[NodeId]) {

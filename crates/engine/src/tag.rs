@@ -41,6 +41,18 @@ impl Tags {
         self.effective().into_iter().map(|(_, block)| block)
     }
 
+    /// Whether a choice made under these tags belongs to a block of the scope.
+    pub(crate) fn hold(&self, scope: &Value) -> bool {
+        let mut tags = self;
+        while let Some(link) = &tags.0 {
+            if link.scope == *scope {
+                return link.block.is_some();
+            }
+            tags = &link.outer;
+        }
+        false
+    }
+
     /// Each scope's innermost block.
     fn effective(&self) -> SmallVec<[(&Value, &Value); 2]> {
         let mut seen: SmallVec<[&Value; 4]> = SmallVec::new();

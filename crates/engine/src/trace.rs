@@ -53,6 +53,8 @@ pub struct Trace {
     pub(crate) structure: u64,
     /// Number of unconstrained choices after the last directive: inference does not change it.
     pub(crate) sweep: usize,
+    /// Number of edits of memo tables.
+    pub(crate) memo_edits: u64,
     /// Rosters of local sections.
     pub(crate) sections: Sections,
     /// Set from outside to stop an evaluation that takes too long.
@@ -306,6 +308,7 @@ impl Trace {
     }
 
     pub(crate) fn memo_mut(&mut self, id: NodeId) -> &mut MemoTable {
+        self.memo_edits += 1;
         match &mut self.node_mut(id).op {
             Op::Memo(table) => table,
             _ => unreachable!("a memoised procedure names its memo node"),

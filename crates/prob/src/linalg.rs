@@ -47,8 +47,10 @@ pub fn cholesky(m: &Matrix) -> Option<Matrix> {
 /// Solves L y = b in place, for lower triangular L.
 pub fn solve_lower(lower: &Matrix, b: &mut [f64]) {
     for i in 0..lower.rows() {
-        let dot: f64 = (0..i).map(|k| lower.get(i, k) * b[k]).sum();
-        b[i] = (b[i] - dot) / lower.get(i, i);
+        let row = lower.row(i);
+        let (known, rest) = b.split_at_mut(i);
+        let dot: f64 = row.iter().zip(&*known).map(|(l, y)| l * y).sum();
+        rest[0] = (rest[0] - dot) / row[i];
     }
 }
 

@@ -165,6 +165,17 @@ pub trait Statistics: Send {
     /// log p(x | the applications counted, params)
     fn log_predictive(&self, x: &Value, params: Args<'_>) -> Result<f64, ArgumentError>;
 
+    /// The log predictives of several values, added at the end of a list.
+    fn log_predictives(
+        &self,
+        xs: &[Value],
+        params: Args<'_>,
+        log_p: &mut Vec<f64>,
+    ) -> Result<(), ArgumentError>;
+
+    /// log p(x | all applications counted but one of value x, params)
+    fn log_leave_one_out(&self, x: &Value, params: Args<'_>) -> Result<f64, ArgumentError>;
+
     /// log p(all applications counted | params), in O(number of groups).
     fn log_marginal(&self, params: Args<'_>) -> Result<f64, ArgumentError>;
 

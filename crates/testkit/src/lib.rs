@@ -9,6 +9,7 @@
 //! | [`gibbs`] | the same for draws from conditional laws with fresh brushes |
 //! | [`invariance`] | does a kernel keep the joint law of (θ, y), started from an exact draw? |
 //! | [`geweke`], [`sbc`] | the same by a long chain, and by ranks |
+//! | [`mixture`] | the joint DPM with data of its own |
 //! | [`pvalue`], [`budget`] | how surprising is that, and how often may we be surprised? |
 //! | [`programs`] | random programs for properties that hold for all programs |
 //! | [`sections`] | decisions by sections: twins with one mistake, transitions with their costs |
@@ -21,6 +22,7 @@ pub mod finite;
 pub mod geweke;
 pub mod gibbs;
 pub mod invariance;
+pub mod mixture;
 pub mod oracle;
 pub mod programs;
 pub mod pvalue;

@@ -330,7 +330,11 @@ impl Drop for Array {
 // ---------------------------------------------------------------- equality, order, hash
 
 impl PartialEq for Value {
+    #[inline]
     fn eq(&self, other: &Value) -> bool {
+        if let (Value::Number(a), Value::Number(b)) = (self, other) {
+            return a == b || (a.is_nan() && b.is_nan());
+        }
         self.cmp(other) == Ordering::Equal
     }
 }

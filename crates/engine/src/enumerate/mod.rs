@@ -17,9 +17,13 @@
 //! lies in T: it belongs to the brush.
 //!
 //! A candidate's brush is drawn from a stream of its own, so the candidate that was chosen is
-//! installed by making it again.
+//! installed by making it again. `tree` weighs candidates by whole proposals, one after the other;
+//! `sketch` weighs those of a single choice without writing, wherever that is possible.
 
+mod plan;
+mod sketch;
 mod tree;
+mod workshop;
 
 use smallvec::SmallVec;
 use smidgen_value::{Rng, Value, math};
@@ -29,7 +33,9 @@ use crate::id::NodeId;
 use crate::node::Op;
 use crate::proposal::{Choice, Proposal};
 use crate::scaffold::Scaffold;
+use crate::tag::Tags;
 use crate::trace::Trace;
+use sketch::Sketch;
 use tree::Script;
 
 /// Combinations that are weighed at most.
@@ -55,6 +61,19 @@ impl DrawnFrom<'_> {
         };
         math::ln(count as f64)
     }
+
+    /// The same after so many unobserved choices have gone and come, none of them in the scope.
+    fn log_count_after(&self, trace: &Trace, gone: usize, come: usize) -> f64 {
+        match self {
+            DrawnFrom::Choices => math::ln((trace.choices().len() - gone + come) as f64),
+            _ => self.log_count(trace),
+        }
+    }
+
+    /// Whether a choice with these tags counts in the scope.
+    fn counts(&self, tags: &Tags) -> bool {
+        matches!(self, DrawnFrom::Scope(scope) if tags.hold(scope))
+    }
 }
 
 /// The candidates of one block, weighed. The buffers are reused.
@@ -62,11 +81,13 @@ impl DrawnFrom<'_> {
 pub struct Enumeration {
     scaffold: Scaffold,
     script: Script,
+    sketch: Option<Sketch>,
     principals: Vec<NodeId>,
     seed: u64,
     log_weights: Vec<f64>,
     candidates: Vec<Candidate>,
     pairwise: bool,
+    sketched: bool,
 }
 
 /// One combination: which value of each choice's list, and the number of its stream.
@@ -77,7 +98,17 @@ struct Candidate {
 
 impl Enumeration {
     pub fn new() -> Enumeration {
+        Enumeration { sketch: Some(Sketch::default()), ..Enumeration::default() }
+    }
+
+    /// One that makes every candidate in the trace, also where that is not needed.
+    pub fn of_proposals() -> Enumeration {
         Enumeration::default()
+    }
+
+    /// Whether the weights were found without writing.
+    pub fn is_sketched(&self) -> bool {
+        self.sketched
     }
 
     /// Weighs all candidates for a block. The trace stays as it is.
@@ -93,7 +124,18 @@ impl Enumeration {
         self.principals.extend_from_slice(principals);
         self.log_weights.clear();
         self.candidates.clear();
-        self.pairwise = false;
+        (self.pairwise, self.sketched) = (false, false);
+        if let ([_], Some(sketch)) = (principals, &mut self.sketch) {
+            self.scaffold.build(trace, principals);
+            let weighed = (&mut self.log_weights, &mut self.candidates);
+            let done = sketch.weigh(trace, &self.scaffold, drawn_from, self.seed, weighed);
+            self.sketched = done.is_some();
+            if self.sketched {
+                return Ok(());
+            }
+            self.log_weights.clear();
+            self.candidates.clear();
+        }
         self.weigh_all(trace, drawn_from)
     }
 

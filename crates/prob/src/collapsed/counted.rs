@@ -22,9 +22,30 @@ pub trait Summary: Clone + Send + 'static {
 }
 
 /// The law of the applications given a summary of the others.
-pub trait Law<S>: Clone + Send + 'static {
+pub trait Law<S: Summary>: Clone + Send + 'static {
     fn sample(&self, seen: &S, params: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError>;
     fn log_predictive(&self, x: &Value, seen: &S, params: Args<'_>) -> Result<f64, ArgumentError>;
+    fn log_predictives(
+        &self,
+        xs: &[Value],
+        seen: &S,
+        params: Args<'_>,
+        log_p: &mut Vec<f64>,
+    ) -> Result<(), ArgumentError> {
+        for x in xs {
+            log_p.push(self.log_predictive(x, seen, params)?);
+        }
+        Ok(())
+    }
+    /// The predictive after one value x has been taken out.
+    fn log_leave_one_out(
+        &self,
+        x: &Value,
+        seen: &S,
+        params: Args<'_>,
+    ) -> Result<f64, ArgumentError> {
+        log_predictive_without(self, x, seen, params)
+    }
     fn log_marginal(&self, seen: &S, params: Args<'_>) -> Result<f64, ArgumentError>;
     fn support(&self, params: Args<'_>) -> Result<Support, ArgumentError>;
     fn enumerate(&self, _seen: &S, _params: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
@@ -40,6 +61,19 @@ pub trait Law<S>: Clone + Send + 'static {
     }
     /// The summary has changed: whatever was computed from it is stale.
     fn forget(&mut self) {}
+}
+
+/// The log predictive of x after one value x has been taken out, from copies.
+pub fn log_predictive_without<S: Summary, L: Law<S>>(
+    law: &L,
+    x: &Value,
+    seen: &S,
+    params: Args<'_>,
+) -> Result<f64, ArgumentError> {
+    let (mut law, mut rest) = (law.clone(), seen.clone());
+    rest.remove(x);
+    law.forget();
+    law.log_predictive(x, &rest, params)
 }
 
 #[derive(Clone)]
@@ -60,6 +94,19 @@ impl<S: Summary, L: Law<S>> Statistics for Counted<S, L> {
 
     fn log_predictive(&self, x: &Value, params: Args<'_>) -> Result<f64, ArgumentError> {
         self.law.log_predictive(x, &self.seen, params)
+    }
+
+    fn log_predictives(
+        &self,
+        xs: &[Value],
+        params: Args<'_>,
+        log_p: &mut Vec<f64>,
+    ) -> Result<(), ArgumentError> {
+        self.law.log_predictives(xs, &self.seen, params, log_p)
+    }
+
+    fn log_leave_one_out(&self, x: &Value, params: Args<'_>) -> Result<f64, ArgumentError> {
+        self.law.log_leave_one_out(x, &self.seen, params)
     }
 
     fn log_marginal(&self, params: Args<'_>) -> Result<f64, ArgumentError> {

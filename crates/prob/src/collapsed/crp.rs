@@ -85,6 +85,19 @@ impl Seating {
 }
 
 impl Seating {
+    #[inline]
+    fn log_predictive(&self, x: &Value, (alpha, discount): (f64, f64)) -> f64 {
+        let Some(label) = as_label(x) else { return f64::NEG_INFINITY };
+        if self.tables.is_empty() {
+            return 0.0;
+        }
+        let weight = match self.find(label) {
+            Ok(place) => self.tables[place].customers as f64 - discount,
+            Err(_) => alpha + self.tables.len() as f64 * discount,
+        };
+        math::ln(weight / (self.customers as f64 + alpha))
+    }
+
     /// The live tables and a new one of this label.
     fn labels(&self, new: u64) -> Vec<Value> {
         let live = self.tables.iter().map(|table| table.label);
@@ -158,16 +171,19 @@ impl Law<Seating> for Restaurant {
         seen: &Seating,
         params: Args<'_>,
     ) -> Result<f64, ArgumentError> {
-        let (alpha, discount) = parameters(params)?;
-        let Some(label) = as_label(x) else { return Ok(f64::NEG_INFINITY) };
-        if seen.tables.is_empty() {
-            return Ok(0.0);
-        }
-        let weight = match seen.find(label) {
-            Ok(place) => seen.tables[place].customers as f64 - discount,
-            Err(_) => alpha + seen.tables.len() as f64 * discount,
-        };
-        Ok(math::ln(weight / (seen.customers as f64 + alpha)))
+        Ok(seen.log_predictive(x, parameters(params)?))
+    }
+
+    fn log_predictives(
+        &self,
+        xs: &[Value],
+        seen: &Seating,
+        params: Args<'_>,
+        log_p: &mut Vec<f64>,
+    ) -> Result<(), ArgumentError> {
+        let params = parameters(params)?;
+        log_p.extend(xs.iter().map(|x| seen.log_predictive(x, params)));
+        Ok(())
     }
 
     fn log_marginal(&self, seen: &Seating, params: Args<'_>) -> Result<f64, ArgumentError> {

@@ -25,6 +25,7 @@ mod gamma_poisson;
 mod nig_normal;
 mod niw_normal;
 mod suff_stat;
+mod uc_niw_normal;
 mod wide;
 
 use crate::procedure::Maker;
@@ -46,5 +47,5 @@ pub static ALL: &[&dyn Maker] = &[
     &dirichlet_categorical::MAKE_UC_SYM_DIR_CAT,
     &gamma_poisson::MAKE_UC_GAMMA_POISSON,
     &nig_normal::MAKE_UC_NIG_NORMAL,
-    &niw_normal::MAKE_UC_NIW_NORMAL,
+    &uc_niw_normal::MAKE_UC_NIW_NORMAL,
 ];

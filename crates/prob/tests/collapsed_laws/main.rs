@@ -209,6 +209,17 @@ impl Statistics for Broken {
     fn log_predictive(&self, x: &Value, params: Params<'_>) -> Result<f64, ArgumentError> {
         self.inner.log_predictive(x, params)
     }
+    fn log_predictives(
+        &self,
+        xs: &[Value],
+        params: Params<'_>,
+        log_p: &mut Vec<f64>,
+    ) -> Result<(), ArgumentError> {
+        self.inner.log_predictives(xs, params, log_p)
+    }
+    fn log_leave_one_out(&self, x: &Value, params: Params<'_>) -> Result<f64, ArgumentError> {
+        self.inner.log_leave_one_out(x, params)
+    }
     fn log_marginal(&self, params: Params<'_>) -> Result<f64, ArgumentError> {
         let n = self.inner.count() as f64;
         Ok(self.inner.log_marginal(params)?
@@ -322,6 +333,39 @@ fn log_predictives_in_any_order_sum_to_the_log_marginal() {
             }
         }
     }
+}
+
+/// One value taken out of the reckoning, and put there by the statistics themselves.
+#[test]
+fn leaving_one_out_is_taking_it_out() {
+    let mut rng = Rng::from_seed(11);
+    for case in cases() {
+        let params = refs(&case.params);
+        for n in [1, 2, 5, 40] {
+            let mut stats = empty(&case);
+            let data: Vec<Value> = (0..n).map(|_| (case.value)(&mut rng)).collect();
+            data.iter().for_each(|x| stats.add(x));
+            for x in &data {
+                let found = stats.log_leave_one_out(x, &params).unwrap();
+                stats.remove(x);
+                let want = stats.log_predictive(x, &params).unwrap();
+                stats.add(x);
+                let gap = (found - want).abs() / (1.0 + want.abs());
+                assert!(gap < 1e-11, "{} of {n}: {found} and {want}", case.name);
+            }
+        }
+    }
+    // A vector that is nearly all there is: the difference of determinants has no digits left.
+    let scale = [1e-9, 0.0, 0.0, 0.0, 1e-9, 0.0, 0.0, 0.0, 1e-9];
+    let params = niw([0.0; 3], 0.5, 4.0, &scale);
+    let params = refs(&params);
+    let mut stats = maker("make_collapsed_multivariate_normal").empty(&params).unwrap();
+    let [near, far] = [[1e-5, 0.0, 2e-5], [30.0, -20.0, 50.0]].map(Value::vector);
+    stats.add(&near);
+    let want = stats.log_predictive(&far, &params).unwrap();
+    stats.add(&far);
+    let found = stats.log_leave_one_out(&far, &params).unwrap();
+    assert!((found - want).abs() < 1e-11 * want.abs(), "{found} and {want}");
 }
 
 #[test]

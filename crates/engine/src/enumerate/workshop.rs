@@ -1,0 +1,456 @@
+//! What the program would make for a candidate's T_k, made aside: a small evaluator in which
+//! everything is a value. It follows [`crate::eval`] and [`crate::apply`] step by step, draws from
+//! the same streams in the same order, and gives up (none) where it cannot follow.
+//!
+//! A memoised body that reads nothing but constants and draws nothing is the same every time, and is
+//! kept: the statistics of a new cluster are made once.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use smidgen_lang::core::{ExprKind, ExprRef};
+use smidgen_prob::registry::Builtin;
+use smidgen_prob::{Maker, Statistics};
+use smidgen_value::{Rng, Value};
+
+use super::DrawnFrom;
+use super::sketch::{Bench, live_root};
+use crate::environment::Environment;
+use crate::id::NodeId;
+use crate::node::{MemoKey, Observed, Structure, StructureKind};
+use crate::operand::Operand;
+use crate::procedure::Procedure;
+use crate::trace::Trace;
+
+/// Nested calls that are followed.
+const DEPTH: u32 = 60;
+/// Bodies that are kept.
+const MOST_KEPT: usize = 64;
+/// Names of made procedures from here on are places in `made`.
+const ASIDE: u32 = 1 << 31;
+
+type Values = SmallVec<[Value; 4]>;
+
+/// Whether an application reads only constants and names of the program.
+fn holds_no_variable(expr: &ExprRef) -> bool {
+    match &expr.kind {
+        ExprKind::Constant(_) | ExprKind::Global(_) => true,
+        ExprKind::Apply { operator, operands } => {
+            matches!(operator.kind, ExprKind::Global(_)) && operands.iter().all(holds_no_variable)
+        }
+        _ => false,
+    }
+}
+
+fn refs(values: &[Value]) -> SmallVec<[&Value; 4]> {
+    values.iter().collect()
+}
+
+#[derive(Default)]
+pub(super) struct Workshop {
+    /// Log density of the observed choices that were made, and the number of the others.
+    pub log_observed: f64,
+    pub choices: usize,
+    /// Seed and number of the candidate's stream; whether every structure has one of its own.
+    stream: (u64, u64),
+    pub replays: bool,
+    replay_seed: Option<u64>,
+    structure: Option<NodeId>,
+    open: Option<Rng>,
+    /// Memoised families made for this candidate.
+    families: Vec<(NodeId, MemoKey, Value)>,
+    /// Makers that were applied for this candidate.
+    applied: SmallVec<[NodeId; 4]>,
+    made: Vec<Made>,
+    kept: Vec<Kept>,
+    /// Applications met as operands, with their values if they are constant.
+    expressions: Vec<(ExprRef, Option<Value>)>,
+    kept_made: usize,
+    scope: Option<Value>,
+    in_scope: bool,
+    /// Whether the observed value handed down was taken.
+    taken: bool,
+    /// Whether nothing but constants was read, and nothing drawn.
+    constant: bool,
+    depth: u32,
+}
+
+/// What a maker made aside.
+struct Made {
+    statistics: Box<dyn Statistics>,
+    params: Values,
+}
+
+/// A memoised body that is always the same.
+struct Kept {
+    target: Value,
+    key: MemoKey,
+    value: Value,
+}
+
+impl Workshop {
+    pub fn begin(&mut self, stream: (u64, u64)) {
+        self.stream = stream;
+        (self.replay_seed, self.structure, self.open) = (None, None, None);
+        (self.log_observed, self.choices, self.depth) = (0.0, 0, 0);
+        self.families.clear();
+        self.applied.clear();
+        if self.kept.len() > MOST_KEPT {
+            self.kept.clear();
+            self.kept_made = 0;
+        }
+        self.made.truncate(self.kept_made);
+    }
+
+    /// The stream that a proposal for the candidate at hand would draw from.
+    fn rng(&mut self) -> &mut Rng {
+        if self.open.is_none() {
+            let (seed, stream) = self.stream;
+            let mut rng = Rng::for_chain(seed, stream);
+            if self.replays {
+                let replay = *self.replay_seed.get_or_insert_with(|| rng.seed());
+                let structure = self.structure.expect("only structures are expanded");
+                rng = Rng::for_chain(replay, structure.index() as u64);
+            }
+            self.open = Some(rng);
+        }
+        self.open.as_mut().expect("it was just opened")
+    }
+
+    /// Which choices have to be noticed.
+    pub fn count_in(&mut self, drawn_from: DrawnFrom<'_>) {
+        match drawn_from {
+            DrawnFrom::Scope(scope) if self.scope.as_ref() == Some(scope) => {}
+            DrawnFrom::Scope(scope) => self.scope = Some(scope.clone()),
+            _ => self.scope = None,
+        }
+    }
+}
+
+impl Bench<'_> {
+    fn shop(&mut self) -> &mut Workshop {
+        &mut self.sketch.workshop
+    }
+
+    /// The value of a structure of D whose existential arguments have these values.
+    pub fn expand(
+        &mut self,
+        trace: &mut Trace,
+        id: NodeId,
+        structure: &Structure,
+        values: &[Value],
+        want: Option<&Observed>,
+    ) -> Option<Value> {
+        let shop = self.shop();
+        let outer_structure = shop.structure.replace(id);
+        let outer_stream = if shop.replays { shop.open.take() } else { None };
+        let in_scope = shop.scope.as_ref().is_some_and(|scope| structure.tags.hold(scope));
+        let outer_scope = std::mem::replace(&mut shop.in_scope, in_scope);
+        let outer_taken = std::mem::replace(&mut shop.taken, false);
+        let value = self.body(trace, structure, values, want);
+        let shop = self.shop();
+        let taken = std::mem::replace(&mut shop.taken, outer_taken);
+        shop.in_scope = outer_scope;
+        shop.structure = outer_structure;
+        if shop.replays {
+            shop.open = outer_stream;
+        }
+        // An observation that comes to a choice made before moves.
+        if want.is_some() && !taken { None } else { value }
+    }
+
+    fn body(
+        &mut self,
+        trace: &mut Trace,
+        structure: &Structure,
+        values: &[Value],
+        want: Option<&Observed>,
+    ) -> Option<Value> {
+        let env = &structure.environment;
+        match &structure.kind {
+            StructureKind::Request { memo } => self.request(trace, *memo, values, want),
+            StructureKind::Branch { then, otherwise } => {
+                let taken = if values[0].truth()? { then } else { otherwise };
+                self.eval(trace, taken, env, want)
+            }
+            StructureKind::Call { operands } => {
+                let mut arguments = Values::new();
+                for operand in operands {
+                    arguments.push(self.operand(trace, operand)?);
+                }
+                self.apply(trace, &values[0], &arguments, want)
+            }
+            StructureKind::Include { body } => {
+                self.include(trace, &values[0], true, body, env, want)
+            }
+            StructureKind::Exclude { body } => {
+                self.include(trace, &values[0], false, body, env, want)
+            }
+            StructureKind::HigherOrder { .. } => None,
+        }
+    }
+
+    fn operand(&mut self, trace: &mut Trace, operand: &Operand) -> Option<Value> {
+        if let Operand::Node(_) = operand {
+            self.shop().constant = false;
+        }
+        self.sketch.operand(trace, self.scaffold, operand)
+    }
+
+    fn include(
+        &mut self,
+        trace: &mut Trace,
+        scope: &Value,
+        counts: bool,
+        body: &ExprRef,
+        env: &Environment,
+        want: Option<&Observed>,
+    ) -> Option<Value> {
+        let shop = self.shop();
+        let outer = shop.in_scope;
+        if shop.scope.as_ref() == Some(scope) {
+            shop.in_scope = counts;
+        }
+        let value = self.eval(trace, body, env, want);
+        self.shop().in_scope = outer;
+        value
+    }
+
+    fn eval(
+        &mut self,
+        trace: &mut Trace,
+        expr: &ExprRef,
+        env: &Environment,
+        want: Option<&Observed>,
+    ) -> Option<Value> {
+        match &expr.kind {
+            ExprKind::Constant(value) => Some(value.clone()),
+            ExprKind::Local { depth, slot, .. } => {
+                let operand = env.get(*depth, *slot)?.clone();
+                self.operand(trace, &operand)
+            }
+            ExprKind::Global(name) => {
+                let operand = trace.global(*name)?;
+                self.operand(trace, &operand)
+            }
+            ExprKind::Lambda(lambda) => {
+                let (lambda, environment) = (lambda.clone(), env.clone());
+                Some(Procedure::Compound { lambda, environment }.into_value())
+            }
+            ExprKind::Cell { column, depth, slot, .. } => {
+                let row = env.get(*depth, *slot)?.constant()?.as_integer()?;
+                Some(column.cell(row as usize))
+            }
+            ExprKind::If(condition, then, otherwise) => {
+                let condition = self.eval(trace, condition, env, None)?.truth()?;
+                self.eval(trace, if condition { then } else { otherwise }, env, want)
+            }
+            ExprKind::Let { value, body, .. } => {
+                let value = self.eval(trace, value, env, None)?;
+                self.eval(trace, body, &env.push([Operand::Constant(value)]), want)
+            }
+            ExprKind::Begin(parts) => {
+                let (last, before) = parts.split_last()?;
+                for part in before {
+                    self.eval(trace, part, env, None)?;
+                }
+                self.eval(trace, last, env, want)
+            }
+            ExprKind::Apply { operator, operands } => {
+                let operator = self.eval(trace, operator, env, None)?;
+                let mut values = Values::new();
+                for operand in operands {
+                    values.push(self.eval_operand(trace, operand, env)?);
+                }
+                self.apply(trace, &operator, &values, want)
+            }
+            ExprKind::ScopeInclude { scope, block, body } => {
+                let scope = self.eval(trace, scope, env, None)?;
+                self.eval(trace, block, env, None)?;
+                self.include(trace, &scope, true, body, env, want)
+            }
+            ExprKind::ScopeExclude { scope, body } => {
+                let scope = self.eval(trace, scope, env, None)?;
+                self.include(trace, &scope, false, body, env, want)
+            }
+            ExprKind::LetRec { .. } | ExprKind::CurrentEnvironment(_) => None,
+        }
+    }
+
+    /// As [`Bench::eval`]; an application that holds no variable is computed once.
+    fn eval_operand(
+        &mut self,
+        trace: &mut Trace,
+        expr: &ExprRef,
+        env: &Environment,
+    ) -> Option<Value> {
+        if !matches!(expr.kind, ExprKind::Apply { .. }) {
+            return self.eval(trace, expr, env, None);
+        }
+        let same = |kept: &&(ExprRef, Option<Value>)| Arc::ptr_eq(&kept.0, expr);
+        match self.shop().expressions.iter().find(same) {
+            Some((_, Some(value))) => return Some(value.clone()),
+            Some((_, None)) => return self.eval(trace, expr, env, None),
+            None => {}
+        }
+        let outer = std::mem::replace(&mut self.shop().constant, true);
+        let value = self.eval(trace, expr, env, None)?;
+        let shop = self.shop();
+        let plain = matches!(value, Value::Number(_) | Value::Vector(_) | Value::Matrix(_));
+        let constant = plain && shop.constant && holds_no_variable(expr);
+        shop.constant &= outer;
+        if shop.expressions.len() < MOST_KEPT {
+            shop.expressions.push((expr.clone(), constant.then(|| value.clone())));
+        }
+        Some(value)
+    }
+
+    fn apply(
+        &mut self,
+        trace: &mut Trace,
+        operator: &Value,
+        operands: &[Value],
+        want: Option<&Observed>,
+    ) -> Option<Value> {
+        let refs = refs(operands);
+        match Procedure::of(operator)? {
+            Procedure::Builtin(Builtin::Function(function)) => {
+                let admits = function.spec.arity.admits(refs.len());
+                if admits { (function.apply)(&refs).ok() } else { None }
+            }
+            Procedure::Builtin(Builtin::Distribution(distribution)) => {
+                if !distribution.spec().arity.admits(refs.len()) {
+                    return None;
+                }
+                let shop = self.shop();
+                shop.constant = false;
+                match want {
+                    Some(observed) => {
+                        let value = distribution.admit(observed).ok()?;
+                        let log_p = distribution.log_density(&value, &refs).ok()?;
+                        shop.observe(log_p)?;
+                        Some(value)
+                    }
+                    None if shop.in_scope || !distribution.is_proper() => None,
+                    None => {
+                        shop.choices += 1;
+                        distribution.sample(&refs, shop.rng()).ok()
+                    }
+                }
+            }
+            Procedure::Builtin(Builtin::Maker(maker)) => self.make(*maker, operands),
+            Procedure::Builtin(Builtin::HigherOrder(_)) => None,
+            Procedure::Compound { lambda, environment } => {
+                let shop = self.shop();
+                if lambda.params.len() != operands.len() || shop.depth >= DEPTH {
+                    return None;
+                }
+                shop.depth += 1;
+                let env = environment.push(operands.iter().cloned().map(Operand::Constant));
+                let value = self.eval(trace, &lambda.body, &env, want);
+                self.shop().depth -= 1;
+                value
+            }
+            Procedure::Memoised(memo) => self.request(trace, *memo, operands, want),
+            Procedure::Made(maker) => {
+                let observed = want?;
+                if !operands.is_empty() {
+                    return None;
+                }
+                if !Workshop::is_aside(*maker) {
+                    trace.refresh_arguments(*maker).ok()?;
+                }
+                self.shop().constant = false;
+                self.sketch.log_predictive(trace, *maker, observed)
+            }
+        }
+    }
+
+    fn make(&mut self, maker: &'static dyn Maker, params: &[Value]) -> Option<Value> {
+        let refs = refs(params);
+        if maker.latent().is_some() || !maker.spec().arity.admits(refs.len()) {
+            return None;
+        }
+        maker.check(&refs).ok()?;
+        let statistics = maker.empty(&refs).ok()?;
+        let shop = self.shop();
+        let name = NodeId(ASIDE + shop.made.len() as u32);
+        shop.made.push(Made { statistics, params: params.iter().cloned().collect() });
+        Some(Procedure::Made(name).into_value())
+    }
+
+    fn request(
+        &mut self,
+        trace: &mut Trace,
+        memo: NodeId,
+        values: &[Value],
+        want: Option<&Observed>,
+    ) -> Option<Value> {
+        if trace.role(memo).is_some() {
+            return None;
+        }
+        let key: MemoKey = values.iter().cloned().collect();
+        if let Some(root) = live_root(trace, memo, &key) {
+            self.shop().constant = false;
+            return if want.is_some() { None } else { self.operand(trace, &root) };
+        }
+        let known = |family: &&(NodeId, MemoKey, Value)| family.0 == memo && family.1 == key;
+        if let Some((_, _, value)) = self.shop().families.iter().find(known) {
+            let value = value.clone();
+            self.shop().constant = false;
+            return if want.is_some() { None } else { Some(value) };
+        }
+        let target = trace.memo(memo).target.clone();
+        let same = |kept: &&Kept| kept.target.is_identical(&target) && kept.key == key;
+        if let (None, Some(kept)) = (want, self.shop().kept.iter().find(same)) {
+            let value = kept.value.clone();
+            self.shop().families.push((memo, key, value.clone()));
+            return Some(value);
+        }
+        let outer = std::mem::replace(&mut self.shop().constant, true);
+        let value = self.apply(trace, &target, values, want)?;
+        let shop = self.shop();
+        if shop.constant && want.is_none() {
+            shop.kept.push(Kept { target, key: key.clone(), value: value.clone() });
+            shop.kept_made = shop.made.len();
+        }
+        shop.constant &= outer;
+        shop.families.push((memo, key, value.clone()));
+        Some(value)
+    }
+}
+
+impl Workshop {
+    /// Whether a made procedure was made aside.
+    pub fn is_aside(maker: NodeId) -> bool {
+        maker.0 >= ASIDE
+    }
+
+    /// The observed value in its type and its log density, for what was made aside.
+    pub fn read(&self, maker: NodeId, observed: &Observed) -> Option<(Value, f64)> {
+        let made = &self.made[(maker.0 - ASIDE) as usize];
+        let value = made.statistics.admit(observed).ok()?;
+        let log_p = made.statistics.log_predictive(&value, &refs(&made.params)).ok()?;
+        Some((value, log_p))
+    }
+
+    /// An application of this maker took the observed value. None for a second one: it would have
+    /// to count the first.
+    pub fn take(&mut self, maker: NodeId, log_p: f64) -> Option<()> {
+        if self.applied.contains(&maker) {
+            return None;
+        }
+        self.applied.push(maker);
+        self.observe(log_p)
+    }
+
+    /// The observed value was taken, with this log density.
+    fn observe(&mut self, log_p: f64) -> Option<()> {
+        if log_p.is_nan() {
+            return None;
+        }
+        self.log_observed += log_p;
+        self.taken = true;
+        Some(())
+    }
+}

@@ -1,0 +1,124 @@
+//! The two roads to the weights of Gibbs, without writing and by whole proposals, agree: on the
+//! joint DPM and on random programs, brushes included.
+
+use std::cell::Cell;
+
+use proptest::prelude::*;
+use smidgen_engine::check::{check, dump};
+use smidgen_engine::{DrawnFrom, Enumeration, NodeId, Trace};
+use smidgen_testkit::World;
+use smidgen_testkit::mixture::joint_dpm;
+use smidgen_testkit::programs::{EVERYTHING, program};
+use smidgen_value::{Rng, Value, math};
+
+fn close(a: f64, b: f64) -> bool {
+    a == b || (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()))
+}
+
+/// Weighs a block both ways on the same stream. Whether the fast road was taken; none if the block
+/// cannot be enumerated.
+fn two_roads(
+    trace: &mut Trace,
+    block: &[NodeId],
+    drawn_from: DrawnFrom<'_>,
+    seed: u64,
+) -> Option<bool> {
+    let (mut fast, mut slow) = (Enumeration::new(), Enumeration::of_proposals());
+    // Refreshes what is stale.
+    slow.weigh(trace, block, drawn_from, &mut Rng::from_seed(seed)).ok()?;
+    let before = dump(trace);
+    fast.weigh(trace, block, drawn_from, &mut Rng::from_seed(seed)).expect("the other road went");
+    let (a, b) = (fast.log_weights().to_vec(), slow.log_weights().to_vec());
+    assert!(a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| close(*a, *b)), "{a:?}\n{b:?}");
+    assert_eq!(before, dump(trace), "weighing writes");
+    // What is installed is what was weighed.
+    for (k, log_weight) in a.iter().enumerate().skip(1).filter(|(_, w)| w.is_finite()) {
+        let proposal = fast.candidate(trace, k).expect("a candidate");
+        let log_blocks = match drawn_from {
+            DrawnFrom::Nothing => 0.0,
+            DrawnFrom::Choices => math::ln(proposal.trace().choices().len() as f64),
+            DrawnFrom::Scope(scope) => {
+                math::ln(proposal.trace().scopes().number_of_blocks(scope) as f64)
+            }
+        };
+        if !slow.is_pairwise() {
+            assert!(close(proposal.log_new() - log_blocks, *log_weight), "{k}: {log_weight}");
+        }
+    }
+    assert_eq!(before, dump(trace), "a candidate that is dropped leaves something");
+    Some(fast.is_sketched())
+}
+
+#[test]
+fn both_roads_on_the_joint_dpm() {
+    for d in [1, 2, 5] {
+        let mut world = World::new(&joint_dpm(40, d, 4, 3), 7);
+        let (mut fast, mut all) = (0, 0);
+        for round in 0..12 {
+            for i in 0..40 {
+                let scope = Value::symbol("z");
+                let block = world.model.scopes().block(&scope, &Value::Number(f64::from(i)));
+                let block = block.to_vec();
+                let trace = world.model.trace_mut();
+                let drawn_from = [DrawnFrom::Nothing, DrawnFrom::Choices, DrawnFrom::Scope(&scope)];
+                let seed = 100 * round + i as u64;
+                let way = two_roads(trace, &block, drawn_from[seed as usize % 3], seed);
+                fast += usize::from(way.expect("finite choices"));
+                all += 1;
+            }
+            world.infer("(cycle ((gibbs z each 1) (mh z each 1) (subsampled_mh w each 5 0.1 'drift 0.5 1)) 1)");
+            check(&world.model).unwrap();
+        }
+        assert!(fast * 10 > all * 9, "{fast} of {all} without writing");
+    }
+}
+
+/// The same draws, whichever road is taken.
+#[test]
+fn random_programs() {
+    let (fast, all) = (Cell::new(0), Cell::new(0));
+    let tapes = (prop::collection::vec(any::<u16>(), 0..120), any::<u64>());
+    let mut runner = proptest::test_runner::TestRunner::new_with_rng(
+        ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() },
+        proptest::test_runner::TestRng::deterministic_rng(
+            proptest::test_runner::RngAlgorithm::ChaCha,
+        ),
+    );
+    let done = runner.run(&tapes, |(tape, seed)| {
+        let text = program(&tape, EVERYTHING);
+        let mut world = World::new(&text, seed);
+        let mut rng = Rng::for_chain(seed, 1);
+        let World { model, .. } = &mut world;
+        if model.find_feasible_start(&mut rng).is_err() {
+            return Ok(());
+        }
+        for _ in 0..6 {
+            let trace = model.trace_mut();
+            if trace.choices().is_empty() {
+                break;
+            }
+            let block = [trace.choices()[rng.below(trace.choices().len())]];
+            let drawn_from = [DrawnFrom::Nothing, DrawnFrom::Choices][rng.below(2)];
+            let seed = rng.seed();
+            let way = two_roads(trace, &block, drawn_from, seed);
+            if let Some(sketched) = way {
+                fast.set(fast.get() + usize::from(sketched));
+                all.set(all.get() + 1);
+                let mut enumeration = Enumeration::new();
+                enumeration.weigh(trace, &block, drawn_from, &mut rng).expect("weights");
+                let weights = enumeration.log_weights();
+                let possible: Vec<usize> =
+                    (1..weights.len()).filter(|k| weights[*k] > f64::NEG_INFINITY).collect();
+                if !possible.is_empty() {
+                    let k = possible[rng.below(possible.len())];
+                    enumeration.install(trace, k).expect("a candidate");
+                    check(trace).unwrap();
+                }
+            }
+        }
+        Ok(())
+    });
+    done.unwrap();
+    let (fast, all) = (fast.get(), all.get());
+    assert!(all > 500 && fast * 2 > all, "{fast} of {all} without writing");
+}
