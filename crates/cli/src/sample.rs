@@ -16,11 +16,6 @@ pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
     if let Some(path) = &args.out {
         check_target(path)?;
     }
-    if args.approximate {
-        say(
-            "--approximate changes nothing yet: the default kernel is exact; write (subsampled_mh ...) to read less",
-        );
-    }
     let seed = Seed::new(&args.seed);
     let interrupt = Interrupt::listen(true);
     let mut session = inputs::session(&args.inputs, seed.value, interrupt.flag.clone())?;
@@ -44,6 +39,7 @@ fn request(args: &SampleArgs, seed: u64) -> SampleRequest {
         chains: args.chains,
         seed,
         record: args.record.clone(),
+        approximate: args.approximate,
         threads: args.threads.unwrap_or(default.threads),
         ..default
     }

@@ -49,6 +49,8 @@ pub struct Run {
     pub audit: Option<f64>,
     /// Whether every decision is made exactly, whatever the kernels say.
     pub exact: bool,
+    /// Whether the default kernel may read less than everything.
+    pub approximate: bool,
     /// Transitions that may still be made, if there is a limit.
     pub left: Option<u64>,
 }

@@ -41,6 +41,8 @@ pub struct SampleRequest {
     pub threads: usize,
     /// Make every decision exactly, whatever the kernels say.
     pub exact: bool,
+    /// Whether the default kernel may read less than everything.
+    pub approximate: bool,
     /// Keep what a comparison needs to know about every decision.
     pub detailed: bool,
     /// The share of approximate decisions that is audited, instead of what the kernels say.
@@ -60,6 +62,7 @@ impl Default for SampleRequest {
             record: Vec::new(),
             threads,
             exact: false,
+            approximate: false,
             detailed: false,
             audit: None,
         }
@@ -304,6 +307,7 @@ impl Plan<'_> {
         let mut run = Run {
             interrupt: self.interrupt.clone(),
             exact: self.request.exact,
+            approximate: self.request.approximate,
             detailed: self.request.detailed,
             audit: self.request.audit,
             ..Run::default()

@@ -193,7 +193,7 @@ mod tests {
     fn exponentials_are_accurate() {
         for k in 0..200_000 {
             let x = -750.0 * f64::from(k) / 200_000.0;
-            let (ours, want) = (exp_of_negative(x), x.exp());
+            let (ours, want) = (exp_of_negative(x), math::exp(x));
             let error = (ours - want).abs();
             assert!(error <= 1e-15 * want || want < 1e-300, "{x}: {ours} {want}");
         }
@@ -204,7 +204,7 @@ mod tests {
     fn logarithms_are_accurate() {
         for k in 0..=100_000 {
             let e = f64::from(k) / 100_000.0;
-            let (ours, want) = (ln_1p_up_to_one(e), e.ln_1p());
+            let (ours, want) = (ln_1p_up_to_one(e), math::ln_1p(e));
             assert!((ours - want).abs() <= 4e-16 * want.max(1e-300) + 1e-16, "{e}: {ours} {want}");
         }
     }
@@ -228,7 +228,7 @@ mod tests {
         let [mut out, mut a, mut b, mut c] = [[0.0; 3]; 4];
         let slopes = [&mut a[..], &mut b[..], &mut c[..]];
         Wide::default().normals([&[1.0, 2.0, 3.0], &[0.0; 3], &sds], &mut out, slopes);
-        let density = |x: f64, s: f64| -0.5 * x * x / (s * s) - s.ln() - math::HALF_LN_2PI;
+        let density = |x: f64, s: f64| -0.5 * x * x / (s * s) - math::ln(s) - math::HALF_LN_2PI;
         assert!((out[1] - density(2.0, 2.0)).abs() < 1e-14);
         assert!((a[2] + 12.0).abs() < 1e-13 && (b[2] - 12.0).abs() < 1e-13);
         assert!((c[2] - (9.0 / 0.125 - 2.0)).abs() < 1e-12);

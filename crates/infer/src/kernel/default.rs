@@ -4,25 +4,29 @@
 //! One sweep moves everything: all continuous choices with a gradient jointly by `nuts`, then the
 //! others one after the other in a fixed order ([`plan`]). Exact.
 
+mod explain;
 pub mod plan;
 
+use rustc_hash::FxHashMap;
 use smidgen_engine::smooth::Form;
 use smidgen_engine::{Choice, Enumeration, EvalError, NodeId, Proposed, Proposer, Scaffold, Trace};
 use smidgen_value::{Rng, math};
 
 use crate::block::{Block, Scope, Sweep, Target};
-use crate::explain::{Explanation, Look, blocks};
+use crate::explain::{Explanation, Look};
 use crate::kernel::Kernel;
 use crate::kernel::gibbs::gibbs_move;
 use crate::kernel::mh::mh_move;
 use crate::kernel::nuts::Blocks;
 use crate::kernel::slice::{Conditional, How, Search};
+use crate::kernel::subsampled_mh::SubsampledMh;
 use crate::proposer::{Scale, walk};
 use crate::run::{Log, Phase};
 use plan::{Class, Plan};
 
-/// Moves per sweep of a choice that is moved by `mh`.
+/// Moves per sweep of a choice that is moved by `mh`, or by `subsampled_mh`.
 const TRIES: usize = 4;
+const TALL_TRIES: usize = 10;
 
 /// An interval of this width is doubled until it holds the slice.
 const SLICE: How = How { search: Search::Double, width: 1.0, most: 20 };
@@ -33,6 +37,8 @@ pub struct Default {
     standardised: Blocks,
     enumeration: Enumeration,
     scaffold: Scaffold,
+    /// By the addresses of their choices.
+    subsampled: FxHashMap<u64, SubsampledMh>,
     sweeps: u64,
 }
 
@@ -44,6 +50,7 @@ impl std::default::Default for Default {
             standardised: Blocks::standard(Form::Standardised),
             enumeration: Enumeration::new(),
             scaffold: Scaffold::new(),
+            subsampled: FxHashMap::default(),
             sweeps: 0,
         }
     }
@@ -101,7 +108,8 @@ impl Kernel for Default {
             return Ok(());
         }
         let learns = log.run.phase != Phase::Draws;
-        self.plan.update(trace, learns)?;
+        let approximate = log.run.approximate && !log.run.exact;
+        self.plan.update(trace, learns, approximate)?;
         if !self.plan.smooth.is_empty() {
             let planned = log.planned().and_then(|n| n.checked_sub(self.sweeps)).filter(|n| *n > 0);
             self.nuts.transition(trace, &self.plan.smooth, planned, rng, log)?;
@@ -116,7 +124,7 @@ impl Kernel for Default {
         let target = Target { scope: Scope::Default, block: Block::Each };
         let mut sweep = Sweep::of(target);
         while let Some(block) = sweep.next(trace) {
-            self.plan.update(trace, learns)?;
+            self.plan.update(trace, learns, approximate)?;
             for id in block {
                 self.single(trace, id, rng, log)?;
             }
@@ -125,11 +133,8 @@ impl Kernel for Default {
     }
 
     fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
-        self.plan.update(look.trace, true)?;
-        let target = Target { scope: Scope::Default, block: Block::Each };
-        let mut explanation = blocks::explain(look, &target, &mut |_, _, _| Ok(()))?;
-        explanation.target = "every random choice, jointly or one after the other".to_owned();
-        Ok(explanation)
+        self.plan.update(look.trace, true, false)?;
+        explain::explain(&self.plan, look)
     }
 }
 
@@ -142,25 +147,33 @@ impl Default {
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
-        let tally = &mut log.tally;
         match self.plan.class(id) {
             Some(Class::Smooth) => return Ok(()),
+            Some(Class::Tall) => {
+                let target = Target { scope: Scope::Default, block: Block::Each };
+                let kernel = self.subsampled.entry(trace.address(id));
+                let kernel = kernel.or_insert_with(|| SubsampledMh::automatic(target));
+                for _ in 0..TALL_TRIES {
+                    kernel.move_block(trace, &[id], None, rng, log)?;
+                }
+                return Ok(());
+            }
             Some(Class::Finite) => {
-                return gibbs_move(trace, &mut self.enumeration, &[id], None, rng, tally);
+                return gibbs_move(trace, &mut self.enumeration, &[id], None, rng, &mut log.tally);
             }
             Some(Class::Line) => {
                 if let Ok(mut conditional) =
                     Conditional::of(trace, &mut self.scaffold, &[id], "slice_doubling")
                 {
                     let x = SLICE.draw(&mut conditional, rng)?;
-                    return conditional.commit(x, tally);
+                    return conditional.commit(x, &mut log.tally);
                 }
             }
             Some(Class::Other) | None => {}
         }
         for _ in 0..TRIES {
             let mut proposer = Mixed::draw(rng);
-            mh_move(trace, &mut self.scaffold, &[id], &mut proposer, None, rng, tally)?;
+            mh_move(trace, &mut self.scaffold, &[id], &mut proposer, None, rng, &mut log.tally)?;
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ use crate::block::{Selection, Target};
 use crate::explain::{Explanation, Look};
 use crate::kernel::Kernel;
 use crate::kernel::mh::mh_move;
-use crate::proposer::Learner;
+use crate::proposer::{Drift, Learner, Scale};
 use crate::run::{Log, Phase};
 use crate::source::{Orders, Source};
 use crate::spec::KernelSpec;
@@ -120,7 +120,14 @@ impl Kernel for SubsampledMh {
 }
 
 impl SubsampledMh {
-    fn move_block(
+    /// Decides by trial how much it reads, and learns the scale of its walk.
+    pub fn automatic(target: Target) -> SubsampledMh {
+        let proposer = Box::new(Drift::adaptive(Scale::Same(0.1)));
+        SubsampledMh::new(target, proposer, Policy::Trial(Trial::default()))
+    }
+
+    /// One move of a block.
+    pub fn move_block(
         &mut self,
         trace: &mut Trace,
         principals: &[NodeId],

@@ -3,6 +3,7 @@
 //! | choice | move |
 //! |---|---|
 //! | continuous, and log density differentiable in it | one joint block of `nuts` |
+//! | the same, above many local sections, if approximate moves are allowed | `subsampled_mh` |
 //! | finitely many values | `gibbs` |
 //! | a single real number, structure fixed | `slice_doubling` |
 //! | anything else | `mh`, from the prior or by a walk of random scale |
@@ -12,15 +13,19 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smidgen_engine::smooth::{Density, Form};
-use smidgen_engine::{EvalError, NodeId, Trace};
+use smidgen_engine::{EvalError, NodeId, Partition, Trace};
 use smidgen_prob::Support;
 
 /// More values than these are not enumerated.
 const MOST_VALUES: usize = 100;
 
+/// Sections from which on a choice is moved by reading some of them.
+const MANY_SECTIONS: usize = 2000;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
     Smooth,
+    Tall,
     Finite,
     Line,
     Other,
@@ -52,8 +57,14 @@ pub struct Plan {
 
 impl Plan {
     /// Brings the plan up to date with the structure of the trace. `learns`: whether it may still
-    /// find out which choices come and go.
-    pub fn update(&mut self, trace: &mut Trace, learns: bool) -> Result<(), EvalError> {
+    /// find out which choices come and go. `approximate`: whether some may be moved by reading less
+    /// than everything.
+    pub fn update(
+        &mut self,
+        trace: &mut Trace,
+        learns: bool,
+        approximate: bool,
+    ) -> Result<(), EvalError> {
         if self.structure == Some(trace.structure_revision()) {
             return Ok(());
         }
@@ -70,6 +81,7 @@ impl Plan {
         self.classes.clear();
         self.excluded.clear();
         let mut candidates = Vec::new();
+        let mut partition = Partition::new();
         for (address, id) in &choices {
             let class = classify(trace, *id)?;
             if class == Class::Smooth {
@@ -77,6 +89,8 @@ impl Plan {
                     let reason = "it comes and goes".to_owned();
                     self.excluded.push(Exclusion { choice: *id, at: None, reason });
                     self.classes.insert(*id, alone(trace, *id)?);
+                } else if approximate && is_tall(trace, *id, &mut partition) {
+                    self.classes.insert(*id, Class::Tall);
                 } else {
                     candidates.push(*id);
                 }
@@ -129,6 +143,11 @@ impl Plan {
     pub fn class(&self, id: NodeId) -> Option<Class> {
         self.classes.get(&id).copied()
     }
+}
+
+/// Whether enough local sections hang on a choice for a test to pay.
+fn is_tall(trace: &mut Trace, id: NodeId, partition: &mut Partition) -> bool {
+    partition.find(trace, &[id]).is_ok() && partition.population() >= MANY_SECTIONS
 }
 
 /// A continuous choice that is moved by itself.

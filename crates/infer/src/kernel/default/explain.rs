@@ -1,0 +1,86 @@
+//! What the default kernel chose for each choice, and why.
+
+use std::collections::BTreeMap;
+
+use smidgen_engine::{EvalError, NodeId};
+use smidgen_lang::Span;
+
+use super::plan::{Class, Plan};
+use crate::block::{Block, Scope, Target};
+use crate::explain::{Explanation, Look, blocks};
+
+/// Places of the program that are named for one class.
+const NAMED: usize = 6;
+
+pub(super) fn explain(plan: &Plan, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
+    let target = Target { scope: Scope::Default, block: Block::Each };
+    let mut explanation = blocks::explain(look, &target, &mut |_, _, _| Ok(()))?;
+    explanation.target = match plan.has_others() {
+        true => "every random choice: the joint block, then the others in turn".to_owned(),
+        false => "every random choice, jointly".to_owned(),
+    };
+    let mut classes: BTreeMap<Class, Vec<NodeId>> = BTreeMap::new();
+    for (_, id) in look.trace.choices_by_address() {
+        if let Some(class) = plan.class(id) {
+            classes.entry(class).or_default().push(id);
+        }
+    }
+    for (class, choices) in &classes {
+        let (kernel, why) = words(*class);
+        let names = named(look, choices);
+        explanation.notes.push(format!("{kernel}: {names} ({why})"));
+        if *class == Class::Smooth && plan.is_hierarchical {
+            explanation.notes.push(
+                "nuts once more in standardised coordinates, (x - location) / scale: a location or scale in the block depends on others of its choices".to_owned(),
+            );
+        }
+    }
+    let mut reasons: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
+    for excluded in &plan.excluded {
+        reasons.entry(&excluded.reason).or_default().push(excluded.choice);
+    }
+    for (reason, choices) in reasons {
+        let names = named(look, &choices);
+        explanation.notes.push(format!("not in the joint block: {names}, because {reason}"));
+    }
+    Ok(explanation)
+}
+
+fn words(class: Class) -> (&'static str, &'static str) {
+    match class {
+        Class::Smooth => ("nuts, jointly", "continuous, with a gradient"),
+        Class::Tall => ("subsampled_mh", "many local sections"),
+        Class::Finite => ("gibbs, one by one", "finitely many values"),
+        Class::Line => ("slice_doubling, one by one", "a single real number"),
+        Class::Other => ("mh, one by one", "neither a gradient nor finitely many values"),
+    }
+}
+
+/// Choices by the places of the program that made them: "mu, theta (8 times)".
+fn named(look: &Look<'_>, choices: &[NodeId]) -> String {
+    let mut places: Vec<(Span, String, usize)> = Vec::new();
+    for id in choices {
+        let (procedure, span) = look.trace.origin(*id);
+        match places.iter_mut().find(|(known, ..)| *known == span) {
+            Some((.., count)) => *count += 1,
+            None => {
+                let name =
+                    look.names.get(id).map_or_else(|| procedure.to_owned(), |n| n.to_string());
+                places.push((span, name, 1));
+            }
+        }
+    }
+    let shown: Vec<String> = places
+        .iter()
+        .take(NAMED)
+        .map(|(_, name, count)| match count {
+            1 => name.clone(),
+            _ => format!("{name} ({count} choices)"),
+        })
+        .collect();
+    let more = places.len().saturating_sub(NAMED);
+    match more {
+        0 => shown.join(", "),
+        _ => format!("{} and {more} more", shown.join(", ")),
+    }
+}
