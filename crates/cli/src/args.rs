@@ -247,6 +247,9 @@ pub struct BenchArgs {
     /// Processor seconds spent on each program
     #[arg(long, allow_negative_numbers = true, value_name = "S", default_value_t = 1.0, value_parser = positive_seconds)]
     pub seconds: f64,
+    /// A program with hand-written code for the same models, to be run beside
+    #[arg(long, value_name = "PATH")]
+    pub anchor: Option<std::path::PathBuf>,
     /// How the result is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,

@@ -1,14 +1,12 @@
-//! `smidgen bench`: single-site transitions per processor second on small bundled programs.
+//! Single-site transitions per processor second on small bundled programs.
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use smidgen::lang::syntax::DirectiveKind;
 use smidgen::stopwatch::Stopwatch;
 use smidgen::{Session, Settings, TopDirective};
 
-use crate::args::{BenchArgs, Format};
-use crate::failure::{Failure, say};
+use crate::failure::Failure;
 
 /// A bundled program, and the speed it should have.
 struct Subject {
@@ -23,13 +21,13 @@ macro_rules! subject {
     ($name:literal, $target:expr, $table:expr) => {
         Subject {
             name: $name,
-            program: include_str!(concat!("../bench/", $name, ".smg")),
+            program: include_str!(concat!("../../bench/", $name, ".smg")),
             table: $table,
             target: $target,
         }
     };
     ($name:literal, $target:expr) => {
-        subject!($name, $target, Some(include_str!(concat!("../bench/", $name, ".csv"))))
+        subject!($name, $target, Some(include_str!(concat!("../../bench/", $name, ".csv"))))
     };
 }
 
@@ -44,34 +42,17 @@ const SUBJECTS: [Subject; 5] = [
 const BATCH: f64 = 100_000.0;
 const FEWEST_BATCHES: usize = 3;
 
-struct Measured {
-    name: &'static str,
+pub struct Measured {
+    pub name: &'static str,
     /// Median over the batches.
-    transitions_per_second: f64,
-    target: f64,
-    batches: usize,
+    pub transitions_per_second: f64,
+    pub target: f64,
+    pub batches: usize,
 }
 
-pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
-    let folder = Folder::new().map_err(|error| {
-        Failure::message(format!("cannot write to the folder for temporary files: {error}"))
-    })?;
-    let mut measured = Vec::new();
-    for subject in &SUBJECTS {
-        measured.push(measure(subject, &folder.0, args.seconds)?);
-    }
-    if !Stopwatch::knows_processor_time() {
-        say("processor time is not known here: these are seconds on the clock");
-    }
-    let text = match args.format {
-        Format::Text => table(&measured),
-        Format::Json => format!("{}\n", json(&measured)),
-    };
-    io::stdout().write_all(text.as_bytes())?;
-    Ok(())
+pub fn measure_all(folder: &Path, seconds: f64) -> Result<Vec<Measured>, Failure> {
+    SUBJECTS.iter().map(|subject| measure(subject, folder, seconds)).collect()
 }
-
-// ---------------------------------------------------------------- measuring
 
 fn measure(subject: &Subject, folder: &Path, seconds: f64) -> Result<Measured, Failure> {
     let mut session = Session::new(Settings { seed: 1, ..Settings::default() });
@@ -122,46 +103,4 @@ fn prepare(
     let text = format!("[infer (mh default one {BATCH})]");
     let mut batch = session.parse_text("<bench>", &text).map_err(|d| wrong(session, d))?;
     Ok(batch.remove(0))
-}
-
-/// A folder of its own, gone at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> io::Result<Folder> {
-        let path = std::env::temp_dir().join(format!("smidgen-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&path)?;
-        Ok(Folder(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A folder that cannot be removed is left to the system.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-// ---------------------------------------------------------------- showing
-
-fn table(measured: &[Measured]) -> String {
-    let mut text =
-        format!("{:<12}{:>16}{:>12}{:>8}\n", "program", "transitions/s", "target", "ratio");
-    for m in measured {
-        let (speed, ratio) = (m.transitions_per_second, m.transitions_per_second / m.target);
-        text.push_str(&format!("{:<12}{speed:>16.0}{:>12.0}{ratio:>8.2}\n", m.name, m.target));
-    }
-    text
-}
-
-fn json(measured: &[Measured]) -> serde_json::Value {
-    let row = |m: &Measured| {
-        serde_json::json!({
-            "program": m.name,
-            "transitions_per_second": m.transitions_per_second.round(),
-            "target": m.target,
-            "batches": m.batches,
-        })
-    };
-    serde_json::json!({ "programs": measured.iter().map(row).collect::<Vec<_>>() })
 }

@@ -1,0 +1,185 @@
+//! What the kernels beside `mh` cost: a Gibbs step, a particle and step, a gradient, and the effective
+//! draws per second of `nuts`.
+
+use std::path::Path;
+use std::process::Command;
+
+use smidgen::lang::syntax::DirectiveKind;
+use smidgen::sampling::{self, Progress, SampleRequest};
+use smidgen::stopwatch::Stopwatch;
+use smidgen::{Session, Settings, TopDirective, draws};
+
+use super::subjects::{self, Written};
+use crate::failure::Failure;
+
+pub struct Cost {
+    pub name: &'static str,
+    pub unit: &'static str,
+    pub measured: f64,
+    pub target: f64,
+    pub more_is_better: bool,
+    /// What hand-written code costs on this machine, if it was asked.
+    pub anchor: Option<f64>,
+}
+
+/// A kernel on a program: `batch` is run again and again and makes so many units of work.
+struct Subject {
+    name: &'static str,
+    unit: &'static str,
+    written: Written,
+    warmup: &'static str,
+    batch: &'static str,
+    units: f64,
+    /// Units of time in a second.
+    per_second: f64,
+    target: f64,
+    /// The arguments of the anchor, and the names that lead to its number.
+    anchor: Option<(&'static str, &'static [&'static str])>,
+}
+
+const BATCHES: usize = 5;
+
+pub fn measure_all(
+    folder: &Path,
+    seconds: f64,
+    anchor: Option<&Path>,
+) -> Result<Vec<Cost>, Failure> {
+    let z_step: &[&str] = &["ns_per_z_step", "median"];
+    let subjects = [
+        Subject {
+            name: "gibbs step, joint DPM, 2 features",
+            unit: "ns",
+            written: subjects::joint_dpm(2),
+            warmup: "(cycle ((gibbs z one 1) (subsampled_mh w one 100 0.01 'drift 0.3 1)) 2000)",
+            batch: "(gibbs z one 2000)",
+            units: 2000.0,
+            per_second: 1e9,
+            target: 12.0 * 230.0,
+            anchor: Some(("jointdpm --d 2 --k 10 --m 100 --eps 0.01 --method exact", z_step)),
+        },
+        Subject {
+            name: "gibbs step, joint DPM, 10 features",
+            unit: "ns",
+            written: subjects::joint_dpm(10),
+            warmup: "(cycle ((gibbs z one 1) (subsampled_mh w one 100 0.01 'drift 0.3 1)) 2000)",
+            batch: "(gibbs z one 2000)",
+            units: 2000.0,
+            per_second: 1e9,
+            target: 8.0 * 680.0,
+            anchor: Some(("jointdpm --d 10 --k 10 --m 100 --eps 0.01 --method exact", z_step)),
+        },
+        Subject {
+            name: "pgibbs, per particle and step",
+            unit: "ns",
+            written: subjects::volatility(1000),
+            warmup: "(pgibbs h ordered 10 2)",
+            batch: "(pgibbs h ordered 10 'ancestor false 10)",
+            units: 10.0 * 10.0 * 1000.0,
+            per_second: 1e9,
+            target: 30.0 * 13.0,
+            anchor: Some(("sv --method scan", &["ns_per_particle_step"])),
+        },
+        Subject {
+            name: "gradient, logistic, 50 x 12214",
+            unit: "us",
+            written: subjects::logistic(),
+            warmup: "(hmc default all 0.0001 1 1)",
+            batch: "(hmc default all 0.0001 50 2)",
+            units: 100.0,
+            per_second: 1e6,
+            target: 400.0,
+            anchor: None,
+        },
+    ];
+    let mut costs = Vec::new();
+    for subject in subjects {
+        costs.push(measure(subject, folder, seconds, anchor)?);
+    }
+    costs.push(effective_draws(folder)?);
+    Ok(costs)
+}
+
+fn measure(
+    subject: Subject,
+    folder: &Path,
+    seconds: f64,
+    anchor: Option<&Path>,
+) -> Result<Cost, Failure> {
+    let mut session = Session::new(Settings { seed: 1, ..Settings::default() });
+    let program = subject.written.open(&mut session, folder)?;
+    let wrong = |session: &Session, diagnostics| Failure::wrong(session, diagnostics);
+    for top in &program {
+        session.execute(top).map_err(|d| wrong(&session, d))?;
+    }
+    let run = |session: &mut Session, kernel: &str| {
+        let text = format!("[infer {kernel}]");
+        let infer = session.parse_text("<bench>", &text).map_err(|d| wrong(session, d))?;
+        let stopwatch = Stopwatch::start();
+        session.execute(&infer[0]).map_err(|d| wrong(session, d))?;
+        Ok::<f64, Failure>(stopwatch.seconds())
+    };
+    run(&mut session, subject.warmup)?;
+    let mut times = Vec::new();
+    while times.len() < BATCHES || times.iter().sum::<f64>() < seconds {
+        times.push(run(&mut session, subject.batch)?);
+    }
+    times.sort_by(f64::total_cmp);
+    let anchor = match (anchor, subject.anchor) {
+        (Some(path), Some((arguments, names))) => Some(ask(path, arguments, names)?),
+        _ => None,
+    };
+    Ok(Cost {
+        name: subject.name,
+        unit: subject.unit,
+        measured: times[times.len() / 2] / subject.units * subject.per_second,
+        target: subject.target,
+        more_is_better: false,
+        anchor,
+    })
+}
+
+/// The least effective sample size per processor second of the draws of one chain.
+fn effective_draws(folder: &Path) -> Result<Cost, Failure> {
+    let mut session = Session::new(Settings { seed: 1, ..Settings::default() });
+    let program = subjects::logistic().open(&mut session, folder)?;
+    let models = |top: &&TopDirective| !matches!(top.directive.kind, DirectiveKind::Infer { .. });
+    let program: Vec<TopDirective> = program.iter().filter(models).cloned().collect();
+    let request = SampleRequest {
+        kernel: Some("(nuts default all 1)".to_owned()),
+        chains: 1,
+        warmup: 300,
+        draws: 300,
+        seed: 1,
+        ..SampleRequest::default()
+    };
+    let sampled = sampling::sample(&mut session, &program, &request, &Progress::default())
+        .map_err(|error| Failure::wrong(&session, error.0))?;
+    let rows = draws::summary::summarise(&sampled.run.draws);
+    let least = rows.iter().map(|row| row.ess_bulk).fold(f64::INFINITY, f64::min);
+    Ok(Cost {
+        name: "nuts, logistic, 50 x 12214",
+        unit: "least ESS/s",
+        measured: least / sampled.seconds,
+        target: 142.0,
+        more_is_better: true,
+        anchor: None,
+    })
+}
+
+/// Runs the anchor and reads a number of its first line.
+fn ask(path: &Path, arguments: &str, names: &[&str]) -> Result<f64, Failure> {
+    let output = Command::new(path)
+        .args(["--secs", "0.2", "--reps", "5"])
+        .args(arguments.split(' '))
+        .output()
+        .map_err(|error| Failure::message(format!("cannot run {}: {error}", path.display())))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let first = text.lines().next().unwrap_or_default();
+    let found = serde_json::from_str::<serde_json::Value>(first).ok().and_then(|value| {
+        names.iter().try_fold(&value, |value, name| value.get(name)).and_then(|x| x.as_f64())
+    });
+    found.ok_or_else(|| {
+        let message = format!("{} {arguments} did not say its speed", path.display());
+        Failure::message(message)
+    })
+}

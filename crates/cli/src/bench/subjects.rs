@@ -1,0 +1,133 @@
+//! Programs with synthetic data for the costs of kernels.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use smidgen::value::{Rng, math};
+use smidgen::{Session, TopDirective};
+
+use crate::failure::Failure;
+
+/// A program and its table.
+pub struct Written {
+    name: String,
+    program: String,
+    table: String,
+}
+
+impl Written {
+    pub fn open(&self, session: &mut Session, folder: &Path) -> Result<Vec<TopDirective>, Failure> {
+        let write = |extension: &str, text: &str| {
+            let path = folder.join(&self.name).with_extension(extension);
+            std::fs::write(&path, text).map(|()| path).map_err(|error| {
+                Failure::message(format!("cannot write a temporary file: {error}"))
+            })
+        };
+        write("csv", &self.table)?;
+        let path = write("smg", &self.program)?;
+        session.parse_file(&path).map_err(|d| Failure::wrong(session, d))
+    }
+}
+
+fn normal(rng: &mut Rng) -> f64 {
+    let (u, v) = (1.0 - rng.uniform(), rng.uniform());
+    math::sqrt(-2.0 * math::ln(u)) * math::cos(std::f64::consts::TAU * v)
+}
+
+fn push_row(text: &mut String, cells: &[f64]) {
+    for (k, cell) in cells.iter().enumerate() {
+        let comma = if k == 0 { "" } else { "," };
+        write!(text, "{comma}{cell}").expect("a string takes everything");
+    }
+    text.push('\n');
+}
+
+fn header(features: usize, more: &str) -> String {
+    let names: Vec<String> = (0..features).map(|k| format!("x{k}")).collect();
+    format!("{},{more}\n", names.join(","))
+}
+
+/// 10,000 rows of features from ten clusters with a logistic regression in each, started at the
+/// clusters they are from.
+pub fn joint_dpm(features: usize) -> Written {
+    const CLUSTERS: usize = 10;
+    let mut rng = Rng::from_seed(1);
+    let mut draws =
+        |n: usize, scale: f64| -> Vec<f64> { (0..n).map(|_| scale * normal(&mut rng)).collect() };
+    let centres = draws(CLUSTERS * features, 4.0);
+    let weights = draws(CLUSTERS * (features + 1), 2.0);
+    let mut table = header(features, "y,i,c");
+    for i in 0..10_000 {
+        let c = i % CLUSTERS;
+        let noise = draws(features + 1, 1.0);
+        let w = &weights[c * (features + 1)..];
+        let eta = w[0] + (0..features).map(|j| w[j + 1] * noise[j]).sum::<f64>();
+        let mut row: Vec<f64> =
+            (0..features).map(|j| centres[c * features + j] + noise[j]).collect();
+        // A normal threshold is close to a logistic one.
+        let y = f64::from(u8::from(eta > 1.7 * noise[features]));
+        row.extend([y, i as f64, (c + 1) as f64]);
+        push_row(&mut table, &row);
+    }
+    let name = format!("joint_dpm{features}");
+    let program = format!(
+        "[table train \"{name}.csv\" (vector x \"x*\")]
+[assume crp (make_crp 1)]
+[assume z (mem (lambda (i) (scope_include 'z i (crp))))]
+[assume w (mem (lambda (k) (scope_include 'w k (multivariate_diag_normal (zeros {p}) (fill {p} 2)))))]
+[assume cluster (mem (lambda (k) (make_collapsed_multivariate_normal (zeros {d}) 0.05 {v} (id_matrix {d}))))]
+[assume x (lambda (i) ((cluster (z i))))]
+[assume y (lambda (i x) (bernoulli (linear_logistic (w (z i)) x)))]
+[for row in train
+  [predict (z row.i)]
+  [force (z row.i) row.c]
+  [observe (x row.i) row.x]
+  [observe (y row.i row.x) row.y]]
+",
+        d = features,
+        p = features + 1,
+        v = features + 2,
+    );
+    Written { name, program, table }
+}
+
+/// One stochastic volatility series.
+pub fn volatility(length: usize) -> Written {
+    let mut rng = Rng::from_seed(2);
+    let mut table = "t,x\n".to_owned();
+    let mut h = 0.0;
+    for t in 1..=length {
+        h = 0.95 * h + 0.1 * normal(&mut rng);
+        push_row(&mut table, &[t as f64, math::exp(h / 2.0) * normal(&mut rng)]);
+    }
+    let program = "[table returns \"volatility.csv\"]
+[assume sig (sqrt (inv_gamma 5 0.05))]
+[assume phi (beta 5 1)]
+[assume h (mem (lambda (t) (scope_include 'h t (if (<= t 0) 0 (normal (* phi (h (- t 1))) sig)))))]
+[for row in returns
+  [observe (normal 0 (exp (/ (h row.t) 2))) row.x]]
+"
+    .to_owned();
+    Written { name: "volatility".to_owned(), program, table }
+}
+
+/// A logistic regression of the size of the paper's.
+pub fn logistic() -> Written {
+    const FEATURES: usize = 50;
+    let mut rng = Rng::from_seed(3);
+    let weights: Vec<f64> = (0..FEATURES).map(|_| 0.3 * normal(&mut rng)).collect();
+    let mut table = header(FEATURES, "y");
+    for _ in 0..12_214 {
+        let mut row: Vec<f64> = (0..FEATURES).map(|_| normal(&mut rng)).collect();
+        let eta: f64 = weights.iter().zip(&row).map(|(w, x)| w * x).sum();
+        row.push(f64::from(u8::from(rng.uniform() < math::logistic(eta))));
+        push_row(&mut table, &row);
+    }
+    let program = "[table train \"logistic.csv\" (vector x \"x*\")]
+[assume w (multivariate_diag_normal (zeros 51) (fill 51 0.316))]
+[for row in train
+  [observe (bernoulli (linear_logistic w row.x)) row.y]]
+"
+    .to_owned();
+    Written { name: "logistic".to_owned(), program, table }
+}
