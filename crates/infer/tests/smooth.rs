@@ -4,7 +4,7 @@
 use smidgen_engine::NodeId;
 use smidgen_engine::smooth::{Density, Form, Validity};
 use smidgen_testkit::World;
-use smidgen_value::Value;
+use smidgen_value::{Value, math};
 
 /// Programs whose unconstrained continuous choices all have gradients.
 const PROGRAMS: &[&str] = &[
@@ -145,13 +145,11 @@ fn log_jacobian(world: &mut World, density: &mut Density, z: &[f64]) -> f64 {
     for k in 0..d {
         let pivot = (k..d).max_by(|a, b| m[*a][k].abs().total_cmp(&m[*b][k].abs())).unwrap();
         m.swap(k, pivot);
-        log_det += m[k][k].abs().ln();
-        for i in k + 1..d {
-            let factor = m[i][k] / m[k][k];
-            for j in k..d {
-                let above = m[k][j];
-                m[i][j] -= factor * above;
-            }
+        log_det += math::ln(m[k][k].abs());
+        let pivot = m[k].clone();
+        for row in &mut m[k + 1..] {
+            let factor = row[k] / pivot[k];
+            row.iter_mut().zip(&pivot).for_each(|(entry, above)| *entry -= factor * above);
         }
     }
     log_det
