@@ -103,7 +103,11 @@ impl KernelRecord {
 
     pub fn report(&self, kernel: &str) -> KernelReport {
         let tally = &self.tally;
-        let evaluator = if self.reads_sections { "interpreted sections" } else { "trace" };
+        let evaluator = match (self.reads_sections, tally.gradients) {
+            (true, _) => "interpreted sections",
+            (false, 0) => "trace",
+            (false, _) => "compiled density",
+        };
         let approximation = (tally.approximate > 0).then(|| {
             let audit = audit::report(&self.audits).unwrap_or_default();
             Approximation {

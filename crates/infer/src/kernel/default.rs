@@ -40,6 +40,8 @@ pub struct Default {
     /// By the addresses of their choices.
     subsampled: FxHashMap<u64, SubsampledMh>,
     sweeps: u64,
+    /// Whether this sweep moves the smooth choices jointly.
+    joint: bool,
 }
 
 impl std::default::Default for Default {
@@ -52,6 +54,7 @@ impl std::default::Default for Default {
             scaffold: Scaffold::new(),
             subsampled: FxHashMap::default(),
             sweeps: 0,
+            joint: true,
         }
     }
 }
@@ -110,7 +113,10 @@ impl Kernel for Default {
         let learns = log.run.phase != Phase::Draws;
         let approximate = log.run.approximate && !log.run.exact;
         self.plan.update(trace, learns, approximate)?;
-        if !self.plan.smooth.is_empty() {
+        // A block that is new in the draws has nothing learnt that could stay as it is: its choices
+        // move one by one.
+        self.joint = learns || self.nuts.knows(&self.plan.smooth);
+        if self.joint && !self.plan.smooth.is_empty() {
             let planned = log.planned().and_then(|n| n.checked_sub(self.sweeps)).filter(|n| *n > 0);
             self.nuts.transition(trace, &self.plan.smooth, planned, rng, log)?;
             if self.plan.is_hierarchical {
@@ -118,7 +124,7 @@ impl Kernel for Default {
             }
         }
         self.sweeps += 1;
-        if !self.plan.has_others() {
+        if self.joint && !self.plan.has_others() {
             return Ok(());
         }
         let target = Target { scope: Scope::Default, block: Block::Each };
@@ -148,7 +154,7 @@ impl Default {
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
         match self.plan.class(id) {
-            Some(Class::Smooth) => return Ok(()),
+            Some(Class::Smooth) if self.joint => return Ok(()),
             Some(Class::Tall) => {
                 let target = Target { scope: Scope::Default, block: Block::Each };
                 let kernel = self.subsampled.entry(trace.address(id));
@@ -161,7 +167,7 @@ impl Default {
             Some(Class::Finite) => {
                 return gibbs_move(trace, &mut self.enumeration, &[id], None, rng, &mut log.tally);
             }
-            Some(Class::Line) => {
+            Some(Class::Line | Class::Smooth) => {
                 if let Ok(mut conditional) =
                     Conditional::of(trace, &mut self.scaffold, &[id], "slice_doubling")
                 {

@@ -143,6 +143,11 @@ impl Blocks {
         Blocks { step: Some(step), ..self }
     }
 
+    /// Whether the block has been moved before.
+    pub fn knows(&self, block: &[NodeId]) -> bool {
+        self.known.contains_key(block)
+    }
+
     /// One transition of a block. `planned`: how many there will be in the warm-up, if known.
     pub fn transition(
         &mut self,
@@ -165,7 +170,15 @@ impl Blocks {
                 drawn
             }
             Some(known) => {
+                let dimension = known.smoothed.dimension();
                 let validity = known.smoothed.refresh(trace, block, "nuts")?;
+                if known.smoothed.dimension() != dimension {
+                    // Other choices under old names.
+                    let smoothed = known.smoothed.clone();
+                    let new = self.first(smoothed, trace, phase, planned, rng)?;
+                    self.known.insert(block.to_vec(), new);
+                }
+                let known = self.known.get_mut(block).expect("it was found or put there");
                 known.transition(trace, phase, self.options, validity != Validity::Same, rng)?
             }
         };
