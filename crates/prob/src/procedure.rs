@@ -210,6 +210,9 @@ pub trait Statistics: Send {
         self.enumerate(params)
     }
 
+    /// A copy, for another trace.
+    fn copy(&self) -> Box<dyn Statistics>;
+
     /// A copy to restore from, if `remove` after `add` does not bring back the very bits;
     /// None when it does (statistics made of counts).
     fn snapshot(&self) -> Option<Box<dyn Statistics>> {

@@ -1,0 +1,39 @@
+//! Nanoseconds per particle and step of particle Gibbs on a stochastic volatility model, with and
+//! without ancestor sampling: the best of several runs.
+//!
+//! `cargo run --release -p smidgen-infer --example particle_steps -- [states] [particles]`
+
+use std::time::Instant;
+
+use smidgen_testkit::World;
+
+fn main() {
+    let mut args = std::env::args().skip(1).map(|arg| arg.parse::<usize>());
+    let mut next = |or: usize| args.next().and_then(Result::ok).unwrap_or(or);
+    let (states, particles) = (next(1000), next(10));
+    let mut world = World::new(
+        "[assume sig (sqrt (inv_gamma 5 0.05))]
+         [assume phi (beta 5 1)]
+         [assume h (mem (lambda (t) (scope_include 'h t
+            (if (<= t 0) 0 (normal (* phi (h (- t 1))) sig)))))]
+         [assume x (lambda (t) (normal 0 (exp (/ (h t) 2))))]",
+        1,
+    );
+    for t in 1..=states {
+        let value = world.value(&format!("(x {t})"));
+        world.observe(&format!("(x {t})"), value, &format!("x{t}"));
+    }
+    for ancestor in [false, true] {
+        let text = format!("(pgibbs h ordered {particles} 'ancestor {ancestor} 1)");
+        let mut program = world.program(&text);
+        let passes = 200_000 / (states * particles) + 1;
+        let mut best = f64::INFINITY;
+        for _ in 0..15 {
+            let begun = Instant::now();
+            (0..passes).for_each(|_| world.step(&mut program));
+            best = best.min(begun.elapsed().as_secs_f64());
+        }
+        let steps = (passes * states * particles) as f64;
+        println!("ancestor {ancestor}: {:.1} ns per particle and step", best / steps * 1e9);
+    }
+}
