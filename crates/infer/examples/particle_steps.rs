@@ -7,6 +7,11 @@ use std::time::Instant;
 
 use smidgen_testkit::World;
 
+/// The first state and the one in the middle.
+fn look(world: &mut World, states: usize) -> [f64; 2] {
+    [1, states / 2].map(|t| world.number(&format!("(h {t})")))
+}
+
 fn main() {
     let mut args = std::env::args().skip(1).map(|arg| arg.parse::<usize>());
     let mut next = |or: usize| args.next().and_then(Result::ok).unwrap_or(or);
@@ -34,6 +39,20 @@ fn main() {
             best = best.min(begun.elapsed().as_secs_f64());
         }
         let steps = (passes * states * particles) as f64;
-        println!("ancestor {ancestor}: {:.1} ns per particle and step", best / steps * 1e9);
+        let mut moved = [0; 2];
+        for _ in 0..20 {
+            let before = look(&mut world, states);
+            world.step(&mut program);
+            let after = look(&mut world, states);
+            for (k, count) in moved.iter_mut().enumerate() {
+                *count += u32::from(before[k] != after[k]);
+            }
+        }
+        println!(
+            "ancestor {ancestor}: {:.1} ns per particle and step; in 20 passes the first state moved {} times, the middle one {} times",
+            best / steps * 1e9,
+            moved[0],
+            moved[1]
+        );
     }
 }
