@@ -62,6 +62,7 @@ impl Trace {
             last_lazy: self.last_lazy,
             epoch: self.epoch,
             population: self.population,
+            memo_edits: self.memo_edits,
             structure: self.structure,
             sweep: self.sweep,
             sections: Sections::default(),
