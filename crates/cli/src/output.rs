@@ -21,11 +21,15 @@ pub fn json_line(outcome: &Outcome) -> Option<String> {
             let draws: serde_json::Map<_, _> = collected
                 .map(|(name, values)| (name.clone(), values.iter().map(value_to_json).collect()))
                 .collect();
-            serde_json::json!({
+            let mut object = serde_json::json!({
                 "directive": directive, "label": label, "kind": kind,
                 "transitions": total.transitions, "accepted": total.accepted,
                 "sections": total.sections_used, "draws": draws,
-            })
+            });
+            if let Some(log_p) = inferred.log_marginal_likelihood {
+                object["log_marginal_likelihood"] = value_to_json(&Value::Number(log_p));
+            }
+            object
         }
         shown => {
             let value = shown.value().as_ref().map(value_to_json);
@@ -84,6 +88,9 @@ fn inference(inferred: &Inferred) -> String {
     let mut text = String::new();
     for kernel in &inferred.kernels {
         text.push_str(&format!("infer {}\n", kernel_lines(kernel)));
+    }
+    if let Some(log_p) = inferred.log_marginal_likelihood {
+        text.push_str(&format!("log marginal likelihood (estimate) = {}\n", Value::Number(log_p)));
     }
     let mut collected = Draws::default();
     for (name, values) in &inferred.draws {

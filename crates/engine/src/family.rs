@@ -18,7 +18,7 @@ use crate::journal::Edit;
 use crate::node::{MemoKey, NOWHERE, Op};
 use crate::trace::Trace;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Family {
     /// In order of creation, hence arguments before the nodes that use them.
     pub(crate) nodes: Vec<NodeId>,

@@ -28,11 +28,13 @@
 //! | [`particles`] | many continuations of a block at a time, group by group |
 //! | [`observe`] | constraints, and what they refer to |
 //! | [`model`] | directives: whole or not at all |
+//! | `copy` | another particle |
 //! | [`check`], [`debug`] | invariants of the whole trace; pictures of it |
 
 pub mod apply;
 pub mod bound;
 pub mod check;
+mod copy;
 pub mod debug;
 pub mod density;
 pub mod enumerate;

@@ -34,9 +34,23 @@ pub struct Model {
     suspect: bool,
     /// What `forget` removed in the open transaction, with its place.
     removed: Vec<(usize, Record)>,
+    /// Log weight of the observations since it was last taken, see [`Model::take_log_weight`].
+    log_weight: f64,
+    /// Directives that have been prepared but not concluded.
+    prepared: Option<Before>,
+}
+
+/// What a transaction goes back to if it is undone.
+#[derive(Clone, Copy)]
+struct Before {
+    savepoint: Savepoint,
+    records: usize,
+    suspect: bool,
+    log_weight: f64,
 }
 
 /// A directive that left something in the trace.
+#[derive(Clone)]
 pub struct Record {
     number: u64,
     pub label: Option<String>,
@@ -100,31 +114,15 @@ impl Deref for Model {
 /// An open transaction: rolls back when dropped, also by a panic, unless it is done.
 struct Transaction<'m> {
     model: &'m mut Model,
-    savepoint: Savepoint,
-    records: usize,
-    suspect: bool,
+    before: Before,
     done: bool,
 }
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        if self.done {
-            return;
+        if !self.done {
+            self.model.undo(self.before);
         }
-        let model = &mut *self.model;
-        model.trace.rollback_to(self.savepoint);
-        for (place, record) in std::mem::take(&mut model.removed).into_iter().rev() {
-            if let Some(label) = &record.label {
-                model.by_label.insert(label.clone(), record.number);
-            }
-            model.records.insert(place, record);
-        }
-        for record in model.records.drain(self.records.min(model.records.len())..) {
-            if let Some(label) = &record.label {
-                model.by_label.remove(label);
-            }
-        }
-        model.suspect = self.suspect;
     }
 }
 
@@ -137,21 +135,90 @@ impl Model {
         &mut self.trace
     }
 
+    pub(crate) fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
     /// Runs directives as one: if any fails, the model is as it was before the first.
     pub fn whole<T, E>(&mut self, body: impl FnOnce(&mut Model) -> Result<T, E>) -> Result<T, E> {
-        let mut transaction = Transaction {
+        let value = self.prepare(body)?;
+        self.conclude(true);
+        Ok(value)
+    }
+
+    /// The first half of [`Model::whole`]: what was done can still be undone, and nothing else may
+    /// happen before [`Model::conclude`] has decided.
+    pub fn prepare<T, E>(&mut self, body: impl FnOnce(&mut Model) -> Result<T, E>) -> Result<T, E> {
+        let before = Before {
             savepoint: self.trace.savepoint(),
             records: self.records.len(),
             suspect: self.suspect,
-            model: self,
-            done: false,
+            log_weight: self.log_weight,
         };
+        let mut transaction = Transaction { before, model: self, done: false };
         let value = body(transaction.model)?;
         transaction.done = true;
-        transaction.model.trace.commit();
-        transaction.model.removed.clear();
-        transaction.model.trace.sweep = transaction.model.trace.choices().len();
+        transaction.model.prepared = Some(before);
         Ok(value)
+    }
+
+    /// Keeps or undoes what was prepared.
+    pub fn conclude(&mut self, keep: bool) {
+        match self.prepared.take() {
+            Some(before) if !keep => self.undo(before),
+            None => {}
+            Some(_) => {
+                self.trace.commit();
+                self.removed.clear();
+                self.trace.sweep = self.trace.choices().len();
+            }
+        }
+    }
+
+    fn undo(&mut self, before: Before) {
+        self.trace.rollback_to(before.savepoint);
+        for (place, record) in std::mem::take(&mut self.removed).into_iter().rev() {
+            if let Some(label) = &record.label {
+                self.by_label.insert(label.clone(), record.number);
+            }
+            self.records.insert(place, record);
+        }
+        for record in self.records.drain(before.records.min(self.records.len())..) {
+            if let Some(label) = &record.label {
+                self.by_label.remove(label);
+            }
+        }
+        (self.suspect, self.log_weight) = (before.suspect, before.log_weight);
+    }
+
+    pub(crate) fn copy_with(&self, trace: Trace) -> Model {
+        Model {
+            trace,
+            records: self.records.clone(),
+            by_label: self.by_label.clone(),
+            next_number: self.next_number,
+            suspect: self.suspect,
+            removed: Vec::new(),
+            log_weight: self.log_weight,
+            prepared: None,
+        }
+    }
+
+    /// Σ log p(observed value | what it depends on) over the observations since the last time this
+    /// was asked. An observation of a choice that was there already also counts the change of what
+    /// depends on it: log p(v|Par) + Σ_A [log p(x|v) − log p(x|old)].
+    pub fn take_log_weight(&mut self) -> f64 {
+        std::mem::take(&mut self.log_weight)
+    }
+
+    /// The weight as it stands.
+    pub fn log_weight(&self) -> f64 {
+        self.log_weight
+    }
+
+    /// Whether a label is that of an observation.
+    pub fn is_observation(&self, label: &str) -> bool {
+        self.place(label).is_ok_and(|place| self.records[place].kind == RecordKind::Observe)
     }
 
     fn record(
@@ -285,12 +352,13 @@ impl Model {
         if taken == Some(id) {
             self.check_support(id, span)?;
             self.suspect |= log_observed == f64::NEG_INFINITY;
+            self.log_weight += log_observed;
         } else {
             // The way to the choice may hang on the choice itself: the value is imposed first.
             for node in self.trace.observed_path(&root) {
                 self.trace.set_observed(node, None);
             }
-            self.impose(id, value, span, rng)?;
+            let log_change = self.impose(id, value, span, rng)?;
             if !matches!(self.trace.referent(&root), Referent::Choice(now) if now == id) {
                 let message = "with this value the expression refers to something else";
                 return Err(EvalError::other(span, message));
@@ -301,6 +369,7 @@ impl Model {
                 self.trace.set_observed(node, Some(Box::new(observed.clone())));
             }
             self.suspect = true;
+            self.log_weight += log_observed + log_change;
         }
         self.record(label, RecordKind::Observe, root, family, code.expr);
         Ok(())
@@ -360,14 +429,15 @@ impl Model {
         }
     }
 
-    /// Gives an existing unconstrained choice a value, and what follows from it.
+    /// Gives an existing unconstrained choice a value, and what follows from it. Gives the value's log
+    /// density, with the change of those that depend on it.
     fn impose(
         &mut self,
         id: NodeId,
         value: &Value,
         span: Span,
         rng: &mut Rng,
-    ) -> Result<(), EvalError> {
+    ) -> Result<f64, EvalError> {
         if self.trace.node(id).constrained {
             return Err(EvalError::other(span, "this random choice is already constrained")
                 .hint("each random choice can be observed once"));
@@ -381,12 +451,24 @@ impl Model {
         let mut fixed = Preset(value);
         let mut scaffold = Scaffold::new();
         let proposal = Proposal::propose(&mut self.trace, &mut scaffold, &[id], &mut fixed, rng)?;
+        let log_ratio = proposal.log_ratio();
         proposal.keep()?;
         if self.trace.node(id).constrained {
             let message = "with this value another observation comes to refer to the same choice";
             return Err(EvalError::other(span, message));
         }
-        Ok(())
+        Ok(log_ratio + self.log_density_of_placed(id)?)
+    }
+
+    /// log p(value | arguments) of a choice that may be counted in the statistics of its maker.
+    fn log_density_of_placed(&mut self, id: NodeId) -> Result<f64, EvalError> {
+        let Op::Draw(maker) = self.trace.node(id).op else { return self.trace.log_density(id) };
+        let savepoint = self.trace.savepoint();
+        let value = self.trace.node(id).value.clone();
+        self.trace.uncount(maker, &value);
+        let log_p = self.trace.log_density(id);
+        self.trace.rollback_to(savepoint);
+        log_p
     }
 
     pub fn force(

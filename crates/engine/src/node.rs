@@ -48,6 +48,7 @@ pub struct Made {
     pub statistics: Box<dyn Statistics>,
 }
 
+#[derive(Clone)]
 pub struct MemoTable {
     pub target: Value,
     pub families: FxHashMap<MemoKey, MemoEntry>,

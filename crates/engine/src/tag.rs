@@ -81,12 +81,13 @@ pub struct Membership {
 
 pub type Memberships = SmallVec<[Membership; 1]>;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Scopes {
     scopes: Vec<Scope>,
     by_id: FxHashMap<Value, u32>,
 }
 
+#[derive(Clone)]
 struct Scope {
     id: Value,
     /// Slots of blocks; those not in `live` are free.
@@ -96,6 +97,7 @@ struct Scope {
     by_id: FxHashMap<Value, u32>,
 }
 
+#[derive(Clone)]
 struct Block {
     id: Value,
     members: Vec<NodeId>,

@@ -34,9 +34,9 @@ pub struct Trace {
     /// Names bound by `assume`, by the name's index.
     pub(crate) globals: Vec<Option<Operand>>,
     /// All names that were ever assumed, for suggestions.
-    assumed: Vec<Symbol>,
+    pub(crate) assumed: Vec<Symbol>,
     /// Built-in procedures as values, made when first asked for.
-    builtins: Vec<Option<Value>>,
+    pub(crate) builtins: Vec<Option<Value>>,
     /// Unconstrained random choices, in the order of history.
     pub(crate) choices: Vec<NodeId>,
     pub(crate) scopes: Scopes,

@@ -261,6 +261,12 @@ impl Parser<'_> {
                 let steps: Result<Vec<Step>, _> = items[1..].iter().map(|k| self.step(k)).collect();
                 Ok(Step::Sequence { steps: steps?, n: 1 })
             }
+            "resample" => {
+                let message = "resample makes particles of the whole run: it stands alone in an infer of the program, or in its (do ...)";
+                Err(Diagnostic::error(syntax.span, message).hint(
+                    "[infer (resample 100)], or [infer (do (resample 100) (mh default one 10))]",
+                ))
+            }
             "collect" => {
                 let mut expressions = Vec::new();
                 for expr in &items[1..] {

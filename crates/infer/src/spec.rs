@@ -51,6 +51,11 @@ pub static COMBINATORS: &[(&str, &str, &str)] = &[
     ),
     ("repeat", "(repeat n k)", "The kernel n times"),
     ("do", "(do k1 k2 ...)", "The kernels one after the other; (do) alone does nothing"),
+    (
+        "resample",
+        "(resample particles)",
+        "Sequential Monte Carlo: that many particles, resampled by the observations since the last time",
+    ),
     ("collect", "(collect expr ...)", "Stores the current values of the expressions as a draw"),
 ];
 
@@ -197,6 +202,18 @@ pub fn read_kernel(
     Ok((kernel, n))
 }
 
+/// `(resample particles)`: how many.
+pub fn read_resample(syntax: &Syntax, reader: &mut dyn Reader) -> Result<usize, Diagnostic> {
+    match &syntax.kind {
+        SyntaxKind::List(items) if items.len() == 2 => {
+            let argument = Argument { syntax: &items[1], value: reader.value(&items[1])? };
+            pgibbs::read_particles(&argument, 1)
+        }
+        _ => Err(Diagnostic::error(syntax.span, "resample takes 1 argument")
+            .hint("its shape is (resample particles)")),
+    }
+}
+
 fn quoted_name(syntax: &Syntax) -> Option<Symbol> {
     match &syntax.kind {
         SyntaxKind::Quote(inner) => match inner.kind {
@@ -249,6 +266,6 @@ fn read_target(
     Ok(Target { scope, block: block_value })
 }
 
-pub(crate) fn is_head(items: &[Syntax], name: &str) -> bool {
+pub fn is_head(items: &[Syntax], name: &str) -> bool {
     matches!(items.first(), Some(Syntax { kind: SyntaxKind::Name(head), .. }) if head.as_str() == name)
 }

@@ -20,6 +20,6 @@ pub mod registry;
 pub mod smooth;
 pub mod support;
 
-pub use procedure::{Args, Arity, Distribution, Function, Maker, Score, Spec, Statistics};
+pub use procedure::{Args, Arity, Distribution, Function, Maker, Scalar, Score, Spec, Statistics};
 pub use registry::{Builtin, lookup};
 pub use support::Support;

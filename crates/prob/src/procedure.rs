@@ -91,6 +91,15 @@ pub enum Score {
 pub type GeneralScore =
     fn(x: &[f64], args: &[&[f64]], x_slope: &mut [f64], slopes: &mut [&mut [f64]]) -> f64;
 
+/// A distribution whose outcome and arguments are plain numbers, without the way through values.
+/// None if an argument is out of its domain.
+#[derive(Clone, Copy)]
+pub struct Scalar {
+    pub sample: fn(args: &[f64], rng: &mut Rng) -> Option<f64>,
+    /// As [`Distribution::log_density`], to the bit.
+    pub log_density: fn(x: f64, args: &[f64]) -> Option<f64>,
+}
+
 /// A distribution over values. The engine has checked the number of arguments; every method
 /// checks their types and domains.
 pub trait Distribution: Send + Sync {
@@ -123,6 +132,11 @@ pub trait Distribution: Send + Sync {
 
     /// The log density with its derivatives, if it has any.
     fn score(&self) -> Option<Score> {
+        None
+    }
+
+    /// A faster way for plain numbers, if there is one.
+    fn scalar(&self) -> Option<Scalar> {
         None
     }
 
@@ -209,6 +223,9 @@ pub trait Statistics: Send {
     ) -> Result<Option<Vec<Value>>, ArgumentError> {
         self.enumerate(params)
     }
+
+    /// A copy, for another trace.
+    fn copy(&self) -> Box<dyn Statistics>;
 
     /// A copy to restore from, if `remove` after `add` does not bring back the very bits;
     /// None when it does (statistics made of counts).

@@ -2,6 +2,7 @@
 //! be executed on any number of traces.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use smidgen_engine::Model;
 use smidgen_engine::environment::Environment;
@@ -64,7 +65,7 @@ pub enum StepKind {
     LogLikelihood,
     For {
         bounds: Bounds,
-        body: Vec<Step>,
+        body: Vec<Arc<Step>>,
     },
 }
 
@@ -218,7 +219,8 @@ impl Compiler<'_> {
             }
         }
         if diagnostics.is_empty() {
-            Ok(StepKind::For { bounds, body: steps })
+            let body = steps.into_iter().map(Arc::new).collect();
+            Ok(StepKind::For { bounds, body })
         } else {
             Err(diagnostics)
         }

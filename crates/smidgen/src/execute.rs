@@ -41,6 +41,8 @@ pub struct Desk<'a> {
     pub interrupt: Arc<AtomicBool>,
     pub mode: Mode,
     pub outcomes: Vec<Outcome>,
+    /// Whether somebody else decides if a directive is kept, see [`Model::conclude`].
+    pub tentative: bool,
     /// In [`Mode::Sample`]: what was predicted (name, number of the record, what it refers to),
     /// and the kernels.
     pub predicted: Vec<(String, u64, Operand)>,
@@ -62,6 +64,7 @@ impl<'a> Desk<'a> {
             interrupt,
             mode,
             outcomes: Vec::new(),
+            tentative: false,
             predicted: Vec::new(),
             programs: Vec::new(),
         }
@@ -75,7 +78,12 @@ impl Executor<'_> {
         self.at_top(step, &Environment::default(), "")
     }
 
-    fn at_top(&mut self, step: &Step, env: &Environment, suffix: &str) -> Result<(), Diagnostic> {
+    pub(crate) fn at_top(
+        &mut self,
+        step: &Step,
+        env: &Environment,
+        suffix: &str,
+    ) -> Result<(), Diagnostic> {
         match &step.kind {
             StepKind::Infer { kernel, scope } => {
                 self.infer(step, kernel, scope, env, suffix).map_err(|d| in_directive(d, step.span))
@@ -94,10 +102,13 @@ impl Executor<'_> {
             _ => {
                 let desk = &mut self.desk;
                 let (shown, predicted) = (desk.outcomes.len(), desk.predicted.len());
-                let result = self.model.whole(|model| desk.inside(model, step, env, suffix));
+                let result = self.model.prepare(|model| desk.inside(model, step, env, suffix));
                 if result.is_err() {
                     desk.outcomes.truncate(shown);
                     desk.predicted.truncate(predicted);
+                }
+                if !desk.tentative {
+                    self.model.conclude(true);
                 }
                 result
             }
@@ -119,7 +130,7 @@ impl Executor<'_> {
         Ok(())
     }
 
-    fn infer(
+    pub(crate) fn infer(
         &mut self,
         step: &Step,
         kernel: &Syntax,
@@ -155,11 +166,22 @@ impl Executor<'_> {
             draws: std::mem::take(&mut run.collected),
             warnings: std::mem::take(&mut run.warnings),
             interrupted: run.is_interrupted(),
+            log_marginal_likelihood: None,
         };
         let label = step.label.as_ref().map(|label| format!("{label}{suffix}"));
         let kind = OutcomeKind::Infer(inferred);
         self.desk.outcomes.push(Outcome { directive: step.number, label, kind });
         Ok(())
+    }
+
+    /// The number of particles of a `resample`.
+    pub(crate) fn read_resample(
+        &mut self,
+        syntax: &Syntax,
+        scope: &Scope,
+        environment: &Environment,
+    ) -> Result<usize, Diagnostic> {
+        smidgen_infer::spec::read_resample(syntax, &mut self.reader(scope, environment))
     }
 
     /// Reads an inference program for this trace.
@@ -169,15 +191,22 @@ impl Executor<'_> {
         scope: &Scope,
         environment: &Environment,
     ) -> Result<Program, Diagnostic> {
-        let mut reader = KernelReader {
+        Program::read(kernel, &mut self.reader(scope, environment), environment)
+    }
+
+    fn reader<'r>(
+        &'r mut self,
+        scope: &'r Scope,
+        environment: &'r Environment,
+    ) -> KernelReader<'r> {
+        KernelReader {
             catalog: self.desk.catalog,
             sources: self.desk.sources,
             scope,
             environment,
             model: self.model,
             rng: self.desk.rng,
-        };
-        Program::read(kernel, &mut reader, environment)
+        }
     }
 }
 
@@ -269,15 +298,15 @@ impl Desk<'_> {
     }
 }
 
-fn infers(step: &Step) -> bool {
+pub(crate) fn infers(step: &Step) -> bool {
     match &step.kind {
         StepKind::Infer { .. } => true,
-        StepKind::For { body, .. } => body.iter().any(infers),
+        StepKind::For { body, .. } => body.iter().any(|inner| infers(inner)),
         _ => false,
     }
 }
 
-fn in_directive(mut diagnostic: Diagnostic, span: Span) -> Diagnostic {
+pub(crate) fn in_directive(mut diagnostic: Diagnostic, span: Span) -> Diagnostic {
     match diagnostic.span {
         None => diagnostic.span = Some(span),
         Some(_) => diagnostic.path.insert(0, ("in this directive".to_owned(), span)),
@@ -298,7 +327,7 @@ fn in_round(mut diagnostic: Diagnostic, bounds: &Bounds, i: i64, span: Span) -> 
 /// A loop of more rounds than this is taken for a slip.
 const MOST_ROUNDS: i64 = 100_000_000;
 
-fn range_of(
+pub(crate) fn range_of(
     model: &mut Model,
     bounds: &Bounds,
     span: Span,

@@ -34,6 +34,7 @@ pub mod outcome;
 pub mod reference;
 pub mod sampling;
 pub mod session;
+pub mod stage;
 pub mod stopwatch;
 
 pub use catalog::Catalog;

@@ -33,9 +33,32 @@ pub struct Inferred {
     pub draws: Vec<(String, Vec<Value>)>,
     pub warnings: Vec<String>,
     pub interrupted: bool,
+    /// What `resample` estimates: the log probability of all observations so far.
+    pub log_marginal_likelihood: Option<f64>,
 }
 
 impl Inferred {
+    /// Takes in what the same kernels did to another particle, or what came after.
+    pub fn add(&mut self, other: Inferred) {
+        for (k, kernel) in other.kernels.into_iter().enumerate() {
+            match self.kernels.get_mut(k).filter(|known| known.kernel == kernel.kernel) {
+                Some(known) => {
+                    known.transitions += kernel.transitions;
+                    known.accepted += kernel.accepted;
+                    known.sections_used += kernel.sections_used;
+                    known.population += kernel.population;
+                }
+                None => self.kernels.push(kernel),
+            }
+        }
+        for warning in other.warnings {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+        self.interrupted |= other.interrupted;
+    }
+
     pub fn total(&self) -> Tally {
         let mut total = Tally::default();
         for kernel in &self.kernels {

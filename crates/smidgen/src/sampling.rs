@@ -4,8 +4,8 @@
 //! draws do not depend on the number of threads. One draw is one application of the kernel.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use smidgen_draws::{self as draws, Draws, KernelReport};
 use smidgen_engine::environment::Environment;
@@ -24,7 +24,9 @@ use crate::catalog::Catalog;
 use crate::compile::{Compiler, Step, visit_syntax};
 use crate::execute::{Desk, Executor, Mode};
 use crate::load::TopDirective;
+use crate::outcome::{Inferred, OutcomeKind};
 use crate::session::Session;
+use crate::stage::{Context, Stage, makes_particles};
 use crate::stopwatch::Stopwatch;
 
 #[derive(Clone, Debug)]
@@ -104,7 +106,7 @@ impl From<Diagnostic> for SampleError {
 
 /// What all chains share.
 struct Plan<'a> {
-    steps: Vec<Step>,
+    steps: Vec<Arc<Step>>,
     kernel: Option<Syntax>,
     record: Vec<(String, ExprRef)>,
     catalog: &'a Catalog,
@@ -145,7 +147,7 @@ pub fn sample(
     let mut steps = Vec::new();
     for top in program {
         let step = compiler.top_level(&top.directive, top.number, &top.folder);
-        steps.extend(step.map_err(SampleError)?);
+        steps.extend(step.map_err(SampleError)?.map(Arc::new));
     }
     let mut lowered = Vec::new();
     for (name, syntax) in record {
@@ -246,6 +248,9 @@ impl Plan<'_> {
     }
 
     fn chain(&self, k: usize) -> Result<Chain, Diagnostic> {
+        if self.kernel.is_none() && self.steps.iter().any(|step| makes_particles(step)) {
+            return self.particle_chain(k);
+        }
         let mut rng = Rng::for_chain(self.request.seed, k as u64);
         // What is recorded must not change the chain: it draws from a stream of its own.
         let mut aside = Rng::for_chain(self.request.seed, RECORDING + k as u64);
@@ -268,6 +273,60 @@ impl Plan<'_> {
         let watch = self.watch(&mut model, predicted).map_err(EvalError::into_diagnostic)?;
         self.draw(&mut model, [&mut rng, &mut aside], &mut program, &watch)
             .map_err(EvalError::into_diagnostic)
+    }
+
+    /// A program that resamples: one draw is a run of its own with new particles, of which one is
+    /// drawn by weight. There is nothing to warm up.
+    fn particle_chain(&self, k: usize) -> Result<Chain, Diagnostic> {
+        let mut rng = Rng::for_chain(self.request.seed, k as u64);
+        let mut aside = Rng::for_chain(self.request.seed, RECORDING + k as u64);
+        let begun = Stopwatch::start();
+        let mut done: Option<Inferred> = None;
+        let mut draws: Option<Draws> = None;
+        let mut made = 0;
+        let warmup = self.request.warmup as u64;
+        self.progress.done.fetch_add(warmup, Ordering::Relaxed);
+        while made < self.request.draws && !self.is_stopped() {
+            let mut stage = Stage::new(Rng::from_seed(rng.seed()), &self.interrupt);
+            let (catalog, sources) = (self.catalog, self.sources);
+            let context = Context { catalog, sources, interrupt: &self.interrupt };
+            for step in &self.steps {
+                for outcome in stage.execute(step, &context)? {
+                    if let OutcomeKind::Infer(inferred) = outcome.kind {
+                        done.get_or_insert_default().add(inferred);
+                    }
+                }
+            }
+            let (model, predicted) = stage.one();
+            let predicted = predicted.clone();
+            let mut values = Vec::new();
+            let watch = self.watch(model, predicted).map_err(EvalError::into_diagnostic)?;
+            for watched in &watch {
+                let value = watched.value(model, &mut aside);
+                values.push(value.map_err(EvalError::into_diagnostic)?);
+            }
+            let names = watch.iter().map(|w| w.name().to_owned());
+            draws.get_or_insert_with(|| Draws::new(names, 1)).push(0, values);
+            self.progress.done.fetch_add(1, Ordering::Relaxed);
+            made += 1;
+        }
+        let Inferred { kernels, warnings, .. } = done.unwrap_or_default();
+        let records = kernels.iter().map(|report| {
+            let mut record = KernelRecord::default();
+            (record.tally.transitions, record.tally.accepted) =
+                (report.transitions, report.accepted);
+            (record.tally.sections_used, record.tally.population) =
+                (report.sections_used, report.population);
+            record
+        });
+        Ok(Chain {
+            records: records.collect(),
+            kernels: kernels.into_iter().map(|report| report.kernel).collect(),
+            draws: draws.unwrap_or_default(),
+            warnings,
+            seconds: begun.seconds(),
+            complete: made == self.request.draws,
+        })
     }
 
     /// What is recorded after each draw.

@@ -12,9 +12,9 @@ use smidgen_value::{Rng, Value};
 
 use crate::catalog::Catalog;
 use crate::compile::{Compiler, mentioned_parameters};
-use crate::execute::{Desk, Executor, Mode};
 use crate::load::{Loader, TopDirective};
 use crate::outcome::Outcome;
+use crate::stage::{Context, Stage};
 
 /// What a session takes from outside.
 #[derive(Clone, Default)]
@@ -30,22 +30,18 @@ pub struct Session {
     pub(crate) sources: SourceMap,
     pub(crate) catalog: Catalog,
     pub(crate) interrupt: Arc<AtomicBool>,
-    model: Model,
-    rng: Rng,
+    stage: Stage,
     directives: usize,
 }
 
 impl Session {
     pub fn new(settings: Settings) -> Session {
         let catalog = Catalog::new(settings.params, settings.data);
-        let mut model = Model::new();
-        model.trace_mut().interrupt = settings.interrupt.clone();
         Session {
             sources: SourceMap::default(),
             catalog,
+            stage: Stage::new(Rng::for_chain(settings.seed, 0), &settings.interrupt),
             interrupt: settings.interrupt,
-            model,
-            rng: Rng::for_chain(settings.seed, 0),
             directives: 0,
         }
     }
@@ -58,8 +54,9 @@ impl Session {
         &mut self.sources
     }
 
+    /// The trace; after a `resample`, that of the first particle.
     pub fn model(&mut self) -> &mut Model {
-        &mut self.model
+        self.stage.front()
     }
 
     pub fn catalog(&self) -> &Catalog {
@@ -107,16 +104,10 @@ impl Session {
         let mut compiler = Compiler { catalog: &mut self.catalog, sources: &self.sources };
         let step = compiler.top_level(&top.directive, top.number, &top.folder)?;
         let Some(step) = step else { return Ok(Vec::new()) };
-        let desk = Desk::new(
-            &mut self.rng,
-            &self.catalog,
-            &self.sources,
-            self.interrupt.clone(),
-            Mode::Run,
-        );
-        let mut executor = Executor { model: &mut self.model, desk };
-        executor.execute(&step).map_err(|diagnostic| vec![diagnostic])?;
-        let outcomes = executor.desk.outcomes;
+        let context =
+            Context { catalog: &self.catalog, sources: &self.sources, interrupt: &self.interrupt };
+        let outcomes =
+            self.stage.execute(&Arc::new(step), &context).map_err(|diagnostic| vec![diagnostic])?;
         if matches!(top.directive.kind, DirectiveKind::Clear) {
             self.catalog.clear();
         }

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::Particles;
+use super::lanes::Lanes;
 use super::plan::{Law, Plan, Read, Rule, Step, Weight};
 use crate::error::{EvalError, Mistake};
 use crate::id::NodeId;
@@ -23,9 +24,16 @@ pub(super) struct Buffers {
     carried: Vec<Value>,
     next: Vec<Value>,
     ahead: Vec<Value>,
+    work: Work,
+}
+
+/// What one step writes to.
+#[derive(Default)]
+struct Work {
     /// The column being made.
     column: Vec<Value>,
     alive: Vec<bool>,
+    lanes: Lanes,
 }
 
 pub(super) struct Flight<'a> {
@@ -38,9 +46,9 @@ pub(super) struct Flight<'a> {
 
 /// A column: as many values as particles, or one for all.
 #[derive(Clone, Copy)]
-struct Column<'a> {
-    values: &'a [Value],
-    stride: usize,
+pub(super) struct Column<'a> {
+    pub values: &'a [Value],
+    pub stride: usize,
 }
 
 impl<'a> Column<'a> {
@@ -81,7 +89,7 @@ impl<'a> Flight<'a> {
         room(&mut buffers.own, plan.columns);
         room(&mut buffers.carried, plan.most_carried);
         room(&mut buffers.next, plan.most_carried);
-        room(&mut buffers.column, 1);
+        room(&mut buffers.work.column, 1);
         buffers.ancestors.clear();
         Ok(Flight { trace, plan, buffers, particles, touched: 0 })
     }
@@ -116,10 +124,29 @@ impl<'a> Flight<'a> {
         &self,
         step: &Step,
         t: usize,
-        (out, alive): (&mut [Value], &mut [bool]),
+        Work { column: out, alive, lanes }: &mut Work,
         rng: Option<&mut Rng>,
     ) -> Result<(), EvalError> {
         let columns = self.columns(&step.reads, t);
+        if let Rule::Elementary(_, elementary) = step.rule
+            && lanes.apply(elementary, &columns, out)
+        {
+            return Ok(());
+        }
+        let mut drawn = false;
+        let mut rng = rng;
+        if let (Rule::Choice(distribution, Some(scalar)), Some(rng)) = (step.rule, &mut rng) {
+            drawn = lanes.sample(scalar, &columns, (out, rng), |i| {
+                // The general way finds out what is wrong.
+                let mistake = with_row(&columns, i, |args| distribution.support(args).err());
+                match mistake {
+                    Some(error) => {
+                        self.fails(step.node, distribution.spec().name, error, &mut alive[i])
+                    }
+                    None => Ok(()),
+                }
+            })?;
+        }
         let mut put = |i: usize, result: Result<Value, ArgumentError>, name: &'static str| {
             match result {
                 Ok(value) => out[i] = value,
@@ -128,7 +155,7 @@ impl<'a> Flight<'a> {
             Ok::<(), EvalError>(())
         };
         match step.rule {
-            Rule::Function(function) => {
+            Rule::Function(function) | Rule::Elementary(function, _) => {
                 for i in 0..self.particles {
                     let result = with_row(&columns, i, |args| (function.apply)(args));
                     put(i, result, function.spec.name)?;
@@ -140,17 +167,21 @@ impl<'a> Flight<'a> {
                     put(i, Ok(root.at(i).clone()), "")?;
                 }
             }
-            Rule::Choice(distribution) => {
+            Rule::Choice(distribution, _) => {
                 let name = distribution.spec().name;
                 if !distribution.is_proper() {
                     let origin = self.trace.node(step.node).origin;
                     return Err(EvalError::new(Mistake::Improper(name), origin));
                 }
                 let reference = self.particles - 1;
-                let rng = rng.expect("choices are drawn in steps, not ahead of them");
-                for i in 0..reference {
-                    let result = with_row(&columns, i, |args| distribution.sample(args, rng));
-                    put(i, result, name)?;
+                if !drawn {
+                    for i in 0..reference {
+                        let result = with_row(&columns, i, |args| {
+                            let rng = rng.as_deref_mut();
+                            distribution.sample(args, rng.expect("choices are drawn in steps"))
+                        });
+                        put(i, result, name)?;
+                    }
                 }
                 put(reference, Ok(self.trace.node(step.node).value.clone()), name)?;
             }
@@ -184,11 +215,16 @@ impl<'a> Flight<'a> {
         &self,
         weight: &Weight,
         t: usize,
-        alive: &mut [bool],
+        Work { alive, lanes, .. }: &mut Work,
         log_weights: &mut [f64],
     ) -> Result<(), EvalError> {
         let columns = self.columns(&weight.reads, t);
         let x = &self.plan.fixed[weight.x as usize];
+        if let Law::Density(_, Some(scalar)) = weight.law
+            && lanes.weigh(scalar, x, &columns, log_weights)
+        {
+            return Ok(());
+        }
         let node = self.trace.node(weight.node);
         let made = match &node.op {
             Op::Maker(made) => Some(made),
@@ -199,7 +235,7 @@ impl<'a> Flight<'a> {
                 continue;
             }
             let result = with_row(&columns, i, |args| match (weight.law, made) {
-                (Law::Density(distribution), _) => distribution.log_density(x, args),
+                (Law::Density(distribution, _), _) => distribution.log_density(x, args),
                 (Law::Marginal, Some(made)) => {
                     if made.maker.latent().is_none() {
                         made.maker.check(args)?;
@@ -217,7 +253,7 @@ impl<'a> Flight<'a> {
                 Ok(log_p) => log_weights[i] += log_p,
                 Err(error) => {
                     let name = match weight.law {
-                        Law::Density(distribution) => distribution.spec().name,
+                        Law::Density(distribution, _) => distribution.spec().name,
                         Law::Marginal => self.trace.maker_name(weight.node),
                     };
                     self.fails(weight.node, name, error, &mut alive[i])?;
@@ -272,22 +308,21 @@ impl Particles for Flight<'_> {
             self.gather(t, ancestors);
         }
         let part = &self.plan.parts[t];
-        let mut alive = std::mem::take(&mut self.buffers.alive);
-        let mut column = std::mem::take(&mut self.buffers.column);
-        alive.clear();
-        alive.resize(self.particles, true);
+        let mut work = std::mem::take(&mut self.buffers.work);
+        work.alive.clear();
+        work.alive.resize(self.particles, true);
         log_weights.fill(0.0);
         for (k, step) in part.steps.iter().enumerate() {
-            self.compute(step, t, (&mut column, &mut alive), Some(rng))?;
+            self.compute(step, t, &mut work, Some(rng))?;
             let place = (part.first_column + k) * self.particles;
-            self.buffers.own[place..place + self.particles].swap_with_slice(&mut column);
+            self.buffers.own[place..place + self.particles].swap_with_slice(&mut work.column);
         }
         for weight in &part.weights {
-            self.weigh(weight, t, &mut alive, log_weights)?;
+            self.weigh(weight, t, &mut work, log_weights)?;
         }
-        Self::bury(&alive, log_weights);
+        Self::bury(&work.alive, log_weights);
         self.touched += ((part.steps.len() + part.weights.len()) * self.particles) as u64;
-        (self.buffers.alive, self.buffers.column) = (alive, column);
+        self.buffers.work = work;
         Ok(())
     }
 
@@ -298,21 +333,20 @@ impl Particles for Flight<'_> {
     fn look_ahead(&mut self, t: usize, log_future: &mut [f64]) -> Result<(), EvalError> {
         let ahead = &self.plan.parts[t].ahead;
         // Those that died at the last step stay dead; the next step begins with all.
-        let mut alive = std::mem::take(&mut self.buffers.alive);
-        let mut column = std::mem::take(&mut self.buffers.column);
+        let mut work = std::mem::take(&mut self.buffers.work);
         log_future.fill(0.0);
         self.buffers.ahead.resize(ahead.steps.len() * self.particles, Value::Nil);
         for (k, step) in ahead.steps.iter().enumerate() {
-            self.compute(step, t - 1, (&mut column, &mut alive), None)?;
+            self.compute(step, t - 1, &mut work, None)?;
             let place = k * self.particles;
-            self.buffers.ahead[place..place + self.particles].swap_with_slice(&mut column);
+            self.buffers.ahead[place..place + self.particles].swap_with_slice(&mut work.column);
         }
         for weight in &ahead.weights {
-            self.weigh(weight, t - 1, &mut alive, log_future)?;
+            self.weigh(weight, t - 1, &mut work, log_future)?;
         }
-        Self::bury(&alive, log_future);
+        Self::bury(&work.alive, log_future);
         self.touched += ((ahead.steps.len() + ahead.weights.len()) * self.particles) as u64;
-        (self.buffers.alive, self.buffers.column) = (alive, column);
+        self.buffers.work = work;
         Ok(())
     }
 

@@ -17,6 +17,7 @@
 
 mod ahead;
 mod flight;
+mod lanes;
 mod plan;
 mod replay;
 mod segment;

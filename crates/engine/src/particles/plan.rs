@@ -9,11 +9,13 @@
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
-use smidgen_prob::{Distribution, Function};
+use smidgen_prob::smooth::Elementary;
+use smidgen_prob::{Distribution, Function, Scalar};
 use smidgen_value::Value;
 
 use super::LookAhead;
 use super::ahead::Ahead;
+use super::lanes::elementary;
 use super::segment::Segment;
 use crate::id::NodeId;
 use crate::node::Op;
@@ -33,15 +35,17 @@ pub(super) enum Read {
 #[derive(Clone, Copy)]
 pub(super) enum Rule {
     Function(&'static Function),
+    /// The same, on plain numbers.
+    Elementary(&'static Function, Elementary),
     /// A structure: the value of its root.
     Follow,
-    Choice(&'static dyn Distribution),
+    Choice(&'static dyn Distribution, Option<Scalar>),
 }
 
 /// How an absorbing node is weighed.
 #[derive(Clone, Copy)]
 pub(super) enum Law {
-    Density(&'static dyn Distribution),
+    Density(&'static dyn Distribution, Option<Scalar>),
     /// A maker, for all its applications.
     Marginal,
 }
@@ -261,11 +265,14 @@ impl Compiler<'_> {
 
     pub fn rule(&self, id: NodeId) -> Rule {
         match &self.trace.node(id).op {
-            Op::Function(function) => Rule::Function(function),
+            Op::Function(function) => match elementary(function, self.trace.node(id).args.len()) {
+                Some(elementary) => Rule::Elementary(function, elementary),
+                None => Rule::Function(function),
+            },
             Op::Structure(_) => Rule::Follow,
-            Op::Random(distribution) => Rule::Choice(*distribution),
+            Op::Random(distribution) => Rule::Choice(*distribution, distribution.scalar()),
             Op::Maker(made) => {
-                Rule::Choice(made.maker.latent().expect("only a latent maker is in D"))
+                Rule::Choice(made.maker.latent().expect("only a latent maker is in D"), None)
             }
             _ => unreachable!("draws of made procedures are not compiled, other nodes not in D"),
         }
@@ -273,9 +280,9 @@ impl Compiler<'_> {
 
     pub fn law(&self, id: NodeId) -> Law {
         match &self.trace.node(id).op {
-            Op::Random(distribution) => Law::Density(*distribution),
+            Op::Random(distribution) => Law::Density(*distribution, distribution.scalar()),
             Op::Maker(made) => match made.maker.latent() {
-                Some(latent) => Law::Density(latent),
+                Some(latent) => Law::Density(latent, None),
                 None => Law::Marginal,
             },
             _ => unreachable!("only random choices and makers absorb"),

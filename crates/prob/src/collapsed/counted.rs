@@ -147,6 +147,10 @@ impl<S: Summary, L: Law<S>> Statistics for Counted<S, L> {
         self.law.enumerate_for(current, &self.seen, params)
     }
 
+    fn copy(&self) -> Box<dyn Statistics> {
+        Box::new(self.clone())
+    }
+
     fn snapshot(&self) -> Option<Box<dyn Statistics>> {
         if S::EXACT { None } else { Some(Box::new(self.clone())) }
     }

@@ -6,7 +6,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::procedure::{Args, Arity, Distribution, Scalar, Score, Spec};
 use crate::support::Support;
 
 pub struct Normal;
@@ -70,6 +70,22 @@ impl Distribution for Normal {
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn scalar(&self) -> Option<Scalar> {
+        #[inline]
+        fn in_domain(args: &[f64]) -> Option<(f64, f64)> {
+            let [mean, sd] = *args else { return None };
+            (mean.is_finite() && sd > 0.0 && sd.is_finite()).then_some((mean, sd))
+        }
+        Some(Scalar {
+            sample: |args, rng| {
+                let (mean, sd) = in_domain(args)?;
+                let z: f64 = StandardNormal.sample(rng);
+                Some(outcome::finite(mean + sd * z))
+            },
+            log_density: |x, args| in_domain(args).map(|(mean, sd)| log_density(x, mean, sd)),
+        })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -246,6 +246,10 @@ impl Statistics for Broken {
     fn count(&self) -> usize {
         self.inner.count()
     }
+    fn copy(&self) -> Box<dyn Statistics> {
+        let (inner, added) = (self.inner.copy(), self.added.clone());
+        Box::new(Broken { inner, added, fault: self.fault })
+    }
     fn admit(&self, x: &Value) -> Result<Value, &'static str> {
         self.inner.admit(x)
     }
