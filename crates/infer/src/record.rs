@@ -140,7 +140,13 @@ impl KernelRecord {
             Ok(note) => note.as_str(),
             Err(_) => "auto: exact",
         });
-        let notes: Vec<&str> = choice.into_iter().chain(self.adapted.as_deref()).collect();
+        let tally = &self.tally;
+        let gradients = (tally.gradients > 0).then(|| {
+            let each = tally.gradients as f64 / tally.transitions.max(1) as f64;
+            format!("{each:.1} gradients per transition")
+        });
+        let notes = choice.into_iter().chain(self.adapted.as_deref()).chain(gradients.as_deref());
+        let notes: Vec<&str> = notes.collect();
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 

@@ -138,9 +138,22 @@ impl Adapting {
     }
 }
 
-/// The usual search for a first step size: doubled or halved until one leapfrog step is accepted
-/// about as often as wanted.
+/// The usual search for a first step size, from several momenta: one that happens to lead uphill
+/// would admit any step. The smallest is taken.
 pub fn search_step(
+    smoothed: &Smoothed,
+    metric: &Metric,
+    start: &Point,
+    target: f64,
+    rng: &mut Rng,
+) -> f64 {
+    const MOMENTA: usize = 8;
+    let once = |_| search_once(smoothed, metric, start, target, rng);
+    (0..MOMENTA).map(once).fold(f64::INFINITY, f64::min)
+}
+
+/// Doubles or halves the step until one leapfrog step is accepted about as often as wanted.
+fn search_once(
     smoothed: &Smoothed,
     metric: &Metric,
     start: &Point,
