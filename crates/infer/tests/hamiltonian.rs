@@ -311,6 +311,20 @@ fn the_climb_ends_at_the_maximum() {
     assert!((-(b - a) / 0.01 + residual).abs() < 1e-4);
 }
 
+/// A density without a maximum ends the climb, and a plan whose obstacle is nobody's fault is made.
+#[test]
+fn nothing_goes_on_for_ever() {
+    let mut world = World::new("[assume x (beta 0.5 0.5)]", 1);
+    world.infer("(map default all 3)");
+    let mut world = World::new(
+        "[assume walk (mem (lambda (t) (if (< t 1) (normal 0 1) (normal (walk (- t 1)) 0.5))))]
+         [assume g (walk (poisson 0.7))] [observe (if (walk 2) g 3) -1]",
+        3,
+    );
+    // It may fail, for what it has to do is refused; it must end.
+    drop(world.execute("[infer 3]"));
+}
+
 #[test]
 fn a_hard_constraint_is_never_left() {
     let text = "[assume a (normal 0 1)] [assume b (normal 0 1)] [force a -1] [force b 1]

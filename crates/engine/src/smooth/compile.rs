@@ -187,6 +187,10 @@ impl Compiler<'_> {
                 format!("the applications of {name} have no derivative"),
             ));
         }
+        if let Some(choice) = self.scaffold.released.first() {
+            let reason = "an observation may come to refer to another choice".to_owned();
+            return Err(Failure::At(*choice, reason));
+        }
         for id in &self.scaffold.target {
             let node = self.trace.node(*id);
             if node.is_random() && !matches!(node.op, NodeOp::Random(_)) {

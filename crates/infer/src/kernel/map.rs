@@ -33,6 +33,8 @@ pub static SPEC: KernelSpec = KernelSpec {
 
 /// Iterations of a round.
 const ITERATIONS: u64 = 20;
+/// Looks at the density in one round, after which it ends.
+const MOST_LOOKS: u64 = 50 * ITERATIONS;
 /// Pairs of steps that L-BFGS remembers.
 const MEMORY: usize = 7;
 
@@ -90,18 +92,22 @@ struct Seen {
 }
 
 impl Hill {
-    fn look(&self, z: &[f64]) -> (f64, Vec<f64>) {
+    /// An error ends the climb: after too many looks, or where the density is infinite.
+    fn look(&self, z: &[f64]) -> Result<(f64, Vec<f64>), Error> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.last.z != z {
             let mut gradient = vec![0.0; z.len()];
             let log_p = self.smoothed.density().log_density(z, &mut gradient);
             seen.gradients += 1;
             seen.last = Point { z: z.to_vec(), log_p, gradient };
-            if log_p > seen.best.log_p {
+            if log_p > seen.best.log_p && log_p.is_finite() {
                 seen.best = seen.last.clone();
             }
         }
-        (-seen.last.log_p, seen.last.gradient.iter().map(|g| -g).collect())
+        if seen.gradients > MOST_LOOKS || !seen.last.log_p.is_finite() {
+            return Err(Error::msg("the climb ends here"));
+        }
+        Ok((-seen.last.log_p, seen.last.gradient.iter().map(|g| -g).collect()))
     }
 }
 
@@ -110,7 +116,7 @@ impl CostFunction for Hill {
     type Output = f64;
 
     fn cost(&self, z: &Vec<f64>) -> Result<f64, Error> {
-        Ok(self.look(z).0)
+        self.look(z).map(|(cost, _)| cost)
     }
 }
 
@@ -119,7 +125,7 @@ impl Gradient for Hill {
     type Gradient = Vec<f64>;
 
     fn gradient(&self, z: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        Ok(self.look(z).1)
+        self.look(z).map(|(_, gradient)| gradient)
     }
 }
 

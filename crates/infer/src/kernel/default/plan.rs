@@ -112,8 +112,12 @@ impl Plan {
     ) -> Result<(), EvalError> {
         while !candidates.is_empty() {
             let Err(why) = Density::compile(trace, &candidates, Form::Plain)? else { break };
-            // Nobody to blame would go on for ever.
-            let blamed = if why.culprits.is_empty() { candidates.clone() } else { why.culprits };
+            // What an observation leaves is no candidate; then all are to blame.
+            let mut blamed = why.culprits;
+            blamed.retain(|id| candidates.contains(id));
+            if blamed.is_empty() {
+                blamed.clone_from(&candidates);
+            }
             for choice in &blamed {
                 let (at, reason) = (Some(why.node), why.reason.clone());
                 self.excluded.push(Exclusion { choice: *choice, at, reason });
