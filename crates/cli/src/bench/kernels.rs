@@ -39,17 +39,33 @@ struct Subject {
 
 const BATCHES: usize = 5;
 
+/// How much data, and how many draws.
+#[derive(Clone, Copy)]
+struct Sizes {
+    mixture: usize,
+    series: usize,
+    regression: usize,
+    draws: usize,
+}
+
+const FULL: Sizes = Sizes { mixture: 10_000, series: 1000, regression: 12_214, draws: 300 };
+/// For a look whether everything runs; the numbers mean nothing.
+const SMALL: Sizes = Sizes { mixture: 100, series: 20, regression: 100, draws: 30 };
+/// Seconds below which a look is all there is time for.
+const A_LOOK: f64 = 0.05;
+
 pub fn measure_all(
     folder: &Path,
     seconds: f64,
     anchor: Option<&Path>,
 ) -> Result<Vec<Cost>, Failure> {
+    let sizes = if seconds < A_LOOK { SMALL } else { FULL };
     let z_step: &[&str] = &["ns_per_z_step", "median"];
     let subjects = [
         Subject {
             name: "gibbs step, joint DPM, 2 features",
             unit: "ns",
-            written: subjects::joint_dpm(2),
+            written: subjects::joint_dpm(2, sizes.mixture),
             warmup: "(cycle ((gibbs z one 1) (subsampled_mh w one 100 0.01 'drift 0.3 1)) 2000)",
             batch: "(gibbs z one 2000)",
             units: 2000.0,
@@ -60,7 +76,7 @@ pub fn measure_all(
         Subject {
             name: "gibbs step, joint DPM, 10 features",
             unit: "ns",
-            written: subjects::joint_dpm(10),
+            written: subjects::joint_dpm(10, sizes.mixture),
             warmup: "(cycle ((gibbs z one 1) (subsampled_mh w one 100 0.01 'drift 0.3 1)) 2000)",
             batch: "(gibbs z one 2000)",
             units: 2000.0,
@@ -71,10 +87,10 @@ pub fn measure_all(
         Subject {
             name: "pgibbs, per particle and step",
             unit: "ns",
-            written: subjects::volatility(1000),
+            written: subjects::volatility(sizes.series),
             warmup: "(pgibbs h ordered 10 2)",
             batch: "(pgibbs h ordered 10 'ancestor false 10)",
-            units: 10.0 * 10.0 * 1000.0,
+            units: 10.0 * 10.0 * sizes.series as f64,
             per_second: 1e9,
             target: 30.0 * 13.0,
             anchor: Some(("sv --method scan", &["ns_per_particle_step"])),
@@ -82,7 +98,7 @@ pub fn measure_all(
         Subject {
             name: "gradient, logistic, 50 x 12214",
             unit: "us",
-            written: subjects::logistic(),
+            written: subjects::logistic(sizes.regression),
             warmup: "(hmc default all 0.0001 1 1)",
             batch: "(hmc default all 0.0001 50 2)",
             units: 100.0,
@@ -95,7 +111,7 @@ pub fn measure_all(
     for subject in subjects {
         costs.push(measure(subject, folder, seconds, anchor)?);
     }
-    costs.push(effective_draws(folder)?);
+    costs.push(effective_draws(folder, sizes)?);
     Ok(costs)
 }
 
@@ -139,16 +155,16 @@ fn measure(
 }
 
 /// The least effective sample size per processor second of the draws of one chain.
-fn effective_draws(folder: &Path) -> Result<Cost, Failure> {
+fn effective_draws(folder: &Path, sizes: Sizes) -> Result<Cost, Failure> {
     let mut session = Session::new(Settings { seed: 1, ..Settings::default() });
-    let program = subjects::logistic().open(&mut session, folder)?;
+    let program = subjects::logistic(sizes.regression).open(&mut session, folder)?;
     let models = |top: &&TopDirective| !matches!(top.directive.kind, DirectiveKind::Infer { .. });
     let program: Vec<TopDirective> = program.iter().filter(models).cloned().collect();
     let request = SampleRequest {
         kernel: Some("(nuts default all 1)".to_owned()),
         chains: 1,
-        warmup: 300,
-        draws: 300,
+        warmup: sizes.draws,
+        draws: sizes.draws,
         seed: 1,
         ..SampleRequest::default()
     };

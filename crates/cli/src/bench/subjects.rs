@@ -47,9 +47,9 @@ fn header(features: usize, more: &str) -> String {
     format!("{},{more}\n", names.join(","))
 }
 
-/// 10,000 rows of features from ten clusters with a logistic regression in each, started at the
+/// Rows of features from ten clusters with a logistic regression in each, started at the
 /// clusters they are from.
-pub fn joint_dpm(features: usize) -> Written {
+pub fn joint_dpm(features: usize, rows: usize) -> Written {
     const CLUSTERS: usize = 10;
     let mut rng = Rng::from_seed(1);
     let mut draws =
@@ -57,7 +57,7 @@ pub fn joint_dpm(features: usize) -> Written {
     let centres = draws(CLUSTERS * features, 4.0);
     let weights = draws(CLUSTERS * (features + 1), 2.0);
     let mut table = header(features, "y,i,c");
-    for i in 0..10_000 {
+    for i in 0..rows {
         let c = i % CLUSTERS;
         let noise = draws(features + 1, 1.0);
         let w = &weights[c * (features + 1)..];
@@ -78,9 +78,9 @@ pub fn joint_dpm(features: usize) -> Written {
 [assume cluster (mem (lambda (k) (make_collapsed_multivariate_normal (zeros {d}) 0.05 {v} (id_matrix {d}))))]
 [assume x (lambda (i) ((cluster (z i))))]
 [assume y (lambda (i x) (bernoulli (linear_logistic (w (z i)) x)))]
+[for row in train [predict (z row.i)]]
+[for row in train [force (z row.i) row.c]]
 [for row in train
-  [predict (z row.i)]
-  [force (z row.i) row.c]
   [observe (x row.i) row.x]
   [observe (y row.i row.x) row.y]]
 ",
@@ -112,12 +112,12 @@ pub fn volatility(length: usize) -> Written {
 }
 
 /// A logistic regression of the size of the paper's.
-pub fn logistic() -> Written {
+pub fn logistic(rows: usize) -> Written {
     const FEATURES: usize = 50;
     let mut rng = Rng::from_seed(3);
     let weights: Vec<f64> = (0..FEATURES).map(|_| 0.3 * normal(&mut rng)).collect();
     let mut table = header(FEATURES, "y");
-    for _ in 0..12_214 {
+    for _ in 0..rows {
         let mut row: Vec<f64> = (0..FEATURES).map(|_| normal(&mut rng)).collect();
         let eta: f64 = weights.iter().zip(&row).map(|(w, x)| w * x).sum();
         row.push(f64::from(u8::from(rng.uniform() < math::logistic(eta))));

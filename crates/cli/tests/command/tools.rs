@@ -53,5 +53,8 @@ fn bench_measures_every_program() {
     assert_eq!(names, ["branching", "geometric", "hmm100", "crp100", "crp1000"]);
     assert!(rows.iter().all(|row| row["transitions_per_second"].as_f64() > Some(0.0)));
     assert_eq!(rows[0]["target"], json!(1.5e6));
+    let kernels = object["kernels"].as_array().expect("kernels");
+    assert_eq!(kernels.len(), 5);
+    assert!(kernels.iter().all(|row| row["measured"].as_f64() > Some(0.0)));
     folder.call(&["bench", "--seconds", "0"]).fails(2, &["seconds"]);
 }
