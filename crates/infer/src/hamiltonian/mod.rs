@@ -58,24 +58,30 @@ impl Smoothed {
         Ok(validity)
     }
 
-    /// The coordinates of the current state, with log π and its gradient there.
-    pub fn start(&self, trace: &mut Trace, kernel: &str) -> Result<Point, EvalError> {
+    /// The coordinates of the current state, with log π and its gradient there. None if a choice
+    /// lies on the edge of its support, the state is impossible, or there is no gradient.
+    pub fn look(&self, trace: &mut Trace) -> Result<Option<Point>, EvalError> {
         let mut density = self.density();
-        let Some(z) = density.position(trace)? else {
-            let message =
-                format!("{kernel} cannot start: a choice lies on the edge of its support");
-            return Err(EvalError::other(None, message));
-        };
+        let Some(z) = density.position(trace)? else { return Ok(None) };
         let mut gradient = vec![0.0; z.len()];
         let log_p = density.log_density(&z, &mut gradient);
-        if log_p == f64::NEG_INFINITY || gradient.iter().any(|g| !g.is_finite()) {
-            let message = format!(
-                "{kernel} cannot start: the current state is impossible, or has no gradient"
-            );
-            return Err(EvalError::other(None, message)
-                .hint("`force` the choices to values that fit the observations"));
+        let fine = log_p.is_finite() && gradient.iter().all(|g| g.is_finite());
+        Ok(fine.then_some(Point { z, log_p, gradient }))
+    }
+
+    /// The same where there has to be such a state.
+    pub fn start(&self, trace: &mut Trace, kernel: &str) -> Result<Point, EvalError> {
+        if let Some(point) = self.look(trace)? {
+            return Ok(point);
         }
-        Ok(Point { z, log_p, gradient })
+        let first = self.density().choices().next();
+        let span = first.map(|id| trace.origin(id).1);
+        let message = format!(
+            "{kernel} cannot start here: the state is impossible or on the edge of what is possible, so there is no gradient"
+        );
+        Err(EvalError::other(span, message).hint(
+            "`force` the choices to values that fit the observations, or move them by mh first",
+        ))
     }
 }
 

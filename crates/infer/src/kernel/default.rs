@@ -118,8 +118,9 @@ impl Kernel for Default {
         self.joint = learns || self.nuts.knows(&self.plan.smooth);
         if self.joint && !self.plan.smooth.is_empty() {
             let planned = log.planned().and_then(|n| n.checked_sub(self.sweeps)).filter(|n| *n > 0);
-            self.nuts.transition(trace, &self.plan.smooth, planned, rng, log)?;
-            if self.plan.is_hierarchical {
+            // From an impossible state there are no trajectories: one by one, until it is possible.
+            self.joint = self.nuts.transition(trace, &self.plan.smooth, planned, rng, log)?;
+            if self.joint && self.plan.is_hierarchical {
                 self.standardised.transition(trace, &self.plan.smooth, planned, rng, log)?;
             }
         }
@@ -130,7 +131,6 @@ impl Kernel for Default {
         let target = Target { scope: Scope::Default, block: Block::Each };
         let mut sweep = Sweep::of(target);
         while let Some(block) = sweep.next(trace) {
-            self.plan.update(trace, learns, approximate)?;
             for id in block {
                 self.single(trace, id, rng, log)?;
             }
@@ -153,9 +153,9 @@ impl Default {
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
-        match self.plan.class(id) {
-            Some(Class::Smooth) if self.joint => return Ok(()),
-            Some(Class::Tall) => {
+        match self.plan.class(trace, id)? {
+            Class::Smooth if self.joint => return Ok(()),
+            Class::Tall => {
                 let target = Target { scope: Scope::Default, block: Block::Each };
                 let kernel = self.subsampled.entry(trace.address(id));
                 let kernel = kernel.or_insert_with(|| SubsampledMh::automatic(target));
@@ -164,10 +164,10 @@ impl Default {
                 }
                 return Ok(());
             }
-            Some(Class::Finite) => {
+            Class::Finite => {
                 return gibbs_move(trace, &mut self.enumeration, &[id], None, rng, &mut log.tally);
             }
-            Some(Class::Line | Class::Smooth) => {
+            Class::Line | Class::Smooth => {
                 if let Ok(mut conditional) =
                     Conditional::of(trace, &mut self.scaffold, &[id], "slice_doubling")
                 {
@@ -175,7 +175,7 @@ impl Default {
                     return conditional.commit(x, &mut log.tally);
                 }
             }
-            Some(Class::Other) | None => {}
+            Class::Other => {}
         }
         for _ in 0..TRIES {
             let mut proposer = Mixed::draw(rng);

@@ -86,7 +86,10 @@ impl Kernel for Nuts {
         target.moves(trace, rng, log, spare, &mut |trace, block, selection, rng, log| {
             // How often a block that is drawn has its turn nobody knows beforehand.
             let planned = if selection.is_some() { None } else { log.planned() };
-            blocks.transition(trace, block, planned, rng, log)
+            match blocks.transition(trace, block, planned, rng, log)? {
+                true => Ok(()),
+                false => blocks.cannot_start(trace, block),
+            }
         })
     }
 
@@ -148,7 +151,13 @@ impl Blocks {
         self.known.contains_key(block)
     }
 
+    /// Says why a block cannot start.
+    fn cannot_start(&self, trace: &mut Trace, block: &[NodeId]) -> Result<(), EvalError> {
+        Smoothed::new(trace, block, self.form, "nuts")?.start(trace, "nuts").map(drop)
+    }
+
     /// One transition of a block. `planned`: how many there will be in the warm-up, if known.
+    /// False if it cannot start from where it is.
     pub fn transition(
         &mut self,
         trace: &mut Trace,
@@ -156,7 +165,7 @@ impl Blocks {
         planned: Option<u64>,
         rng: &mut Rng,
         log: &mut Log<'_>,
-    ) -> Result<(), EvalError> {
+    ) -> Result<bool, EvalError> {
         if self.known.len() >= MOST_BLOCKS {
             self.known.clear();
         }
@@ -164,6 +173,9 @@ impl Blocks {
         let drawn = match self.known.get_mut(block) {
             None => {
                 let smoothed = Smoothed::new(trace, block, self.form, "nuts")?;
+                if smoothed.look(trace)?.is_none() {
+                    return Ok(false);
+                }
                 let mut known = self.first(smoothed, trace, phase, planned, rng)?;
                 let drawn = known.transition(trace, phase, self.options, false, rng)?;
                 self.known.insert(block.to_vec(), known);
@@ -172,6 +184,9 @@ impl Blocks {
             Some(known) => {
                 let dimension = known.smoothed.dimension();
                 let validity = known.smoothed.refresh(trace, block, "nuts")?;
+                if validity != Validity::Same && known.smoothed.look(trace)?.is_none() {
+                    return Ok(false);
+                }
                 if known.smoothed.dimension() != dimension {
                     // Other choices under old names.
                     let smoothed = known.smoothed.clone();
@@ -184,7 +199,7 @@ impl Blocks {
         };
         let known = &self.known[block];
         known.note(&drawn, log);
-        Ok(())
+        Ok(true)
     }
 
     fn first(

@@ -21,9 +21,8 @@ pub(super) fn explain(plan: &Plan, look: &mut Look<'_>) -> Result<Explanation, E
     };
     let mut classes: BTreeMap<Class, Vec<NodeId>> = BTreeMap::new();
     for (_, id) in look.trace.choices_by_address() {
-        if let Some(class) = plan.class(id) {
-            classes.entry(class).or_default().push(id);
-        }
+        let class = plan.class(look.trace, id)?;
+        classes.entry(class).or_default().push(id);
     }
     for (class, choices) in &classes {
         let (kernel, why) = words(*class);
@@ -50,9 +49,9 @@ fn words(class: Class) -> (&'static str, &'static str) {
     match class {
         Class::Smooth => ("nuts, jointly", "continuous, with a gradient"),
         Class::Tall => ("subsampled_mh", "many local sections"),
-        Class::Finite => ("gibbs, one by one", "finitely many values"),
+        Class::Finite => ("gibbs, one by one", "a few values"),
         Class::Line => ("slice_doubling, one by one", "a single real number"),
-        Class::Other => ("mh, one by one", "neither a gradient nor finitely many values"),
+        Class::Other => ("mh, one by one", "neither a gradient nor a few values"),
     }
 }
 

@@ -17,7 +17,7 @@ use smidgen_engine::{EvalError, NodeId, Partition, Trace};
 use smidgen_prob::Support;
 
 /// More values than these are not enumerated.
-const MOST_VALUES: usize = 100;
+const MOST_VALUES: usize = 300;
 
 /// Sections from which on a choice is moved by reading some of them.
 const MANY_SECTIONS: usize = 2000;
@@ -43,7 +43,8 @@ pub struct Exclusion {
 pub struct Plan {
     /// The structure it was made for.
     structure: Option<u64>,
-    classes: FxHashMap<NodeId, Class>,
+    /// With the address, for a name may come to mean another choice.
+    classes: FxHashMap<NodeId, (u64, Class)>,
     /// The joint block.
     pub smooth: Vec<NodeId>,
     /// Whether the location or the scale of some of its choices depends on others.
@@ -88,14 +89,14 @@ impl Plan {
                 if !first.contains(address) || self.fickle.contains(address) {
                     let reason = "it comes and goes".to_owned();
                     self.excluded.push(Exclusion { choice: *id, at: None, reason });
-                    self.classes.insert(*id, alone(trace, *id)?);
+                    self.classes.insert(*id, (*address, alone(trace, *id)?));
                 } else if approximate && is_tall(trace, *id, &mut partition) {
-                    self.classes.insert(*id, Class::Tall);
+                    self.classes.insert(*id, (*address, Class::Tall));
                 } else {
                     candidates.push(*id);
                 }
             } else {
-                self.classes.insert(*id, class);
+                self.classes.insert(*id, (*address, class));
             }
         }
         self.find_smooth(trace, candidates)?;
@@ -122,12 +123,12 @@ impl Plan {
                 let (at, reason) = (Some(why.node), why.reason.clone());
                 self.excluded.push(Exclusion { choice: *choice, at, reason });
                 let class = alone(trace, *choice)?;
-                self.classes.insert(*choice, class);
+                self.classes.insert(*choice, (trace.address(*choice), class));
             }
             candidates.retain(|id| !blamed.contains(id));
         }
         for id in &candidates {
-            self.classes.insert(*id, Class::Smooth);
+            self.classes.insert(*id, (trace.address(*id), Class::Smooth));
         }
         self.smooth = candidates;
         self.is_hierarchical = match self.smooth.is_empty() {
@@ -143,9 +144,15 @@ impl Plan {
         self.classes.len() > self.smooth.len()
     }
 
-    /// How a choice is moved; none if it was not there when the plan was made.
-    pub fn class(&self, id: NodeId) -> Option<Class> {
-        self.classes.get(&id).copied()
+    /// How a choice is moved. One that has come since the plan was made is moved by itself.
+    pub fn class(&self, trace: &mut Trace, id: NodeId) -> Result<Class, EvalError> {
+        match self.classes.get(&id) {
+            Some((address, class)) if *address == trace.address(id) => Ok(*class),
+            _ => match classify(trace, id)? {
+                Class::Smooth => alone(trace, id),
+                class => Ok(class),
+            },
+        }
     }
 }
 
