@@ -71,7 +71,7 @@ pub fn measure_all(
             units: 2000.0,
             per_second: 1e9,
             target: 12.0 * 230.0,
-            anchor: Some(("jointdpm --d 2 --k 10 --m 100 --eps 0.01 --method exact", z_step)),
+            anchor: Some(("jointdpm --d 2 --k 10 --m 100 --eps 0.01", z_step)),
         },
         Subject {
             name: "gibbs step, joint DPM, 10 features",
@@ -82,7 +82,7 @@ pub fn measure_all(
             units: 2000.0,
             per_second: 1e9,
             target: 8.0 * 680.0,
-            anchor: Some(("jointdpm --d 10 --k 10 --m 100 --eps 0.01 --method exact", z_step)),
+            anchor: Some(("jointdpm --d 10 --k 10 --m 100 --eps 0.01", z_step)),
         },
         Subject {
             name: "pgibbs, per particle and step",
@@ -93,7 +93,7 @@ pub fn measure_all(
             units: 10.0 * 10.0 * sizes.series as f64,
             per_second: 1e9,
             target: 30.0 * 13.0,
-            anchor: Some(("sv --method scan", &["ns_per_particle_step"])),
+            anchor: Some(("sv", &["ns_per_particle_step"])),
         },
         Subject {
             name: "gradient, logistic, 50 x 12214",
