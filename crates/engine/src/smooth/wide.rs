@@ -1,7 +1,7 @@
 //! The hot loops over lanes, compiled once more for processors with wide registers and chosen at
 //! run time. Nothing is reordered: the numbers are the same on every machine.
 
-use pulp::Arch;
+use pulp::{Arch, NullaryFnOnce};
 use smidgen_value::math;
 
 #[derive(Clone, Copy)]
@@ -16,7 +16,7 @@ impl Default for Wide {
 impl Wide {
     /// out_l = Σ_k w_k x_kl: entry k of lane l at k·stride + l.
     pub(super) fn linear(self, weights: &[f64], data: &[f64], stride: usize, out: &mut [f64]) {
-        self.0.dispatch(|| linear(weights, data, stride, out));
+        self.0.dispatch(Linear { weights, data, stride, out });
     }
 
     /// slopes_k += Σ_l out_slope_l x_kl
@@ -27,22 +27,79 @@ impl Wide {
         stride: usize,
         slopes: &mut [f64],
     ) {
-        self.0.dispatch(|| pull_linear(out_slope, data, stride, slopes));
+        self.0.dispatch(PullLinear { out_slope, data, stride, slopes });
     }
 
     /// log p of coins x with log odds η, and its slope in η.
     pub(super) fn coins(self, x: &[f64], eta: &[f64], out: &mut [f64], slope: &mut [f64]) {
-        self.0.dispatch(|| coins(x, eta, out, slope));
+        self.0.dispatch(Coins { x, eta, out, slope });
     }
 
     /// log p of normal x. The slopes in x, mean and sd stand one after the other.
-    pub(super) fn normals(
-        self,
-        [x, mean, sd]: [&[f64]; 3],
-        out: &mut [f64],
-        slopes: [&mut [f64]; 3],
-    ) {
-        self.0.dispatch(|| normals([x, mean, sd], out, slopes));
+    pub(super) fn normals(self, arguments: [&[f64]; 3], out: &mut [f64], slopes: [&mut [f64]; 3]) {
+        self.0.dispatch(Normals { arguments, out, slopes });
+    }
+}
+
+// A closure would be compiled on its own, for the smallest processor; a call that is inlined for
+// certain is compiled for each.
+
+struct Linear<'a> {
+    weights: &'a [f64],
+    data: &'a [f64],
+    stride: usize,
+    out: &'a mut [f64],
+}
+
+impl NullaryFnOnce for Linear<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn call(self) {
+        linear(self.weights, self.data, self.stride, self.out);
+    }
+}
+
+struct PullLinear<'a> {
+    out_slope: &'a [f64],
+    data: &'a [f64],
+    stride: usize,
+    slopes: &'a mut [f64],
+}
+
+impl NullaryFnOnce for PullLinear<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn call(self) {
+        pull_linear(self.out_slope, self.data, self.stride, self.slopes);
+    }
+}
+
+struct Coins<'a> {
+    x: &'a [f64],
+    eta: &'a [f64],
+    out: &'a mut [f64],
+    slope: &'a mut [f64],
+}
+
+impl NullaryFnOnce for Coins<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn call(self) {
+        coins(self.x, self.eta, self.out, self.slope);
+    }
+}
+
+struct Normals<'a> {
+    arguments: [&'a [f64]; 3],
+    out: &'a mut [f64],
+    slopes: [&'a mut [f64]; 3],
+}
+
+impl NullaryFnOnce for Normals<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn call(self) {
+        normals(self.arguments, self.out, self.slopes);
     }
 }
 
