@@ -93,7 +93,34 @@ pub(crate) struct Regeneration<'r> {
     pub(crate) script: Option<&'r mut Script>,
 }
 
+impl<'r> Regeneration<'r> {
+    /// Nothing observed moves, nothing has to be made again.
+    pub(crate) fn new(proposer: &'r mut dyn Proposer) -> Regeneration<'r> {
+        Regeneration {
+            proposer,
+            log_new: 0.0,
+            released: &[],
+            claimed: &[],
+            redirected: Vec::new(),
+            claimed_new: &[],
+            redirected_new: Vec::new(),
+            reached: Vec::new(),
+            replay: None,
+            parked: None,
+            proposed: Vec::new(),
+            script: None,
+        }
+    }
+}
+
 impl<'r> Evaluation<'r> {
+    pub(crate) fn of_proposal(rng: &'r mut Rng, regeneration: Regeneration<'r>) -> Evaluation<'r> {
+        Evaluation {
+            phase: Phase::Proposal(regeneration),
+            ..Evaluation::of_directive(rng, FamilyId::NONE, false)
+        }
+    }
+
     pub(crate) fn of_directive(
         rng: &'r mut Rng,
         family: FamilyId,

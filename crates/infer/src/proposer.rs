@@ -128,7 +128,7 @@ impl Proposer for Drift {
         self.choices.push(Walker {
             node: choice.node,
             place: ((span.source.0, span.start), choice.address()),
-            dimension: coordinates::dimension(&before),
+            dimension: dimension(&before),
             before,
             first: 0,
         });
@@ -154,8 +154,8 @@ impl Proposer for Drift {
         }
         let steps = learning.steps(range);
         let (value, log_q_ratio) = coordinates::step(current, before, &after, steps);
-        let z = coordinates::coordinates(current, before);
-        learning.note(*first, &z, &coordinates::coordinates(&value, &after));
+        let z = before.coordinates(current);
+        learning.note(*first, &z, &after.coordinates(&value));
         Ok(local((value, log_q_ratio)))
     }
 }
@@ -189,6 +189,11 @@ pub fn read(arguments: &Arguments<'_>) -> Result<Box<dyn Learner>, Diagnostic> {
     })
 }
 
+/// The coordinates of a choice that walks; one for what only counts as one.
+fn dimension(support: &Support) -> usize {
+    support.dimension().unwrap_or(1)
+}
+
 fn local((value, log_q_ratio): (Value, f64)) -> Proposed {
     Proposed::Local { value, log_q_ratio }
 }
@@ -201,7 +206,7 @@ pub fn walk(
     scale: &Scale,
     rng: &mut Rng,
 ) -> Result<Proposed, EvalError> {
-    let dimension = coordinates::dimension(before);
+    let dimension = dimension(before);
     scale.check(dimension)?;
     let steps: Vec<f64> = (0..dimension).map(|i| scale.at(i) * standard_normal(rng)).collect();
     Ok(local(coordinates::step(current, before, after, &steps)))

@@ -1,6 +1,6 @@
 //! Where a distribution lives.
 
-use smidgen_value::Value;
+use smidgen_value::{Value, math};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Support {
@@ -42,6 +42,52 @@ impl Support {
             | Support::Booleans
             | Support::Finite(_)
             | Support::Counts { .. } => false,
+        }
+    }
+
+    /// The number of unconstrained coordinates of a value; none if it is not continuous.
+    pub fn dimension(&self) -> Option<usize> {
+        match self {
+            Support::Reals | Support::Interval { .. } => Some(1),
+            Support::Vectors { len } => Some(*len),
+            Support::Simplex { len } => Some(len.saturating_sub(1)),
+            Support::PositiveDefinite { size } => Some(size * (size + 1) / 2),
+            Support::Integers { .. }
+            | Support::Booleans
+            | Support::Finite(_)
+            | Support::Counts { .. } => None,
+        }
+    }
+
+    /// The unconstrained coordinates of a value of a continuous choice: logarithms above an end,
+    /// the logit between two, log ratios to the last entry of a simplex, the Cholesky factor of a
+    /// positive definite matrix with logarithms on its diagonal. Not finite on the very edge.
+    pub fn coordinates(&self, x: &Value) -> Vec<f64> {
+        let log = |x: f64| math::ln(x);
+        match (self, x) {
+            (Support::Simplex { .. }, Value::Vector(xs)) => match xs.split_last() {
+                Some((last, free)) => free.iter().map(|x| log(x / last)).collect(),
+                None => Vec::new(),
+            },
+            (Support::PositiveDefinite { size }, Value::Matrix(m)) => {
+                let Some(lower) = crate::linalg::cholesky(m) else {
+                    return vec![f64::NAN; size * (size + 1) / 2];
+                };
+                let places = (0..*size).flat_map(|i| (0..=i).map(move |j| (i, j)));
+                let entry = |(i, j)| if i == j { log(lower.get(i, i)) } else { lower.get(i, j) };
+                places.map(entry).collect()
+            }
+            (_, Value::Vector(xs)) => xs.to_vec(),
+            (Support::Interval { low, high }, x) => {
+                let x = x.as_number().unwrap_or(f64::NAN);
+                vec![match (low.is_finite(), high.is_finite()) {
+                    (true, true) => log(x - low) - log(high - x),
+                    (true, false) => log(x - low),
+                    (false, true) => log(high - x),
+                    (false, false) => x,
+                }]
+            }
+            (_, x) => vec![x.as_number().unwrap_or(f64::NAN)],
         }
     }
 

@@ -18,12 +18,11 @@ use super::segment::Segment;
 use super::{Particles, observation_moves};
 use crate::error::EvalError;
 use crate::eval::{Evaluation, Phase, Regeneration};
-use crate::id::{FamilyId, NodeId};
+use crate::id::NodeId;
 use crate::journal::Savepoint;
 use crate::proposal::FromPrior;
 use crate::scaffold::Scaffold;
 use crate::script::{Script, Source};
-use crate::tag::Tags;
 use crate::trace::Trace;
 
 /// A segment that is in place.
@@ -95,30 +94,10 @@ impl<'a> Replay<'a> {
     ) -> Result<f64, EvalError> {
         let (savepoint, segment) = (self.trace.savepoint(), &self.segments[t]);
         self.touched += (segment.nodes.len() + segment.absorbing.len()) as u64;
-        let mut cx = Evaluation {
-            rng,
-            family: FamilyId::NONE,
-            tags: Tags::default(),
-            depth: 0,
-            path: Vec::new(),
-            log_observed: 0.0,
-            observed_at: None,
-            making: None,
-            phase: Phase::Proposal(Regeneration {
-                proposer: &mut FromPrior,
-                log_new: 0.0,
-                released: &[],
-                claimed: &[],
-                redirected: Vec::new(),
-                claimed_new: &[],
-                redirected_new: Vec::new(),
-                reached: Vec::new(),
-                replay: None,
-                parked: None,
-                proposed: Vec::new(),
-                script: Some(script),
-            }),
-        };
+        let mut from_prior = FromPrior;
+        let regeneration =
+            Regeneration { script: Some(script), ..Regeneration::new(&mut from_prior) };
+        let mut cx = Evaluation::of_proposal(rng, regeneration);
         let result = self.trace.make_segment(segment, &mut cx);
         let log_observed = cx.log_observed;
         let Phase::Proposal(regeneration) = cx.phase else { unreachable!("a proposal stays one") };

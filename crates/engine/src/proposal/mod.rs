@@ -26,13 +26,12 @@ use smidgen_value::Rng;
 
 use crate::error::EvalError;
 use crate::eval::{Evaluation, NewClaim, Phase, Regeneration};
-use crate::id::{FamilyId, NodeId};
+use crate::id::NodeId;
 use crate::journal::Savepoint;
 use crate::node::{Observed, Op};
 use crate::partition::Partition;
 use crate::scaffold::Scaffold;
 use crate::section::Evaluator;
-use crate::tag::Tags;
 use crate::trace::Trace;
 
 pub(crate) use proposer::Preset;
@@ -304,30 +303,16 @@ impl<'t> Proposal<'t> {
         proposer: &mut dyn Proposer,
         rng: &mut Rng,
     ) -> Result<ControlFlow<(), Redirection>, EvalError> {
-        let mut cx = Evaluation {
+        let mut cx = Evaluation::of_proposal(
             rng,
-            family: FamilyId::NONE,
-            tags: Tags::default(),
-            depth: 0,
-            path: Vec::new(),
-            log_observed: 0.0,
-            observed_at: None,
-            making: None,
-            phase: Phase::Proposal(Regeneration {
-                proposer,
-                log_new: 0.0,
+            Regeneration {
                 released: &self.scaffold.released,
                 claimed: &self.scaffold.claimed,
-                redirected: Vec::new(),
                 claimed_new: &self.claimed_new,
-                redirected_new: Vec::new(),
-                reached: Vec::new(),
                 replay: self.replay,
-                parked: None,
-                proposed: Vec::new(),
-                script: None,
-            }),
-        };
+                ..Regeneration::new(proposer)
+            },
+        );
         let result = self.trace.regenerate(self.scaffold, &mut cx);
         let regeneration = match cx.phase {
             Phase::Proposal(regeneration) => regeneration,

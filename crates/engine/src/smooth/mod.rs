@@ -15,6 +15,7 @@ mod marked;
 mod rows;
 mod run;
 mod tape;
+mod terms;
 mod transform;
 mod wide;
 
@@ -210,8 +211,8 @@ impl Density {
                 continue;
             }
             let support = Choice { trace, node: coordinates.node }.support()?;
-            let value = &trace.node(coordinates.node).value;
-            if !transform::unconstrain(value, &support, &mut z) {
+            z.extend(support.coordinates(&trace.node(coordinates.node).value));
+            if z.iter().any(|z| !z.is_finite()) {
                 return Ok(None);
             }
         }

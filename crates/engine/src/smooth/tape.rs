@@ -308,6 +308,14 @@ impl Tape {
             .collect()
     }
 
+    /// Numbers outside the block that the global part reads.
+    pub(super) fn live_leaves(&self) -> impl Iterator<Item = (u32, u32, NodeId, u32)> + '_ {
+        self.leaves.iter().filter_map(|leaf| match leaf.source {
+            Source::Live(node, first) => Some((leaf.register, leaf.len, node, first)),
+            _ => None,
+        })
+    }
+
     /// What makes two rows the same: everything but where their leaves come from.
     pub(super) fn shape(&self, key: &mut Vec<u64>) {
         key.clear();

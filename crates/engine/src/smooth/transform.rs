@@ -12,25 +12,11 @@
 //! The ends of an interval may themselves depend on the block. So may the location m and the scale
 //! s of a choice; in *standardised* form its coordinate is z = (x − m)/s, with log|dx/dz| = log s.
 
+use smidgen_prob::Support;
 use smidgen_prob::smooth::Elementary;
-use smidgen_prob::{Support, linalg};
-use smidgen_value::{Matrix, Value, math};
+use smidgen_value::{Matrix, Value};
 
 use super::tape::{Source, Tape};
-
-/// The number of unconstrained coordinates of a choice; none if it has none.
-pub(super) fn dimension(support: &Support) -> Option<usize> {
-    match support {
-        Support::Reals | Support::Interval { .. } => Some(1),
-        Support::Vectors { len } => Some(*len),
-        Support::Simplex { len } => Some(len - 1),
-        Support::PositiveDefinite { size } => Some(size * (size + 1) / 2),
-        Support::Integers { .. }
-        | Support::Booleans
-        | Support::Finite(_)
-        | Support::Counts { .. } => None,
-    }
-}
 
 /// The places of the location and the scale among so many arguments.
 pub(super) fn location_and_scale(distribution: &str, arguments: usize) -> Option<[usize; 2]> {
@@ -55,7 +41,7 @@ pub(super) fn standardise(tape: &mut Tape, location: f64, scale: f64, first: u32
 /// The marked value of a choice whose coordinates start at input `first`. `ends` are those of an
 /// interval, marked where they can change.
 pub(super) fn constrain(tape: &mut Tape, support: &Support, ends: (f64, f64), first: u32) -> Value {
-    let dimension = dimension(support).expect("only continuous choices have coordinates");
+    let dimension = support.dimension().expect("only continuous choices have coordinates");
     let start = tape.leaf(dimension as u32, Source::Input(first));
     let z: Vec<f64> = (start..start + dimension as u32).map(|r| tape.mark(r)).collect();
     match support {
@@ -148,36 +134,4 @@ fn positive_definite(tape: &mut Tape, z: &[f64], size: usize) -> Value {
         }
     }
     Value::matrix(Matrix::new(size, size, x))
-}
-
-/// The coordinates of a value; none if it lies on the edge of its support.
-pub(super) fn unconstrain(value: &Value, support: &Support, z: &mut Vec<f64>) -> bool {
-    let start = z.len();
-    match (support, value) {
-        (Support::Reals, Value::Number(x)) => z.push(*x),
-        (Support::Interval { low, high }, Value::Number(x)) => {
-            z.push(match (low.is_finite(), high.is_finite()) {
-                (true, true) => math::ln(x - low) - math::ln(high - x),
-                (true, false) => math::ln(x - low),
-                (false, true) => math::ln(high - x),
-                (false, false) => *x,
-            });
-        }
-        (Support::Vectors { .. }, Value::Vector(xs)) => z.extend_from_slice(xs),
-        (Support::Simplex { .. }, Value::Vector(xs)) => {
-            let Some((last, free)) = xs.split_last() else { return false };
-            z.extend(free.iter().map(|x| math::ln(x / last)));
-        }
-        (Support::PositiveDefinite { size }, Value::Matrix(m)) => {
-            let Some(lower) = linalg::cholesky(m) else { return false };
-            for i in 0..*size {
-                for j in 0..=i {
-                    let entry = lower.get(i, j);
-                    z.push(if i == j { math::ln(entry) } else { entry });
-                }
-            }
-        }
-        _ => return false,
-    }
-    z[start..].iter().all(|z| z.is_finite())
 }

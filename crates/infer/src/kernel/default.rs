@@ -162,6 +162,10 @@ impl Default {
                 for _ in 0..TALL_TRIES {
                     kernel.move_block(trace, &[id], None, rng, log)?;
                 }
+                // Then trajectories serve it better.
+                if kernel.stays_exact() && log.run.phase != Phase::Draws {
+                    self.plan.move_exactly(trace.address(id));
+                }
                 return Ok(());
             }
             Class::Finite => {

@@ -126,6 +126,11 @@ impl SubsampledMh {
         SubsampledMh::new(target, proposer, Policy::Trial(Trial::default()))
     }
 
+    /// Whether it has found that reading less does not pay.
+    pub fn stays_exact(&self) -> bool {
+        matches!(self.policy, Policy::Exact)
+    }
+
     /// One move of a block.
     pub fn move_block(
         &mut self,

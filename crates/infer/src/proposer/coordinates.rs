@@ -1,4 +1,4 @@
-//! Unconstrained coordinates z of a continuous value, x = T(z), and steps in them. A step carries
+//! Steps in unconstrained coordinates z, x = T(z) ([`Support::coordinates`]). A step carries
 //! log|dx'/dz'| − log|dx/dz| (theory 8.5):
 //!
 //! | support | z | term |
@@ -10,41 +10,6 @@
 
 use smidgen_prob::{Support, linalg};
 use smidgen_value::{Matrix, Value, math};
-
-/// How many there are.
-pub fn dimension(support: &Support) -> usize {
-    match support {
-        Support::Vectors { len } => *len,
-        Support::Simplex { len } => len.saturating_sub(1),
-        Support::PositiveDefinite { size } => size * (size + 1) / 2,
-        _ => 1,
-    }
-}
-
-/// z. Not finite on the very edge of the support.
-pub fn coordinates(x: &Value, support: &Support) -> Vec<f64> {
-    match (support, x) {
-        (Support::Simplex { .. }, Value::Vector(xs)) => {
-            let (last, free) = xs.split_last().expect("a simplex has an entry");
-            free.iter().map(|x| math::ln(x / last)).collect()
-        }
-        (Support::PositiveDefinite { .. }, Value::Matrix(m)) => match linalg::cholesky(m) {
-            Some(lower) => {
-                let entry = |i: usize, j: usize| match i == j {
-                    true => math::ln(lower.get(i, i)),
-                    false => lower.get(i, j),
-                };
-                (0..m.rows())
-                    .flat_map(|i| (0..=i).map(move |j| (i, j)))
-                    .map(|(i, j)| entry(i, j))
-                    .collect()
-            }
-            None => vec![f64::NAN; dimension(support)],
-        },
-        (_, Value::Vector(xs)) => xs.to_vec(),
-        (_, x) => vec![unconstrain(x.as_number().unwrap_or(f64::NAN), ends(support)).0],
-    }
-}
 
 /// From `current`, which lives in `before`, to a value in `after`: z is read off in the one and x' = T(z')
 /// written in the other, z' = z + `steps`. With the term of the log ratio.
@@ -228,9 +193,9 @@ mod tests {
         ];
         for (x, support) in cases {
             let steps = [0.3, -0.2, 0.5];
-            let steps = &steps[..dimension(&support)];
+            let steps = &steps[..support.dimension().unwrap()];
             let (moved, _) = step(&x, &support, &support, steps);
-            let (z, z_moved) = (coordinates(&x, &support), coordinates(&moved, &support));
+            let (z, z_moved) = (support.coordinates(&x), support.coordinates(&moved));
             assert_eq!((z.len(), z_moved.len()), (steps.len(), steps.len()));
             for ((z, moved), step) in z.iter().zip(&z_moved).zip(steps) {
                 assert!((moved - z - step).abs() < 1e-12, "{support:?}");

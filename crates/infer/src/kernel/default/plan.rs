@@ -52,6 +52,8 @@ pub struct Plan {
     pub excluded: Vec<Exclusion>,
     /// Addresses of choices that come and go: they are moved one by one.
     fickle: FxHashSet<u64>,
+    /// Addresses of choices above many sections of which all have to be read.
+    exact: FxHashSet<u64>,
     /// Addresses that were there when the first plan was made.
     first: Option<FxHashSet<u64>>,
 }
@@ -90,7 +92,10 @@ impl Plan {
                     let reason = "it comes and goes".to_owned();
                     self.excluded.push(Exclusion { choice: *id, at: None, reason });
                     self.classes.insert(*id, (*address, alone(trace, *id)?));
-                } else if approximate && is_tall(trace, *id, &mut partition) {
+                } else if approximate
+                    && !self.exact.contains(address)
+                    && is_tall(trace, *id, &mut partition)
+                {
                     self.classes.insert(*id, (*address, Class::Tall));
                 } else {
                     candidates.push(*id);
@@ -137,6 +142,13 @@ impl Plan {
                 .is_ok_and(|density| density.is_standardised()),
         };
         Ok(())
+    }
+
+    /// Reading less does not pay for this choice: from the next plan on it moves as all others.
+    pub fn move_exactly(&mut self, address: u64) {
+        if self.exact.insert(address) {
+            self.structure = None;
+        }
     }
 
     /// Whether there are choices outside the joint block.
