@@ -49,6 +49,7 @@ impl Scaffold {
                 let latent = made.maker.latent().expect("only a latent maker absorbs as a choice");
                 log_density_bound(latent, &node.value, &args)
             }
+            Op::Plate(_) => None,
             _ => unreachable!("choices and latent makers absorb"),
         };
         bound.ok_or_else(|| {

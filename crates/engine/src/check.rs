@@ -6,6 +6,7 @@
 //! mean two equal traces: what a roll-back has to bring back.
 
 mod dump;
+mod plates;
 mod sections;
 #[cfg(test)]
 mod tests;
@@ -55,6 +56,7 @@ pub fn check(trace: &Trace) -> Result<(), String> {
     check_statistics(trace)?;
     values::check_values(trace)?;
     sections::check_sections(trace)?;
+    plates::check_plates(trace)?;
     check_observations(trace)?;
     check_names(trace)
 }
@@ -429,7 +431,8 @@ fn check_choices(trace: &Trace) -> Check {
     }
     for id in trace.live_nodes() {
         let node = trace.node(id);
-        ensure(!node.constrained || node.is_random(), || {
+        let may_be_observed = node.is_random() || matches!(node.op, Op::Plate(_));
+        ensure(!node.constrained || may_be_observed, || {
             format!("what is constrained is random: {}", named(trace, id))
         })?;
         let listed = trace.choices.get(node.choice_place as usize) == Some(&id);

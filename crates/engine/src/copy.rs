@@ -17,6 +17,7 @@ fn copy_op(op: &Op) -> Op {
         }
         Op::Structure(structure) => Op::Structure(structure.clone()),
         Op::Memo(table) => Op::Memo(table.clone()),
+        Op::Plate(plate) => Op::Plate(plate.clone()),
         Op::Frozen => Op::Frozen,
         Op::Free => Op::Free,
     }
@@ -66,6 +67,7 @@ impl Trace {
             structure: self.structure,
             sweep: self.sweep,
             sections: Sections::default(),
+            desk: Default::default(),
             interrupt: self.interrupt.clone(),
         };
         copy.set_number(number);

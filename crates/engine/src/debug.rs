@@ -143,6 +143,10 @@ impl<'m> View<'m> {
                 let arguments = self.list(node.args.iter().map(|arg| &arg.operand));
                 format!("{name}({arguments}), {}", counted(made.statistics.count(), "draw"))
             }
+            Op::Plate(plate) => {
+                let arguments = self.list(node.args.iter().map(|arg| &arg.operand));
+                format!("{name}({arguments}), {}", counted(plate.rows(), "row"))
+            }
             Op::Frozen => name.to_owned(),
             Op::Function(_) | Op::Random(_) | Op::Free => {
                 format!("{name}({})", self.list(node.args.iter().map(|arg| &arg.operand)))

@@ -30,6 +30,10 @@ impl Trace {
                 distribution.spec().name,
                 self.with_args(id, |args| distribution.log_density(value, args)),
             ),
+            Op::Plate(plate) => {
+                return self
+                    .with_args(id, |args| self.plate_log_density(plate, &self.parents(id), args));
+            }
             Op::Draw(maker) => (
                 self.maker_name(*maker),
                 self.with_params(*maker, |p| self.statistics(*maker).log_predictive(value, p)),
@@ -103,7 +107,7 @@ impl Trace {
         for id in self.live_nodes().collect::<Vec<_>>() {
             self.refresh_arguments(id)?;
             total += match &self.node(id).op {
-                Op::Random(_) => self.log_density(id)?,
+                Op::Random(_) | Op::Plate(_) => self.log_density(id)?,
                 Op::Maker(made) => {
                     let latent =
                         if made.maker.latent().is_some() { self.log_density(id)? } else { 0.0 };

@@ -11,6 +11,7 @@ use smidgen_value::{Symbol, Value};
 use crate::id::{FamilyId, NodeId};
 use crate::node::{Args, MemoEntry, MemoKey, NOWHERE, Node, Observed, Op};
 use crate::operand::Operand;
+use crate::plate::Plate;
 use crate::tag::Memberships;
 use crate::trace::Trace;
 
@@ -41,6 +42,8 @@ pub(crate) enum Edit {
     Observed(NodeId, Option<Box<Observed>>),
     Global(Symbol, Option<Operand>),
     Frozen(NodeId, Box<(Op, Args, FamilyId)>),
+    /// The rows that a plate had.
+    Plate(NodeId, Box<Plate>),
 }
 
 pub(crate) struct OldRoot {
@@ -171,6 +174,10 @@ impl Trace {
             Edit::Forced(id, was) => self.node_mut(id).forced = was,
             Edit::Observed(id, was) => self.node_mut(id).observed = was,
             Edit::Global(name, was) => self.globals[name.index()] = was,
+            Edit::Plate(id, plate) => {
+                self.node_mut(id).op = Op::Plate(plate);
+                self.sections.changed();
+            }
             Edit::Frozen(id, old) => {
                 let (op, args, expansion) = *old;
                 let node = self.node_mut(id);
@@ -180,6 +187,14 @@ impl Trace {
                 }
             }
         }
+    }
+
+    /// Gives a plate other rows.
+    pub(crate) fn set_plate(&mut self, id: NodeId, plate: Box<Plate>) {
+        let old = std::mem::replace(&mut self.node_mut(id).op, Op::Plate(plate));
+        let Op::Plate(old) = old else { unreachable!("only plates have rows") };
+        self.journal.push(Edit::Plate(id, old));
+        self.sections.changed();
     }
 
     // ------------------------------------------------------------ edges

@@ -11,6 +11,8 @@
 //! | [`environment`] | frames of operands |
 //! | [`procedure`] | what a procedure value holds |
 //! | [`error`] | what went wrong while a program ran |
+//! | `tape` | straight-line code over lanes, and procedures as its steps |
+//! | [`plate`] | rows of a loop that never become nodes |
 //! | [`node`] | a node, and the arguments and children that tie it into the graph |
 //! | [`tag`] | scopes and blocks of random choices |
 //! | [`journal`] | the edits of an open transaction, and their exact undoing |
@@ -52,6 +54,7 @@ pub mod observe;
 pub mod operand;
 pub mod particles;
 pub mod partition;
+pub mod plate;
 pub mod procedure;
 pub mod proposal;
 pub mod scaffold;
@@ -59,6 +62,7 @@ mod script;
 pub mod section;
 pub mod smooth;
 pub mod tag;
+mod tape;
 pub mod trace;
 
 pub use enumerate::{DrawnFrom, Enumeration};

@@ -1,6 +1,10 @@
 //! Directives on one trace: each happens whole or not at all.
 
+mod rows;
+mod start;
+
 use std::ops::Deref;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smidgen_lang::Span;
@@ -16,19 +20,22 @@ use crate::journal::Savepoint;
 use crate::node::{Observed, Op, Role};
 use crate::observe::Referent;
 use crate::operand::Operand;
-use crate::proposal::{Choice, FromPrior, Preset, Proposal};
+use crate::proposal::{Preset, Proposal};
 use crate::scaffold::Scaffold;
 use crate::trace::Trace;
+use rows::{FEWEST_ROWS, PlateRecord};
 
-/// Draws from the prior that a search for a feasible start may take.
-const FEASIBLE_TRIES: usize = 2000;
+pub use rows::{RowError, RowObservation};
 
 /// A program's trace and the directives that made it.
-#[derive(Default)]
 pub struct Model {
     trace: Trace,
     records: Vec<Record>,
     by_label: FxHashMap<String, u64>,
+    /// Labels of observations in loops whose rows are plates.
+    plate_labels: FxHashMap<String, u64>,
+    /// Loops from so many rows on are observed as plates.
+    plates_from: usize,
     next_number: u64,
     /// Whether an observation may be impossible under the current values.
     suspect: bool,
@@ -58,6 +65,8 @@ pub struct Record {
     root: Operand,
     family: FamilyId,
     expr: ExprRef,
+    /// For an observation in a loop: all its rows.
+    plates: Option<Arc<PlateRecord>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +87,11 @@ pub struct Predicted {
 fn still_used(label: &str) -> EvalError {
     EvalError::other(None, format!("`{label}` cannot be forgotten: other directives use it"))
         .hint("forget those first")
+}
+
+fn is_observed(label: &str) -> EvalError {
+    let message = format!("`{label}` is observed: forget the observation before you freeze it");
+    EvalError::other(None, message)
 }
 
 /// Whether a procedure or an environment is in a value.
@@ -122,6 +136,23 @@ impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if !self.done {
             self.model.undo(self.before);
+        }
+    }
+}
+
+impl Default for Model {
+    fn default() -> Model {
+        Model {
+            trace: Trace::new(),
+            records: Vec::new(),
+            by_label: FxHashMap::default(),
+            plate_labels: FxHashMap::default(),
+            plates_from: FEWEST_ROWS,
+            next_number: 0,
+            suspect: false,
+            removed: Vec::new(),
+            log_weight: 0.0,
+            prepared: None,
         }
     }
 }
@@ -181,11 +212,17 @@ impl Model {
             if let Some(label) = &record.label {
                 self.by_label.insert(label.clone(), record.number);
             }
+            if let Some(label) = record.plates.as_ref().and_then(|plates| plates.label()) {
+                self.plate_labels.insert(label.clone(), record.number);
+            }
             self.records.insert(place, record);
         }
         for record in self.records.drain(before.records.min(self.records.len())..) {
             if let Some(label) = &record.label {
                 self.by_label.remove(label);
+            }
+            if let Some(label) = record.plates.as_ref().and_then(|plates| plates.label()) {
+                self.plate_labels.remove(label);
             }
         }
         (self.suspect, self.log_weight) = (before.suspect, before.log_weight);
@@ -196,6 +233,8 @@ impl Model {
             trace,
             records: self.records.clone(),
             by_label: self.by_label.clone(),
+            plate_labels: self.plate_labels.clone(),
+            plates_from: self.plates_from,
             next_number: self.next_number,
             suspect: self.suspect,
             removed: Vec::new(),
@@ -218,7 +257,8 @@ impl Model {
 
     /// Whether a label is that of an observation.
     pub fn is_observation(&self, label: &str) -> bool {
-        self.place(label).is_ok_and(|place| self.records[place].kind == RecordKind::Observe)
+        self.plate_row(label).is_some()
+            || self.place(label).is_ok_and(|place| self.records[place].kind == RecordKind::Observe)
     }
 
     fn record(
@@ -234,12 +274,13 @@ impl Model {
         if let Some(label) = &label {
             self.by_label.insert(label.clone(), number);
         }
-        self.records.push(Record { number, label, kind, root, family, expr: expr.clone() });
+        let expr = expr.clone();
+        self.records.push(Record { number, label, kind, root, family, expr, plates: None });
     }
 
     fn check_label(&self, label: Option<&str>, span: Span) -> Result<(), EvalError> {
         match label {
-            Some(label) if self.by_label.contains_key(label) => {
+            Some(label) if self.by_label.contains_key(label) || self.plate_row(label).is_some() => {
                 Err(EvalError::other(span, format!("the label `{label}` is already in use")))
             }
             _ => Ok(()),
@@ -519,12 +560,18 @@ impl Model {
     }
 
     pub fn report(&mut self, label: &str) -> Result<Value, EvalError> {
+        if let Some((place, row)) = self.plate_row(label) {
+            return self.observed_in_row(place, row);
+        }
         let root = self.records[self.place(label)?].root.clone();
         self.trace.operand_value(&root).cloned()
     }
 
     /// Removes a directive and what only it needs.
     pub fn forget(&mut self, label: &str) -> Result<(), EvalError> {
+        if let Some((place, row)) = self.plate_row(label) {
+            return self.forget_row(place, row);
+        }
         let place = self.place(label)?;
         if let RecordKind::Assume(name) = self.records[place].kind {
             let users =
@@ -568,14 +615,15 @@ impl Model {
 
     /// Turns what a directive refers to into a constant of its current value.
     pub fn freeze(&mut self, label: &str) -> Result<Value, EvalError> {
+        if self.plate_row(label).is_some() {
+            return Err(is_observed(label));
+        }
         let place = self.place(label)?;
         let root = self.records[place].root.clone();
         let value = self.trace.operand_value(&root)?.clone();
         if let Operand::Node(id) = root {
             if self.trace.node(id).constrained || self.trace.node(id).observed.is_some() {
-                let message =
-                    format!("`{label}` is observed: forget the observation before you freeze it");
-                return Err(EvalError::other(None, message));
+                return Err(is_observed(label));
             }
             let (is_draw, expansion) = match self.trace.node(id).op {
                 Op::Draw(maker) => (Some(maker), FamilyId::NONE),
@@ -624,63 +672,5 @@ impl Model {
 
     pub fn log_likelihood(&mut self) -> Result<f64, EvalError> {
         self.trace.log_likelihood()
-    }
-
-    // ------------------------------------------------------------ a feasible start
-
-    /// Before the first transition: if an observation is impossible under the current values,
-    /// redraws the unconstrained choices from their priors until all are possible. Forced and
-    /// improper choices stay as they are.
-    pub fn find_feasible_start(&mut self, rng: &mut Rng) -> Result<(), EvalError> {
-        if !self.suspect {
-            return Ok(());
-        }
-        if self.impossible_observation()?.is_some() {
-            let mut scaffold = Scaffold::new();
-            for _ in 0..FEASIBLE_TRIES {
-                let free = |id: &NodeId| {
-                    let choice = Choice { trace: &self.trace, node: *id };
-                    choice.is_proper() && !self.trace.node(*id).forced
-                };
-                let principals: Vec<NodeId> =
-                    self.trace.choices().iter().copied().filter(free).collect();
-                if principals.is_empty() {
-                    break;
-                }
-                let proposal = Proposal::propose(
-                    &mut self.trace,
-                    &mut scaffold,
-                    &principals,
-                    &mut FromPrior,
-                    rng,
-                )?;
-                if proposal.log_new() > f64::NEG_INFINITY {
-                    proposal.commit();
-                    break;
-                }
-            }
-            if let Some(id) = self.impossible_observation()? {
-                let message = format!(
-                    "this observation is impossible under the starting values, and {FEASIBLE_TRIES} draws from the prior found none that fit"
-                );
-                return Err(EvalError::other(self.trace.node(id).origin, message)
-                    .hint("give starting values with [force expr value]"));
-            }
-        }
-        self.suspect = false;
-        Ok(())
-    }
-
-    fn impossible_observation(&mut self) -> Result<Option<NodeId>, EvalError> {
-        for id in self.trace.live_nodes().collect::<Vec<_>>() {
-            let node = self.trace.node(id);
-            if node.constrained && matches!(node.op, Op::Random(_)) {
-                self.trace.refresh_arguments(id)?;
-                if self.trace.log_density(id)? == f64::NEG_INFINITY {
-                    return Ok(Some(id));
-                }
-            }
-        }
-        Ok(None)
     }
 }

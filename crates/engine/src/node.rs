@@ -19,6 +19,7 @@ use smidgen_value::Value;
 use crate::environment::Environment;
 use crate::id::{FamilyId, NodeId};
 use crate::operand::{Operand, Operands};
+use crate::plate::Plate;
 use crate::section::Standing;
 use crate::tag::{Memberships, Tags};
 
@@ -37,6 +38,8 @@ pub enum Op {
     Structure(Arc<Structure>),
     /// `(mem f)`: argument values to families.
     Memo(Box<MemoTable>),
+    /// Rows of a loop of observations: an observed choice for all of them.
+    Plate(Box<Plate>),
     /// A frozen choice: a value without arguments.
     Frozen,
     /// No node at all: a slot to be used again.
@@ -234,6 +237,14 @@ impl Node {
         }
     }
 
+    /// How many sections it can be: for a plate as many as it has rows.
+    pub(crate) fn rows(&self) -> usize {
+        match &self.op {
+            Op::Plate(plate) => plate.rows(),
+            _ => 1,
+        }
+    }
+
     pub fn is_live(&self) -> bool {
         !self.dead && !matches!(self.op, Op::Free)
     }
@@ -259,6 +270,7 @@ impl Node {
             Op::Draw(_) => "draw",
             Op::Maker(made) => made.maker.spec().name,
             Op::Structure(structure) => structure.kind.name(),
+            Op::Plate(plate) => plate.distribution().spec().name,
             Op::Memo(_) => "mem",
             Op::Frozen => "frozen",
             Op::Free => "free",

@@ -26,10 +26,11 @@ use crate::section::component::{Component, Refusal, is_deterministic};
 use crate::section::{Evaluator, Kind};
 use crate::trace::Trace;
 
-/// The sections of one hub that are part of the population.
+/// Sections that are part of the population: the units of a hub, or the rows of a plate.
 struct Pool {
-    hub: NodeId,
-    /// Number of units in the pools before this one.
+    of: NodeId,
+    is_plate: bool,
+    /// Number of sections in the pools before this one.
     first: usize,
 }
 
@@ -108,7 +109,8 @@ impl Partition {
             }
             id = only.node;
         }
-        trace.node(id).children.len()
+        let children = trace.node(id).children.iter();
+        children.map(|child| trace.node(child.node).rows()).sum()
     }
 
     fn find_global(&mut self, trace: &mut Trace, principals: &[NodeId]) -> Result<(), Refusal> {
@@ -224,6 +226,7 @@ impl Partition {
         self.pools.clear();
         self.all_hubs.clear();
         self.units = 0;
+        let mut plates: Vec<NodeId> = Vec::new();
         let mut hubs = self.hubs.clone();
         let (mut next, mut several) = (0, 0);
         while let Some(&hub) = hubs.get(next) {
@@ -233,7 +236,10 @@ impl Partition {
             }
             trace.classify_hub(hub)?;
             let roster = trace.sections.hub(hub);
-            self.pools.push(Pool { hub, first: self.units });
+            plates.extend(roster.plates.values().flatten());
+            if !roster.units.is_empty() {
+                self.pools.push(Pool { of: hub, is_plate: false, first: self.units });
+            }
             self.units += roster.units.len();
             several += usize::from(roster.several > 0);
             let before = hubs.len();
@@ -249,6 +255,13 @@ impl Partition {
         if self.pools.len() > 1 {
             self.draw_from_one(trace);
         }
+        // A plate is one whatever the number of ways that lead to it.
+        plates.sort_unstable();
+        plates.dedup();
+        for plate in plates {
+            self.pools.push(Pool { of: plate, is_plate: true, first: self.units });
+            self.units += trace.node(plate).rows();
+        }
         self.listed.0.clone_from(&self.global);
         self.listed.1 = trace.sections.version();
         Ok(())
@@ -261,14 +274,14 @@ impl Partition {
             return;
         }
         self.credit = 0;
-        let size = |pool: &&Pool| trace.sections.hub(pool.hub).units.len();
+        let size = |pool: &&Pool| trace.sections.hub(pool.of).units.len();
         let Some(largest) = self.pools.iter().max_by_key(size) else { return };
-        let (hub, units) = (largest.hub, size(&largest));
+        let (hub, units) = (largest.of, size(&largest));
         self.component.forget_clean();
         self.component.joined = true;
         let mut reached = true;
-        'all: for pool in self.pools.iter().filter(|pool| pool.hub != hub) {
-            for unit in &trace.sections.hub(pool.hub).units {
+        'all: for pool in self.pools.iter().filter(|pool| pool.of != hub) {
+            for unit in &trace.sections.hub(pool.of).units {
                 if is_global(trace, unit.edge.node) {
                     continue;
                 }
@@ -288,7 +301,7 @@ impl Partition {
         self.component.joined = false;
         if reached {
             self.pools.clear();
-            self.pools.push(Pool { hub, first: 0 });
+            self.pools.push(Pool { of: hub, is_plate: false, first: 0 });
             self.units = units;
         }
     }
@@ -306,7 +319,7 @@ impl Partition {
                 if self.component.nodes.iter().any(|node| !is_global(trace, *node)) {
                     return Err(Refusal::Entangled { span: trace.node(*id).origin });
                 }
-                let pool = self.pools.iter().find(|pool| pool.hub == hub);
+                let pool = self.pools.iter().find(|pool| pool.of == hub);
                 if let (Some(pool), Some(unit)) = (pool, arg.standing.as_unit()) {
                     self.excluded.push(pool.first + unit);
                 }
@@ -318,7 +331,7 @@ impl Partition {
 
     /// Whether the units of a hub are drawn from.
     pub(crate) fn draws_from(&self, hub: NodeId) -> bool {
-        self.pools.iter().any(|pool| pool.hub == hub)
+        self.pools.iter().any(|pool| pool.of == hub)
     }
 
     /// Looks at what the sections at these places begin with, and does nothing with it. The sections
@@ -326,7 +339,10 @@ impl Partition {
     /// they arrive several at a time, and are there when they are weighed.
     pub(crate) fn look_ahead(&self, trace: &Trace, places: &[usize]) {
         let [pool] = &self.pools[..] else { return };
-        let units = &trace.sections.hub(pool.hub).units;
+        if pool.is_plate {
+            return;
+        }
+        let units = &trace.sections.hub(pool.of).units;
         let mut seen = 0;
         let mut nodes: SmallVec<[NodeId; 128]> = SmallVec::new();
         nodes.extend(places.iter().map(|place| units[*place].edge.node));
@@ -347,37 +363,81 @@ impl Partition {
         std::hint::black_box(seen);
     }
 
-    /// The log weight of the section at a place of the population.
-    pub(crate) fn log_weight(
+    /// The log weights of the sections at these places of the population, in this order.
+    pub(crate) fn log_weights(
         &self,
         trace: &mut Trace,
         evaluator: &mut Evaluator,
-        place: usize,
-    ) -> Result<f64, EvalError> {
-        let (roster, unit) = self.unit_at(trace, place);
-        let edge = roster.units[unit].edge;
-        // A section may hang below several hubs, of Γ or nested.
-        if self.all_hubs.len() > 1 {
-            return evaluator.shared_log_weight(trace, edge, self);
+        places: &[usize],
+        weights: &mut Vec<f64>,
+    ) -> Result<(), EvalError> {
+        if let [pool] = &self.pools[..]
+            && pool.is_plate
+        {
+            let first = weights.len();
+            weights.resize(first + places.len(), 0.0);
+            return evaluator.plate_log_weights(trace, pool.of, places, &mut weights[first..]);
         }
-        let walk = trace.sections.kind(roster.kind_of(unit)).walk;
-        evaluator.log_weight(trace, edge, walk)
+        self.look_ahead(trace, places);
+        let first = weights.len();
+        weights.resize(first + places.len(), 0.0);
+        // Sections that are weighed together: the pool, the kind, and the number in this lot.
+        let mut alike: SmallVec<[(u32, u32, u32); 128]> = SmallVec::new();
+        for (k, place) in places.iter().enumerate() {
+            let number = self.pool_at(*place);
+            let pool = &self.pools[number];
+            if pool.is_plate {
+                alike.push((number as u32, 0, k as u32));
+                continue;
+            }
+            let (roster, unit) = self.unit_at(trace, *place);
+            // A section may hang below several hubs, of Γ or nested.
+            if self.all_hubs.len() > 1 {
+                let edge = roster.units[unit].edge;
+                weights[first + k] = evaluator.shared_log_weight(trace, edge, self)?;
+            } else {
+                alike.push((number as u32, roster.kind_of(unit), k as u32));
+            }
+        }
+        alike.sort_unstable();
+        let mut found: SmallVec<[f64; 128]> = SmallVec::new();
+        for group in alike.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let pool = &self.pools[group[0].0 as usize];
+            let places = group.iter().map(|(_, _, k)| places[*k as usize] - pool.first);
+            found.resize(group.len(), 0.0);
+            if pool.is_plate {
+                let rows: SmallVec<[usize; 128]> = places.collect();
+                evaluator.plate_log_weights(trace, pool.of, &rows, &mut found)?;
+            } else {
+                let units = &trace.sections.hub(pool.of).units;
+                let edges: SmallVec<[Child; 128]> = places.map(|place| units[place].edge).collect();
+                evaluator.log_weights(trace, (pool.of, group[0].1), &edges, &mut found)?;
+            }
+            for ((_, _, k), weight) in group.iter().zip(&found) {
+                weights[first + *k as usize] = *weight;
+            }
+        }
+        Ok(())
     }
 
     /// The roster that a place of the population belongs to, and the unit there.
     #[inline]
     fn unit_at<'a>(&self, trace: &'a Trace, place: usize) -> (&'a Hub, usize) {
-        let after = self.pools.partition_point(|pool| pool.first <= place);
-        let pool = &self.pools[after - 1];
-        (trace.sections.hub(pool.hub), place - pool.first)
+        let pool = &self.pools[self.pool_at(place)];
+        (trace.sections.hub(pool.of), place - pool.first)
+    }
+
+    #[inline]
+    fn pool_at(&self, place: usize) -> usize {
+        self.pools.partition_point(|pool| pool.first <= place) - 1
     }
 
     /// The numbers of sections of each kind, to be drawn from by kind; one number for all if they
     /// hang below several hubs, or some of them are none.
     pub fn strata(&self, trace: &Trace) -> Vec<usize> {
         match &self.pools[..] {
-            [pool] if self.excluded.is_empty() => {
-                let strata = &trace.sections.hub(pool.hub).strata;
+            [pool] if self.excluded.is_empty() && !pool.is_plate => {
+                let strata = &trace.sections.hub(pool.of).strata;
                 strata.iter().map(|stratum| stratum.members.len()).collect()
             }
             _ => vec![self.population()],
@@ -387,7 +447,9 @@ impl Partition {
     /// The place in the population of the k-th section of a kind.
     pub fn place_in_stratum(&self, trace: &Trace, stratum: usize, k: usize) -> usize {
         match &self.pools[..] {
-            [pool] => trace.sections.hub(pool.hub).strata[stratum].members[k] as usize,
+            [pool] if !pool.is_plate => {
+                trace.sections.hub(pool.of).strata[stratum].members[k] as usize
+            }
             _ => k,
         }
     }
@@ -400,8 +462,9 @@ impl Partition {
     /// The kinds of sections in the population.
     pub fn kinds(&self, trace: &Trace) -> Vec<KindCount> {
         let mut counts: Vec<(u32, usize)> = Vec::new();
-        for pool in &self.pools {
-            for stratum in &trace.sections.hub(pool.hub).strata {
+        let hubs = self.pools.iter().filter(|pool| !pool.is_plate);
+        for pool in hubs {
+            for stratum in &trace.sections.hub(pool.of).strata {
                 match counts.iter_mut().find(|(kind, _)| *kind == stratum.kind) {
                     Some((_, sections)) => *sections += stratum.members.len(),
                     None => counts.push((stratum.kind, stratum.members.len())),
@@ -416,7 +479,16 @@ impl Partition {
         }
         counts.retain(|(_, sections)| *sections > 0);
         let of = |(kind, sections)| KindCount { kind: trace.sections.kind(kind).clone(), sections };
-        counts.into_iter().map(of).collect()
+        let mut kinds: Vec<KindCount> = counts.into_iter().map(of).collect();
+        for pool in self.pools.iter().filter(|pool| pool.is_plate) {
+            let Op::Plate(plate) = &trace.node(pool.of).op else { unreachable!("a plate") };
+            let kind = plate.kind();
+            match kinds.iter_mut().find(|known| known.kind.signature == kind.signature) {
+                Some(known) => known.sections += plate.rows(),
+                None => kinds.push(KindCount { kind, sections: plate.rows() }),
+            }
+        }
+        kinds
     }
 }
 

@@ -59,6 +59,8 @@ pub struct Scaffold {
     pub(crate) transient: Vec<FamilyId>,
     /// A.
     pub absorbing: Vec<NodeId>,
+    /// Rows of plates in A, beyond one for each.
+    more_rows: usize,
     /// Makers in A.
     pub makers: Vec<NodeId>,
     pub(crate) released: Vec<NodeId>,
@@ -109,6 +111,7 @@ impl Scaffold {
         self.target.extend_from_slice(global);
         self.transient.clear();
         self.absorbing.clear();
+        self.more_rows = 0;
         self.makers.clear();
         self.released.clear();
         self.claimed.clear();
@@ -183,6 +186,7 @@ impl Scaffold {
         self.target.clear();
         self.transient.clear();
         self.absorbing.clear();
+        self.more_rows = 0;
         self.makers.clear();
         self.sources.clear();
         self.sources.extend_from_slice(principals);
@@ -232,7 +236,8 @@ impl Scaffold {
                 Some(Role::Target) if existential => trace.mark(child.node, Role::Restructured),
                 Some(_) => {}
                 None => match &trace.node(child.node).op {
-                    Op::Random(_) => {
+                    Op::Random(_) | Op::Plate(_) => {
+                        self.more_rows += trace.node(child.node).rows() - 1;
                         trace.mark(child.node, Role::Absorbing);
                         self.absorbing.push(child.node);
                     }
@@ -323,6 +328,11 @@ impl Scaffold {
     /// exists.
     pub fn restructured(&self, trace: &Trace) -> Option<NodeId> {
         self.target.iter().copied().find(|id| trace.node(*id).role == Role::Restructured)
+    }
+
+    /// How many observed or other choices absorb, rows of plates one by one.
+    pub fn sections(&self) -> usize {
+        self.absorbing.len() + self.more_rows
     }
 
     /// Whether an observation may come to refer to another choice.

@@ -6,8 +6,8 @@
 //! refers to), constants are no nodes, and a call of a known procedure is its body: the trace
 //! holds only what can change.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use smallvec::SmallVec;
 use smidgen_lang::Span;
@@ -21,6 +21,7 @@ use crate::id::{FamilyId, NodeId};
 use crate::journal::Edit;
 use crate::node::{Arg, Args, MemoTable, Node, Observed, Op};
 use crate::operand::Operand;
+use crate::plate::Desk;
 use crate::procedure::Procedure;
 use crate::section::Sections;
 use crate::tag::{Scopes, Tags};
@@ -57,6 +58,8 @@ pub struct Trace {
     pub(crate) memo_edits: u64,
     /// Rosters of local sections.
     pub(crate) sections: Sections,
+    /// What plates are evaluated on.
+    pub(crate) desk: Mutex<Desk>,
     /// Set from outside to stop an evaluation that takes too long.
     pub interrupt: Arc<AtomicBool>,
 }
@@ -147,6 +150,17 @@ impl Trace {
         match self.globals.get(name.index()) {
             Some(Some(operand)) => Some(operand.clone()),
             _ => self.builtin(name).map(Operand::Constant),
+        }
+    }
+
+    /// What a name that was asked for before refers to.
+    pub(crate) fn known_global(&self, name: Symbol) -> Option<Operand> {
+        match self.globals.get(name.index()) {
+            Some(Some(operand)) => Some(operand.clone()),
+            _ => {
+                let builtin = self.builtins.get(name.index()).cloned().flatten();
+                builtin.map(Operand::Constant)
+            }
         }
     }
 
@@ -296,6 +310,11 @@ impl Trace {
         let args: SmallVec<[&Value; 4]> =
             self.node(id).args.iter().map(|arg| self.settled_value(&arg.operand)).collect();
         f(&args)
+    }
+
+    /// The nodes among a node's arguments: for a plate, all of them.
+    pub(crate) fn parents(&self, id: NodeId) -> SmallVec<[NodeId; 4]> {
+        self.node(id).args.iter().filter_map(|arg| arg.operand.node()).collect()
     }
 
     // ------------------------------------------------------------ payloads

@@ -9,6 +9,8 @@ use crate::acceptance::shuffle::Shuffle;
 
 /// Sections are drawn in lots of this size, and looked at before they are weighed.
 const LOT: usize = 128;
+/// A scan of all sections weighs so many at a time.
+const SCAN: usize = 1024;
 
 /// The orders in which sections are drawn; kept between decisions for their buffers.
 #[derive(Default)]
@@ -43,8 +45,8 @@ impl<'a, 't> Source<'a, 't> {
         Rng::for_chain(self.rng.seed(), 0)
     }
 
-    fn weigh(&mut self, place: usize) -> Result<f64, EvalError> {
-        self.proposal.log_weight(self.partition, self.evaluator, place)
+    fn weigh(&mut self, places: &[usize], weights: &mut Vec<f64>) -> Result<(), EvalError> {
+        self.proposal.log_weights(self.partition, self.evaluator, places, weights)
     }
 }
 
@@ -61,17 +63,20 @@ impl LogWeights for Source<'_, '_> {
                 }
             }
             more -= places.len();
-            self.proposal.look_ahead(self.partition, &places);
-            for place in places {
-                weights.push(self.weigh(place)?);
-            }
+            self.weigh(&places, weights)?;
         }
         Ok(())
     }
 
     fn scan(&mut self, visit: &mut dyn FnMut(f64) -> bool) -> Result<(), EvalError> {
-        for place in 0..self.partition.places() {
-            if !self.partition.is_excluded(place) && !visit(self.weigh(place)?) {
+        let (mut weights, mut places) = (Vec::new(), Vec::new());
+        for first in (0..self.partition.places()).step_by(SCAN) {
+            let lot = first..(first + SCAN).min(self.partition.places());
+            places.clear();
+            places.extend(lot.filter(|place| !self.partition.is_excluded(*place)));
+            weights.clear();
+            self.weigh(&places, &mut weights)?;
+            if !weights.iter().all(|weight| visit(*weight)) {
                 break;
             }
         }
@@ -98,12 +103,12 @@ impl LogWeights for Source<'_, '_> {
         if let [_] = self.orders.strata[..] {
             return self.draw(n, weights);
         }
+        let mut places: SmallVec<[usize; LOT]> = SmallVec::new();
         for _ in 0..n {
             let k = self.orders.strata[stratum].next(self.rng);
             let k = k.expect("a test asks for no more than there is");
-            let place = self.partition.place_in_stratum(self.proposal.trace(), stratum, k);
-            weights.push(self.weigh(place)?);
+            places.push(self.partition.place_in_stratum(self.proposal.trace(), stratum, k));
         }
-        Ok(())
+        self.weigh(&places, weights)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use smidgen_engine::environment::Environment;
-use smidgen_engine::model::Code;
+use smidgen_engine::model::{Code, RowError, RowObservation};
 use smidgen_engine::operand::Operand;
 use smidgen_engine::{EvalError, Model};
 use smidgen_infer::spec::Reader;
@@ -228,7 +228,11 @@ impl Desk<'_> {
         suffix: &str,
     ) -> Result<(), Diagnostic> {
         if let StepKind::For { bounds, body } = &step.kind {
-            for i in range_of(model, bounds, step.span, env, self.rng)? {
+            let rows = range_of(model, bounds, step.span, env, self.rng)?;
+            if self.observe_rows(model, step, (bounds, body), rows.clone(), env, suffix)? {
+                return Ok(());
+            }
+            for i in rows {
                 self.check_interrupt(step.span)?;
                 let inner = env.push([Operand::Constant(Value::Number(i as f64))]);
                 let suffix = format!("{suffix}[{i}]");
@@ -247,6 +251,28 @@ impl Desk<'_> {
             self.outcomes.push(Outcome { directive: step.number, label, kind });
         }
         Ok(())
+    }
+
+    /// A loop of observations alone, all rows at once. False if they have to be made one by one.
+    fn observe_rows(
+        &mut self,
+        model: &mut Model,
+        step: &Step,
+        (bounds, body): (&Bounds, &[Arc<Step>]),
+        rows: std::ops::Range<i64>,
+        env: &Environment,
+        suffix: &str,
+    ) -> Result<bool, Diagnostic> {
+        let mut observations = Vec::with_capacity(body.len());
+        for inner in body {
+            let StepKind::Observe { expr, value } = &inner.kind else { return Ok(false) };
+            let label = inner.label.as_ref().map(|label| format!("{label}{suffix}"));
+            observations.push(RowObservation { expr, outcome: value, label });
+        }
+        model.observe_rows(&observations, env, rows, self.rng).map_err(|RowError { row, error }| {
+            let place = body.first().map_or(step.span, |inner| inner.span);
+            in_round(in_directive(error.into_diagnostic(), place), bounds, row, step.span)
+        })
     }
 
     fn on_model(

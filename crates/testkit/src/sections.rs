@@ -104,7 +104,9 @@ impl BySections {
         };
         if !proposal.is_identity() && weighed.log_global > f64::NEG_INFINITY {
             for place in (0..partition.places()).filter(|place| !partition.is_excluded(*place)) {
-                let weight = proposal.log_weight(partition, evaluator, place).expect("a weight");
+                let mut one = Vec::new();
+                proposal.log_weights(partition, evaluator, &[place], &mut one).expect("a weight");
+                let weight = one[0];
                 weighed.weights.push(weight);
             }
         }

@@ -59,7 +59,9 @@ pub fn two_ways(
     .expect("a proposal");
     let mut by_sections = global.log_ratio();
     for place in (0..partition.places()).filter(|place| !partition.is_excluded(*place)) {
-        let weight = global.log_weight(&partition, &mut evaluator, place).expect("a weight");
+        let mut one = Vec::new();
+        global.log_weights(&partition, &mut evaluator, &[place], &mut one).expect("a weight");
+        let weight = one[0];
         // An impossible proposal stays impossible.
         if by_sections > f64::NEG_INFINITY {
             by_sections += weight;

@@ -59,12 +59,25 @@ impl Rng {
         self.0.random::<u64>()
     }
 
+    /// Where the stream stands, to go back to when what was drawn since is undone.
+    pub fn place(&self) -> Place {
+        Place(self.0.get_word_pos())
+    }
+
+    pub fn go_back(&mut self, place: Place) {
+        self.0.set_word_pos(place.0);
+    }
+
     /// A fair coin.
     #[inline]
     pub fn coin(&mut self) -> bool {
         self.0.random::<bool>()
     }
 }
+
+/// A place in a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Place(u128);
 
 impl TryRng for Rng {
     type Error = Infallible;

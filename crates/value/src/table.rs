@@ -46,6 +46,19 @@ impl Column {
         }
     }
 
+    /// Whether both are the same data in memory.
+    pub fn is_same(&self, other: &Column) -> bool {
+        match (self, other) {
+            (Column::Reals(a), Column::Reals(b)) => Arc::ptr_eq(a, b),
+            (Column::Booleans(a), Column::Booleans(b)) => Arc::ptr_eq(a, b),
+            (Column::Texts(a), Column::Texts(b)) => Arc::ptr_eq(a, b),
+            (Column::Vectors { data: a, width: v }, Column::Vectors { data: b, width: w }) => {
+                Arc::ptr_eq(a, b) && v == w
+            }
+            _ => false,
+        }
+    }
+
     /// The whole column as one value: a vector of numbers, else an array of cells.
     pub fn to_value(&self) -> Value {
         match self {

@@ -27,6 +27,11 @@ impl Vector {
         Vector { data, start, len }
     }
 
+    /// The shared data, if it is all of them.
+    pub fn whole(&self) -> Option<&Arc<[f64]>> {
+        (self.start == 0 && self.len == self.data.len()).then_some(&self.data)
+    }
+
     pub fn as_slice(&self) -> &[f64] {
         &self.data[self.start..self.start + self.len]
     }

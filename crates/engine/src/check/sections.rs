@@ -2,7 +2,7 @@
 
 use super::{Check, ensure, named};
 use crate::id::NodeId;
-use crate::node::Child;
+use crate::node::{Child, Op};
 use crate::section::Standing;
 use crate::section::component::Component;
 use crate::trace::Trace;
@@ -44,8 +44,14 @@ fn check_roster(trace: &Trace, id: NodeId) -> Check {
     }
     let mut component = Component::default();
     for edge in &trace.node(id).children {
-        let explored = component.explore(trace, edge.node, &|node| node == id);
         let found = standing(*edge);
+        if matches!(trace.node(edge.node).op, Op::Plate(_)) {
+            ensure(found == Standing::PLATE, || {
+                format!("a plate is one to its hub: {}", named(trace, edge.node))
+            })?;
+            continue;
+        }
+        let explored = component.explore(trace, edge.node, &|node| node == id);
         let wanted = match explored {
             Err(_) => found == Standing::REFUSED,
             Ok(()) => {

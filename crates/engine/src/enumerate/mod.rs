@@ -153,7 +153,7 @@ impl Enumeration {
 
     /// Absorbing choices of the block.
     pub fn absorbing(&self) -> usize {
-        self.scaffold.absorbing.len()
+        self.scaffold.sections()
     }
 
     fn weigh_all(&mut self, trace: &mut Trace, drawn_from: DrawnFrom<'_>) -> Result<(), EvalError> {

@@ -112,7 +112,10 @@ impl Sequence {
         let changes = |id: &NodeId| {
             trace.role(*id) == Some(Role::Restructured) || matches!(trace.node(*id).op, Op::Draw(_))
         };
-        self.plan = match self.scaffold.target.iter().any(changes) {
+        let is_plate = |id: &NodeId| matches!(trace.node(*id).op, Op::Plate(_));
+        let needs_trace = self.scaffold.target.iter().any(changes)
+            || self.scaffold.absorbing.iter().any(is_plate);
+        self.plan = match needs_trace {
             true => None,
             false => Some(Plan::compile(trace, &self.segments, look_ahead)),
         };
@@ -127,7 +130,7 @@ impl Sequence {
 
     /// Number of absorbing choices that one particle weighs.
     pub fn absorbing(&self) -> usize {
-        self.scaffold.absorbing.len() + self.scaffold.makers.len()
+        self.scaffold.sections() + self.scaffold.makers.len()
     }
 
     /// Whether particles run beside the trace.

@@ -214,19 +214,16 @@ impl<'t> Proposal<'t> {
         self.trace.savepoint() == self.savepoint
     }
 
-    /// log l_i of the section at a place of the population, for a proposal of the global part.
-    pub fn log_weight(
+    /// log l_i of the sections at these places of the population, for a proposal of the global part;
+    /// they are added to the list.
+    pub fn log_weights(
         &mut self,
         partition: &Partition,
         evaluator: &mut Evaluator,
-        place: usize,
-    ) -> Result<f64, EvalError> {
-        partition.log_weight(self.trace, evaluator, place)
-    }
-
-    /// Prepares for the weighing of these sections, see [`Partition::look_ahead`].
-    pub fn look_ahead(&self, partition: &Partition, places: &[usize]) {
-        partition.look_ahead(self.trace, places);
+        places: &[usize],
+        weights: &mut Vec<f64>,
+    ) -> Result<(), EvalError> {
+        partition.log_weights(self.trace, evaluator, places, weights)
     }
 
     pub fn commit(mut self) {

@@ -6,11 +6,13 @@
 //! pays for the sections that changed.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use crate::id::NodeId;
 use crate::node::{Child, Op};
 use crate::section::Standing;
 use crate::section::component::{Component, Refusal, is_deterministic};
+use crate::section::program::Program;
 use crate::trace::Trace;
 
 /// Sections that compute the same: theory 1.8 calls it the signature.
@@ -65,6 +67,8 @@ pub(crate) struct Hub {
     pub strata: Vec<Stratum>,
     /// Edges to nodes that fan out in their turn.
     pub nested: FxHashMap<(NodeId, u32), NodeId>,
+    /// Plates, by the edge that leads to them, through deterministic nodes or directly.
+    pub plates: FxHashMap<(NodeId, u32), SmallVec<[NodeId; 1]>>,
     /// The first edge that could not be classified; the rest waits until it goes.
     refused: Option<(Child, Refusal)>,
     pending: Vec<Child>,
@@ -86,6 +90,18 @@ pub struct Sections {
     /// Changes whenever a roster does.
     version: u64,
     fan_out: FanOut,
+    /// The programs of kinds, where they have been asked for.
+    programs: Vec<Asked>,
+}
+
+/// A program that was asked for.
+#[derive(Default)]
+enum Asked {
+    #[default]
+    Never,
+    /// There is none.
+    InVain,
+    Written(Box<Program>),
 }
 
 /// A node inside a section with at least so many children is a hub of its own.
@@ -100,6 +116,11 @@ impl Default for FanOut {
 impl Sections {
     pub(crate) fn forget_hub(&mut self, id: NodeId) {
         self.hubs.remove(&id);
+        self.version += 1;
+    }
+
+    /// Notes that the number of sections has changed.
+    pub(crate) fn changed(&mut self) {
         self.version += 1;
     }
 
@@ -123,6 +144,28 @@ impl Sections {
 
     pub(crate) fn version(&self) -> u64 {
         self.version
+    }
+
+    /// Whether nobody has asked for the program of a kind yet.
+    pub(crate) fn is_unwritten(&mut self, kind: u32) -> bool {
+        let kind = kind as usize;
+        if self.programs.len() <= kind {
+            self.programs.resize_with(kind + 1, Asked::default);
+        }
+        matches!(self.programs[kind], Asked::Never)
+    }
+
+    /// Takes the program of a kind for use, if there is one.
+    pub(crate) fn take_program(&mut self, kind: u32) -> Option<Box<Program>> {
+        match std::mem::replace(&mut self.programs[kind as usize], Asked::InVain) {
+            Asked::Written(program) => Some(program),
+            Asked::Never | Asked::InVain => None,
+        }
+    }
+
+    /// Keeps the program of a kind, or that there is none.
+    pub(crate) fn keep_program(&mut self, kind: u32, program: Option<Box<Program>>) {
+        self.programs[kind as usize] = program.map_or(Asked::InVain, Asked::Written);
     }
 
     pub(crate) fn kind(&self, kind: u32) -> &Kind {
@@ -241,6 +284,9 @@ impl Trace {
         self.sections.version += 1;
         let Sections { hubs, kinds, .. } = &mut self.sections;
         let hub = hubs.get_mut(&parent).expect("an edge with a standing comes from a hub");
+        if !hub.plates.is_empty() {
+            hub.plates.remove(&(edge.node, edge.slot));
+        }
         if let Some(unit) = standing.as_unit() {
             hub.several -= usize::from(kinds[hub.kind_of(unit) as usize].absorbing > 1);
             if let Some(moved) = hub.remove(unit) {
@@ -340,6 +386,12 @@ impl Trace {
 
     fn classify_edge(&mut self, id: NodeId, edge: Child, component: &mut Component) {
         self.sections.version += 1;
+        if matches!(self.node(edge.node).op, Op::Plate(_)) {
+            self.set_standing(edge, Standing::PLATE);
+            let hub = self.sections.hubs.get_mut(&id).expect("registered by the caller");
+            hub.plates.insert((edge.node, edge.slot), SmallVec::from_iter([edge.node]));
+            return;
+        }
         if let Err(refusal) = component.explore(self, edge.node, &|node| node == id) {
             // What is refused may become possible when something of it changes.
             for node in &component.nodes {
@@ -351,6 +403,7 @@ impl Trace {
             return;
         }
         let pool = component.pool;
+        let plates: SmallVec<[NodeId; 1]> = component.plates.iter().copied().collect();
         for node in &component.nodes {
             self.node_mut(*node).in_section = true;
             if self.node(*node).is_hub
@@ -389,6 +442,10 @@ impl Trace {
             }
         };
         self.set_standing(leader, standing);
+        if !plates.is_empty() {
+            let hub = self.sections.hubs.get_mut(&id).expect("registered by the caller");
+            hub.plates.insert((leader.node, leader.slot), plates);
+        }
     }
 
     fn set_standing(&mut self, edge: Child, standing: Standing) {

@@ -99,6 +99,8 @@ pub(crate) struct Component {
     /// Edges from a global node into the component.
     pub entries: Vec<Child>,
     pub absorbing: usize,
+    /// Plates that hang below: their rows are sections of their own.
+    pub plates: Vec<NodeId>,
     /// The node that fans out in its turn, if the component only leads there.
     pub pool: Option<NodeId>,
     large: Vec<NodeId>,
@@ -131,6 +133,7 @@ impl Component {
         self.nodes.clear();
         self.entries.clear();
         self.large.clear();
+        self.plates.clear();
         (self.absorbing, self.pool, self.next) = (0, None, 0);
         self.nodes.push(start);
         while let Some(&id) = self.nodes.get(self.next) {
@@ -221,11 +224,14 @@ impl Component {
             }
             Op::Function(_) | Op::Structure(_) => {
                 for child in &node.children {
-                    if !is_global(child.node) {
+                    if matches!(trace.node(child.node).op, Op::Plate(_)) {
+                        self.plates.push(child.node);
+                    } else if !is_global(child.node) {
                         self.add(child.node);
                     }
                 }
             }
+            Op::Plate(_) => self.plates.push(id),
             Op::Draw(maker) => {
                 let what = trace.maker_name(*maker).to_owned();
                 return Err(Refusal::Randomness { what, span: node.origin });
@@ -267,7 +273,9 @@ impl Component {
             [only] if self.absorbing == 0 => self.pool = Some(only),
             _ if self.entries.len() == 1 => {
                 let mut node = self.entries[0].node;
-                while let [only] = trace.node(node).children[..] {
+                while let [only] = trace.node(node).children[..]
+                    && is_deterministic(trace.node(only.node))
+                {
                     node = only.node;
                 }
                 self.pool = Some(node);

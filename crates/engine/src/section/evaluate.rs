@@ -16,6 +16,9 @@ use crate::operand::Operand;
 use crate::partition::Partition;
 use crate::section::census::Walk;
 use crate::section::component::{Component, is_deterministic};
+use crate::section::program::Program;
+use crate::tape::rows::BLOCK;
+use crate::tape::run::Store;
 use crate::trace::Trace;
 
 /// A value that the move changes.
@@ -24,6 +27,26 @@ struct Moved {
     before: Value,
     /// None if it cannot be computed after the move, which is a rejection.
     after: Option<Value>,
+}
+
+/// Room for the sections that are weighed together.
+#[derive(Default)]
+struct Lanes {
+    store: Store,
+    before: Vec<f64>,
+    after: Vec<f64>,
+    room: Vec<f64>,
+}
+
+/// What the nodes around a plate are on both sides.
+struct MovedPlate {
+    plate: NodeId,
+    nodes: SmallVec<[NodeId; 4]>,
+    before: Vec<Value>,
+    /// None if one of them cannot be computed after the move.
+    after: Option<Vec<Value>>,
+    /// What the rows read of both, if that can be computed.
+    globals: Option<[Vec<f64>; 2]>,
 }
 
 /// What a move has changed, and room for the section at hand. The buffers are reused.
@@ -37,6 +60,10 @@ pub struct Evaluator {
     local: Vec<Moved>,
     absorbing: Vec<NodeId>,
     component: Component,
+    lanes: Lanes,
+    plates: Vec<MovedPlate>,
+    rows: Vec<u32>,
+    log_before: Vec<f64>,
     /// Nodes looked at since the start of the move.
     pub touched: u64,
 }
@@ -62,6 +89,7 @@ impl Evaluator {
     pub(crate) fn begin(&mut self, trace: &mut Trace, global: &[NodeId]) -> Result<(), EvalError> {
         self.globals.clear();
         self.lazily.clear();
+        self.plates.clear();
         self.component.forget_clean();
         self.touched = global.len() as u64;
         for id in global {
@@ -106,6 +134,90 @@ impl Evaluator {
         if self.global(hub).is_none() {
             self.move_hub(trace, hub)?;
         }
+        self.gather(trace, edge, hub, walk);
+        self.weigh(trace)
+    }
+
+    /// The log weights of the sections of one kind that these edges of a hub lead to: lane by lane if
+    /// the kind has a program, else one after the other.
+    pub(crate) fn log_weights(
+        &mut self,
+        trace: &mut Trace,
+        (hub, kind): (NodeId, u32),
+        edges: &[Child],
+        out: &mut [f64],
+    ) -> Result<(), EvalError> {
+        let walk = trace.sections.kind(kind).walk;
+        if trace.sections.is_unwritten(kind) {
+            self.gather(trace, edges[0], hub, walk);
+            let program = Program::write(trace, hub, &self.component.nodes);
+            trace.sections.keep_program(kind, program.map(Box::new));
+        }
+        let Some(program) = trace.sections.take_program(kind) else {
+            return self.one_by_one(trace, edges, walk, out);
+        };
+        let result =
+            edges.chunks(BLOCK).zip(out.chunks_mut(BLOCK)).try_for_each(|(edges, out)| match self
+                .run(trace, &program, hub, walk, edges, out)?
+            {
+                true => Ok(()),
+                false => self.one_by_one(trace, edges, walk, out),
+            });
+        trace.sections.keep_program(kind, Some(program));
+        result
+    }
+
+    fn one_by_one(
+        &mut self,
+        trace: &mut Trace,
+        edges: &[Child],
+        walk: Walk,
+        out: &mut [f64],
+    ) -> Result<(), EvalError> {
+        for (edge, out) in edges.iter().zip(out) {
+            *out = self.log_weight(trace, *edge, walk)?;
+        }
+        Ok(())
+    }
+
+    /// Weighs as many sections as there are lanes by their program. False if it does not fit them.
+    fn run(
+        &mut self,
+        trace: &mut Trace,
+        program: &Program,
+        hub: NodeId,
+        walk: Walk,
+        edges: &[Child],
+        out: &mut [f64],
+    ) -> Result<bool, EvalError> {
+        if self.global(hub).is_none() {
+            self.move_hub(trace, hub)?;
+        }
+        let mut lanes = std::mem::take(&mut self.lanes);
+        let moved = self.global(hub).expect("just moved");
+        let fits = program.hub_numbers(&moved.before, &mut lanes.before)
+            && moved.after.as_ref().is_some_and(|v| program.hub_numbers(v, &mut lanes.after));
+        program.fit(&mut lanes.store);
+        let mut loaded = Ok(fits);
+        for (lane, edge) in edges.iter().enumerate() {
+            if !matches!(loaded, Ok(true)) {
+                break;
+            }
+            self.gather(trace, *edge, hub, walk);
+            self.touched += self.component.nodes.len() as u64;
+            let nodes = &self.component.nodes;
+            loaded = program.load(trace, nodes, lane, &mut lanes.store, &mut lanes.room);
+        }
+        let weighed = loaded.map(|loaded| {
+            let sides: [&[f64]; 2] = [&lanes.before, &lanes.after];
+            loaded && program.log_ratios(&mut lanes.store, sides, out)
+        });
+        self.lanes = lanes;
+        weighed
+    }
+
+    /// Gathers the nodes of the section that an edge leads to, arguments first.
+    fn gather(&mut self, trace: &Trace, edge: Child, hub: NodeId, walk: Walk) {
         if walk.single_entry {
             self.walk_down(trace, edge.node);
         } else {
@@ -114,7 +226,6 @@ impl Evaluator {
         if !walk.in_order {
             self.put_arguments_first(trace);
         }
-        self.weigh(trace)
     }
 
     /// Likewise for a block with several hubs: a section that k units lead to counts l/k at each
@@ -139,6 +250,81 @@ impl Evaluator {
         }
         self.put_arguments_first(trace);
         Ok(self.weigh(trace)? / units as f64)
+    }
+
+    /// The log weights of rows of a plate.
+    pub(crate) fn plate_log_weights(
+        &mut self,
+        trace: &mut Trace,
+        id: NodeId,
+        places: &[usize],
+        weights: &mut [f64],
+    ) -> Result<(), EvalError> {
+        let known = self.plates.iter().position(|moved| moved.plate == id);
+        let moved = match known {
+            Some(k) => k,
+            None => self.move_plate(trace, id)?,
+        };
+        let Evaluator { plates, rows, log_before, touched, .. } = self;
+        let moved = &plates[moved];
+        let Op::Plate(plate) = &trace.node(id).op else { unreachable!("asked for a plate") };
+        *touched += places.len() as u64;
+        let Some(after) = &moved.after else {
+            weights.fill(f64::NEG_INFINITY);
+            return Ok(());
+        };
+        rows.clear();
+        rows.extend(places.iter().map(|place| plate.members.row(*place)));
+        if let Some([before, after]) = &moved.globals {
+            let mut desk = trace.desk();
+            if plate.log_ratios(&mut desk, [before, after], rows, weights) {
+                return Ok(());
+            }
+        }
+        log_before.clear();
+        log_before.resize(places.len(), 0.0);
+        let values: SmallVec<[&Value; 4]> = after.iter().collect();
+        trace.plate_log_densities(plate, (&moved.nodes, &values), rows, true, weights)?;
+        let values: SmallVec<[&Value; 4]> = moved.before.iter().collect();
+        trace.plate_log_densities(plate, (&moved.nodes, &values), rows, false, log_before)?;
+        for (weight, before) in weights.iter_mut().zip(log_before) {
+            *weight = match *before == f64::NEG_INFINITY {
+                true if *weight > f64::NEG_INFINITY => f64::INFINITY,
+                true => *weight,
+                false => *weight - *before,
+            };
+        }
+        Ok(())
+    }
+
+    /// Finds what a move has made of the nodes around a plate.
+    fn move_plate(&mut self, trace: &mut Trace, id: NodeId) -> Result<usize, EvalError> {
+        let nodes = trace.parents(id);
+        let (mut before, mut after) = (Vec::new(), Some(Vec::new()));
+        for node in &nodes {
+            if self.global(*node).is_none() && is_deterministic(trace.node(*node)) {
+                self.move_hub(trace, *node)?;
+            }
+            let (old, new) = match self.global(*node) {
+                Some(moved) => (moved.before.clone(), moved.after.clone()),
+                None => (trace.node(*node).value.clone(), Some(trace.node(*node).value.clone())),
+            };
+            before.push(old);
+            after = after.zip(new).map(|(mut values, new)| {
+                values.push(new);
+                values
+            });
+        }
+        let Op::Plate(plate) = &trace.node(id).op else { unreachable!("asked for a plate") };
+        let mut desk = trace.desk();
+        let mut globals = |values: &[Value]| {
+            let values: SmallVec<[&Value; 4]> = values.iter().collect();
+            plate.globals(&mut desk, &values)
+        };
+        let old = globals(&before);
+        let globals = old.zip(after.as_deref().and_then(globals)).map(<[Vec<f64>; 2]>::from);
+        self.plates.push(MovedPlate { plate: id, nodes, before, after, globals });
+        Ok(self.plates.len() - 1)
     }
 
     /// The log weight of the nodes gathered.

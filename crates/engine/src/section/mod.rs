@@ -15,14 +15,16 @@
 //! | a second way into the same section | follower: the section counts once |
 //! | to deterministic nodes that no choice depends on | idle: weight 0 |
 //! | to a node that fans out in its turn | nested: that node is a hub with a roster of its own |
+//! | to a plate | plate: each of its rows is a section |
 //! | to structure, or anything else that cannot be a section | refused, with the reason |
 //!
 //! Reading order: [`component`] (what a section is, and when it is none), [`census`] (rosters),
-//! [`evaluate`] (log weights, without writing).
+//! [`evaluate`] (log weights, without writing), `program` (many at a time).
 
 pub mod census;
 pub mod component;
 pub mod evaluate;
+pub(crate) mod program;
 
 pub use census::{Kind, Sections};
 pub use component::Refusal;
@@ -40,13 +42,14 @@ impl Standing {
     pub const IDLE: Standing = Standing(u32::MAX - 2);
     pub const NESTED: Standing = Standing(u32::MAX - 3);
     pub const REFUSED: Standing = Standing(u32::MAX - 4);
+    pub const PLATE: Standing = Standing(u32::MAX - 5);
 
     pub fn unit(place: usize) -> Standing {
         Standing(place as u32)
     }
 
     pub fn as_unit(self) -> Option<usize> {
-        (self.0 < Standing::REFUSED.0).then_some(self.0 as usize)
+        (self.0 < Standing::PLATE.0).then_some(self.0 as usize)
     }
 
     pub fn is_known(self) -> bool {

@@ -7,11 +7,11 @@ use smidgen_prob::registry::Builtin;
 use smidgen_value::Value;
 
 use super::compile::{Compiler, Failure};
-use super::lower;
 use crate::environment::Environment;
 use crate::id::NodeId;
 use crate::operand::Operand;
 use crate::procedure::Procedure;
+use crate::tape::lower;
 
 /// The marked value of an expression. `at` is the branch, for the refusal.
 pub(super) fn value(

@@ -10,16 +10,17 @@ use smidgen_prob::{Distribution, Support};
 use smidgen_value::Value;
 
 use super::branch;
-use super::lower::{self, Obstacle};
-use super::rows::RowsBuilder;
-use super::tape::Tape;
+use super::plates::PlateTerm;
 use super::transform;
-use super::{Coordinates, Density, Form, NotSmooth};
+use super::{Coordinates, Density, Form, NotSmooth, Parts};
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::node::{Op as NodeOp, Role, StructureKind};
 use crate::operand::Operand;
 use crate::scaffold::Scaffold;
+use crate::tape::Tape;
+use crate::tape::lower::{self, Obstacle};
+use crate::tape::rows::RowsBuilder;
 use crate::trace::Trace;
 
 /// To whom a deterministic node of D belongs.
@@ -116,7 +117,10 @@ impl Compiler<'_> {
         let mut terms: Vec<NodeId> =
             self.scaffold.target.iter().filter(is_choice).copied().collect();
         let choices = terms.len();
-        terms.extend_from_slice(&self.scaffold.absorbing);
+        let is_plate = |id: &NodeId| matches!(self.trace.node(*id).op, NodeOp::Plate(_));
+        let (plates, absorbing): (Vec<NodeId>, Vec<NodeId>) =
+            self.scaffold.absorbing.iter().partition(|id| is_plate(id));
+        terms.extend(absorbing);
         self.find_owners(&terms);
 
         let mut coordinates = Vec::with_capacity(choices);
@@ -134,6 +138,8 @@ impl Compiler<'_> {
             }
         }
         self.row.global_jumps = self.globals.jumps.clone();
+        let plates: Vec<PlateTerm> =
+            plates.into_iter().map(|id| self.plate(id)).collect::<Result<_, _>>()?;
 
         let mut members: Vec<(u32, u32)> = Vec::new();
         for (place, owner) in self.owners.iter().enumerate() {
@@ -173,7 +179,33 @@ impl Compiler<'_> {
         }
         let globals = std::mem::take(&mut self.globals);
         let pinned = std::mem::take(&mut self.pinned);
-        Ok(Density::new(self.trace, coordinates, dimension, globals, rows, pinned, self.branches)?)
+        let parts = Parts { coordinates, dimension, globals, rows, plates, pinned };
+        Ok(Density::new(self.trace, parts, self.branches)?)
+    }
+
+    /// The rows of a plate: a term with a program of its own.
+    fn plate(&mut self, id: NodeId) -> Compiled<PlateTerm> {
+        let node = self.trace.node(id);
+        let NodeOp::Plate(plate) = &node.op else { unreachable!("asked for a plate") };
+        let plate = (**plate).clone();
+        let indicates = matches!(plate.distribution().spec().name, "bernoulli" | "flip");
+        let operands: Vec<Operand> = node.args.iter().map(|arg| arg.operand.clone()).collect();
+        let mut registers = Vec::new();
+        for operand in &operands {
+            let value = self.argument(operand, true)?;
+            let numbers = lower::numbers(&value).map_err(|reason| Failure::At(id, reason))?;
+            registers.extend(self.globals.registers(&numbers));
+        }
+        let jumps = registers.iter().any(|register| self.globals.jumps(*register));
+        if (plate.program.jumps || jumps) && !indicates {
+            let reason = "its density jumps where a comparison changes".to_owned();
+            return Err(Failure::At(id, reason));
+        }
+        if registers.len() != plate.numbers() {
+            let reason = "the values around a plate have changed their form".to_owned();
+            return Err(Failure::At(id, reason));
+        }
+        Ok(PlateTerm::new(plate, registers))
     }
 
     /// What no tape can follow, whatever the values.

@@ -3,21 +3,16 @@
 //!
 //! log π(z) = Σ log p over the block's choices and what absorbs, + log|dx/dz|, in unconstrained
 //! coordinates z with x = T(z) ([`transform`]). [`compile`] walks the scaffold once and writes
-//! [`tape`]s; [`run`] evaluates them. The trace is not touched until [`Density::install`].
+//! [`crate::tape`]s, which evaluate themselves. The trace is not touched until [`Density::install`].
 //!
 //! What the code relies on is watched: numbers outside the block are read again by
 //! [`Density::refresh`], and when the structure has changed the block is compiled anew.
 
 mod branch;
 mod compile;
-mod lower;
-mod marked;
-mod rows;
-mod run;
-mod tape;
+mod plates;
 mod terms;
 mod transform;
-mod wide;
 
 use smidgen_value::{Matrix, Rng, Value};
 
@@ -25,10 +20,11 @@ use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::proposal::{Choice, Proposal, Proposed, Proposer};
 use crate::scaffold::Scaffold;
+use crate::tape::rows::Rows;
+use crate::tape::run::{NO_LINEAR, Store};
+use crate::tape::{Source, Tape, marked};
 use crate::trace::Trace;
-use rows::Rows;
-use run::{NO_LINEAR, Store};
-use tape::{Source, Tape};
+use plates::PlateTerm;
 
 /// Why a block has no gradient.
 #[derive(Clone, Debug)]
@@ -65,12 +61,23 @@ pub struct Density {
     dimension: usize,
     globals: Tape,
     store: Store,
-    rows: Vec<Rows>,
+    rows: Vec<(Rows, Store)>,
+    plates: Vec<PlateTerm>,
     pinned: Vec<(NodeId, Value)>,
     branches: bool,
     /// The structure and the revision of the trace that it was made for.
     structure: u64,
     revision: u64,
+}
+
+/// What a compiled density is made of.
+struct Parts {
+    coordinates: Vec<Coordinates>,
+    dimension: usize,
+    globals: Tape,
+    rows: Vec<Rows>,
+    plates: Vec<PlateTerm>,
+    pinned: Vec<(NodeId, Value)>,
 }
 
 /// What has become of a compiled density since it was last looked at.
@@ -96,16 +103,10 @@ impl Density {
         compile::compile(trace, &scaffold, form)
     }
 
-    fn new(
-        trace: &mut Trace,
-        coordinates: Vec<Coordinates>,
-        dimension: usize,
-        globals: Tape,
-        rows: Vec<Rows>,
-        pinned: Vec<(NodeId, Value)>,
-        branches: bool,
-    ) -> Result<Density, EvalError> {
+    fn new(trace: &mut Trace, parts: Parts, branches: bool) -> Result<Density, EvalError> {
+        let Parts { coordinates, dimension, globals, rows, plates, pinned } = parts;
         let store = Store::new(&globals, 1);
+        let rows = rows.into_iter().map(with_store).collect();
         let (structure, revision) = (trace.structure, trace.revision);
         let mut density = Density {
             coordinates,
@@ -113,6 +114,7 @@ impl Density {
             globals,
             store,
             rows,
+            plates,
             pinned,
             branches,
             structure,
@@ -149,8 +151,9 @@ impl Density {
     /// Number of terms and of different shapes among them, and instructions of the global part,
     /// for people.
     pub fn size(&self) -> (usize, usize, usize) {
-        let terms = self.rows.iter().map(Rows::count).sum();
-        (terms, self.rows.len(), self.globals.steps.len())
+        let terms = self.rows.iter().map(|(rows, _)| rows.count()).sum::<usize>()
+            + self.plates.iter().map(PlateTerm::rows).sum::<usize>();
+        (terms, self.rows.len() + self.plates.len(), self.globals.steps.len())
     }
 
     /// From now on the density is that of the choices, not of their coordinates.
@@ -176,7 +179,7 @@ impl Density {
         if !self.read_globals(trace)? {
             return Ok(Validity::Gone);
         }
-        for rows in &mut self.rows {
+        for (rows, _) in &mut self.rows {
             if rows.is_live() && !rows.refresh(trace)? {
                 return Ok(Validity::Gone);
             }
@@ -247,11 +250,17 @@ impl Density {
         }
         let mut log_p = self.store.forward(&self.globals, 1, &NO_LINEAR);
         self.store.slopes.fill(0.0);
-        for rows in &mut self.rows {
+        for (rows, store) in &mut self.rows {
             if log_p == f64::NEG_INFINITY {
                 return log_p;
             }
-            log_p += rows.evaluate(&self.store.values, &mut self.store.slopes);
+            log_p += rows.evaluate(store, &self.store.values, &mut self.store.slopes);
+        }
+        for plate in &mut self.plates {
+            if log_p == f64::NEG_INFINITY {
+                return log_p;
+            }
+            log_p += plate.evaluate(&self.store.values, &mut self.store.slopes);
         }
         log_p
     }
@@ -286,6 +295,11 @@ impl Density {
         self.revision = trace.revision;
         Ok(())
     }
+}
+
+fn with_store(rows: Rows) -> (Rows, Store) {
+    let store = rows.store();
+    (rows, store)
 }
 
 /// (x − m)/s of a choice whose arguments are fresh.

@@ -16,7 +16,7 @@ use smidgen_prob::Support;
 use smidgen_prob::smooth::Elementary;
 use smidgen_value::{Matrix, Value};
 
-use super::tape::{Source, Tape};
+use crate::tape::{Source, Tape};
 
 /// The places of the location and the scale among so many arguments.
 pub(super) fn location_and_scale(distribution: &str, arguments: usize) -> Option<[usize; 2]> {

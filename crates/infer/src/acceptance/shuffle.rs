@@ -2,8 +2,9 @@
 //!
 //! The Fisher–Yates shuffle of 0..N, of which only the places that differ from the identity are
 //! kept: step i swaps place i with a uniform place j ≥ i and gives what comes to stand at i. Once
-//! a good part of N has been drawn the whole permutation is written out: then an array is
-//! cheaper than a map, and costs no more than what was read.
+//! a good part of N has been drawn, in this shuffle or in earlier ones of the same N, the whole permutation is
+//! written out: then an array is cheaper than a map, and costs no more than what was read. It stays for later
+//! shuffles, which may start from any permutation.
 
 use rustc_hash::FxHashMap;
 use smidgen_value::Rng;
@@ -12,6 +13,8 @@ use smidgen_value::Rng;
 pub struct Shuffle {
     population: usize,
     drawn: usize,
+    /// Elements drawn since the population was last another.
+    drawn_in_all: usize,
     /// Places that differ from the identity.
     moved: FxHashMap<u32, u32>,
     /// The whole permutation, once it pays.
@@ -26,16 +29,20 @@ const ROOMY: usize = 16;
 impl Shuffle {
     /// Begins a new permutation of 0..population.
     pub fn begin(&mut self, population: usize) {
-        (self.population, self.drawn) = (population, 0);
+        if population != self.population {
+            (self.population, self.drawn_in_all) = (population, 0);
+            self.dense.clear();
+        }
+        self.drawn = 0;
         // Clearing costs what the map has room for, not what it holds.
         if self.moved.capacity() > ROOMY * (self.moved.len() + 64) {
             self.moved = FxHashMap::default();
         }
         self.moved.clear();
-        self.dense.clear();
     }
 
     /// The next element of the permutation; none at its end.
+    #[inline]
     pub fn next(&mut self, rng: &mut Rng) -> Option<usize> {
         let i = self.drawn;
         if i == self.population {
@@ -43,19 +50,26 @@ impl Shuffle {
         }
         self.drawn += 1;
         let j = i + rng.below(self.population - i);
-        if self.dense.is_empty() && i > self.population / DENSE {
-            self.write_out();
-        }
         if !self.dense.is_empty() {
             self.dense.swap(i, j);
             return Some(self.dense[i] as usize);
         }
+        Some(self.next_sparse(i, j))
+    }
+
+    fn next_sparse(&mut self, i: usize, j: usize) -> usize {
+        self.drawn_in_all += 1;
+        if self.drawn_in_all > self.population / DENSE {
+            self.write_out();
+            self.dense.swap(i, j);
+            return self.dense[i] as usize;
+        }
         let (i, j) = (i as u32, j as u32);
         let at_i = self.moved.remove(&i).unwrap_or(i);
         if i == j {
-            return Some(at_i as usize);
+            return at_i as usize;
         }
-        Some(self.moved.insert(j, at_i).unwrap_or(j) as usize)
+        self.moved.insert(j, at_i).unwrap_or(j) as usize
     }
 
     fn write_out(&mut self) {

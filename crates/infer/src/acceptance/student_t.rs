@@ -51,16 +51,18 @@ impl AcceptanceTest for StudentT {
             self.weights.clear();
             weights.draw(wanted, &mut self.weights)?;
             verdict.sections += wanted;
-            for weight in &self.weights {
-                if *weight == f64::NEG_INFINITY {
+            let reach = |so_far: f64, weight: &f64| {
+                if weight.abs() > so_far { weight.abs() } else { so_far }
+            };
+            let extreme = self.weights.iter().fold(0.0, reach);
+            if extreme == f64::INFINITY {
+                if self.weights.contains(&f64::NEG_INFINITY) {
                     return Ok(Verdict { impossible: true, ..verdict });
                 }
-                if *weight == f64::INFINITY {
-                    only_before_impossible = true;
-                } else {
-                    largest = largest.max(weight.abs());
-                    seen.push(*weight);
-                }
+                only_before_impossible = true;
+            } else {
+                largest = largest.max(extreme);
+                seen = seen.merge(Accumulator::of_batch(&self.weights));
             }
             if verdict.sections == population {
                 let accept = only_before_impossible || seen.mean > mu0;

@@ -26,6 +26,17 @@ impl Accumulator {
         self.m2 += d * (x - self.mean);
     }
 
+    /// Those of a batch, in two passes: more accurate than one by one, and without a division for
+    /// each.
+    pub fn of_batch(xs: &[f64]) -> Accumulator {
+        if xs.is_empty() {
+            return Accumulator::default();
+        }
+        let mean = sum(xs, |x| x) / xs.len() as f64;
+        let m2 = sum(xs, |x| (x - mean) * (x - mean));
+        Accumulator { n: xs.len() as u64, mean, m2 }
+    }
+
     pub fn merge(self, other: Accumulator) -> Accumulator {
         if self.n == 0 || other.n == 0 {
             return if self.n == 0 { other } else { self };
@@ -44,6 +55,19 @@ impl Accumulator {
     pub fn variance(&self) -> f64 {
         if self.n < 2 { 0.0 } else { self.m2 / (self.n - 1) as f64 }
     }
+}
+
+/// Σ f(x) with eight running sums.
+fn sum(xs: &[f64], f: impl Fn(f64) -> f64) -> f64 {
+    let mut sums = [0.0; 8];
+    let mut chunks = xs.chunks_exact(8);
+    for chunk in chunks.by_ref() {
+        for (sum, x) in sums.iter_mut().zip(chunk) {
+            *sum += f(*x);
+        }
+    }
+    let rest: f64 = chunks.remainder().iter().map(|x| f(*x)).sum();
+    sums.iter().sum::<f64>() + rest
 }
 
 impl FromIterator<f64> for Accumulator {

@@ -140,7 +140,7 @@ fn describe(
     scaffold.build(look.trace, principals);
     block.scaffold = ScaffoldSizes {
         target: scaffold.target.len(),
-        absorbing: scaffold.absorbing.len() + scaffold.makers.len(),
+        absorbing: scaffold.sections() + scaffold.makers.len(),
         transient: scaffold.transient_nodes(look.trace).count(),
     };
     block

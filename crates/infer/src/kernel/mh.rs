@@ -105,7 +105,7 @@ pub fn mh_move(
             log_ratio += math::ln(before as f64) - math::ln(after as f64);
         }
     }
-    let sections = proposal.scaffold().absorbing.len() as u64;
+    let sections = proposal.scaffold().sections() as u64;
     tally.transitions += 1;
     tally.sections_used += sections;
     tally.population += sections;

@@ -90,7 +90,7 @@ fn redraw(
     rng: &mut Rng,
     log: &mut Log<'_>,
 ) -> Result<(), EvalError> {
-    let sections = proposal.scaffold().absorbing.len() as u64;
+    let sections = proposal.scaffold().sections() as u64;
     let staying = selection.map(|(_, before)| blocks_that_stay(&proposal, before));
     let mut tries = 0;
     loop {

@@ -246,7 +246,7 @@ impl<'t> Conditional<'t> {
         if self.asked != Some(x) && x != self.current {
             self.log_density(x)?;
         }
-        let sections = self.evaluations * self.proposal.scaffold().absorbing.len() as u64;
+        let sections = self.evaluations * self.proposal.scaffold().sections() as u64;
         tally.transitions += 1;
         tally.accepted += 1;
         tally.sections_used += sections;

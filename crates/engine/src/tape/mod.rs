@@ -4,24 +4,33 @@
 //! over all rows of that shape, block by block. Leaves are the registers that nothing computes:
 //! inputs, numbers of the trace, registers of the global part.
 
-use smidgen_prob::smooth::{Aggregate, Elementary, Shape};
+pub(crate) mod cells;
+mod density;
+pub(crate) mod lower;
+pub(crate) mod marked;
+pub(crate) mod rows;
+pub(crate) mod run;
+mod wide;
 
-use crate::id::NodeId;
-use crate::smooth::marked::{self, Marked};
-use smidgen_value::Vector;
 use std::sync::Arc;
 
-pub(super) type Register = u32;
+use smidgen_prob::smooth::{Aggregate, Elementary, Shape};
+use smidgen_value::Vector;
+
+use crate::id::NodeId;
+use marked::Marked;
+
+pub(crate) type Register = u32;
 
 /// A log density of single numbers, see [`smidgen_prob::Score`].
-pub(super) type ScalarScore = fn(f64, &[f64], &mut [f64]) -> f64;
-pub(super) type GeneralScore = fn(&[f64], &[&[f64]], &mut [f64], &mut [&mut [f64]]) -> f64;
+pub(crate) type ScalarScore = fn(f64, &[f64], &mut [f64]) -> f64;
+pub(crate) type GeneralScore = fn(&[f64], &[&[f64]], &mut [f64], &mut [&mut [f64]]) -> f64;
 
 /// Arguments of the longest scalar density.
-pub(super) const MOST_ARGS: usize = 6;
+pub(crate) const MOST_ARGS: usize = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Comparison {
+pub(crate) enum Comparison {
     Less,
     AtMost,
     Equal,
@@ -29,7 +38,7 @@ pub(super) enum Comparison {
 }
 
 impl Comparison {
-    pub(super) fn holds(self, a: f64, b: f64) -> bool {
+    pub(crate) fn holds(self, a: f64, b: f64) -> bool {
         match self {
             Comparison::Less => a < b,
             Comparison::AtMost => a <= b,
@@ -40,7 +49,7 @@ impl Comparison {
 }
 
 #[derive(Clone)]
-pub(super) enum Op {
+pub(crate) enum Op {
     Elementary(Elementary, Register, Register),
     /// 0 or 1, with no derivative.
     Compare(Comparison, Register, Register),
@@ -80,7 +89,7 @@ pub(super) enum Op {
 }
 
 #[derive(Clone)]
-pub(super) struct AggregateOp {
+pub(crate) struct AggregateOp {
     pub function: &'static Aggregate,
     pub args: Vec<Vec<Register>>,
     pub shapes: Vec<Shape>,
@@ -88,14 +97,14 @@ pub(super) struct AggregateOp {
 }
 
 #[derive(Clone)]
-pub(super) struct GeneralOp {
+pub(crate) struct GeneralOp {
     pub score: GeneralScore,
     pub x: Vec<Register>,
     pub args: Vec<Vec<Register>>,
 }
 
 #[derive(Clone)]
-pub(super) struct Step {
+pub(crate) struct Step {
     pub out: Register,
     /// Registers from there on that are its own.
     pub width: u32,
@@ -104,7 +113,7 @@ pub(super) struct Step {
 
 /// A number that the tape reads.
 #[derive(Clone, Debug)]
-pub(super) enum Source {
+pub(crate) enum Source {
     /// Unconstrained coordinates of the block.
     Input(u32),
     /// Registers of the global part, from this one on.
@@ -113,17 +122,19 @@ pub(super) enum Source {
     Vector(Arc<Vector>),
     /// Numbers of a value outside D, from this one on: another move may change them.
     Live(NodeId, u32),
+    /// The cell of a table in the row at hand, by its number in a list.
+    Cell(u32),
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Leaf {
+pub(crate) struct Leaf {
     pub register: Register,
     pub len: u32,
     pub source: Source,
 }
 
 #[derive(Clone, Default)]
-pub(super) struct Tape {
+pub(crate) struct Tape {
     pub steps: Vec<Step>,
     pub leaves: Vec<Leaf>,
     pub registers: u32,
@@ -138,7 +149,7 @@ pub(super) struct Tape {
 }
 
 impl Tape {
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.steps.clear();
         self.leaves.clear();
         self.registers = 0;
@@ -152,7 +163,7 @@ impl Tape {
         first
     }
 
-    pub(super) fn leaf(&mut self, len: u32, source: Source) -> Register {
+    pub(crate) fn leaf(&mut self, len: u32, source: Source) -> Register {
         let register = self.allocate(len);
         if let Source::Global(first) = source
             && self.global_jumps.iter().any(|jump| (first..first + len).contains(jump))
@@ -164,7 +175,7 @@ impl Tape {
     }
 
     /// Adds a step that writes `len` registers (and uses `spare` after them).
-    pub(super) fn push(&mut self, op: Op, len: u32, spare: u32) -> Register {
+    pub(crate) fn push(&mut self, op: Op, len: u32, spare: u32) -> Register {
         let out = self.allocate(len + spare);
         if !self.jumps.is_empty() && !matches!(op, Op::Compare(..)) {
             let mut reads = Vec::new();
@@ -173,24 +184,42 @@ impl Tape {
                 self.jumps.extend(out..out + len);
             }
         }
-        if matches!(op, Op::Compare(..)) {
+        if let Op::Compare(_, a, b) = op
+            && (self.is_global || !self.is_of_row(a) || !self.is_of_row(b))
+        {
             self.jumps.push(out);
         }
         self.steps.push(Step { out, width: len + spare, op });
         out
     }
 
-    pub(super) fn jumps(&self, register: Register) -> bool {
+    /// Whether a register depends on the row alone, not on the global part.
+    pub(crate) fn is_of_row(&self, register: Register) -> bool {
+        let mut work = vec![register];
+        while let Some(register) = work.pop() {
+            let written = |(from, len): (Register, u32)| (from..from + len).contains(&register);
+            if let Some(leaf) = self.leaves.iter().find(|leaf| written((leaf.register, leaf.len))) {
+                if matches!(leaf.source, Source::Global(_) | Source::Input(_)) {
+                    return false;
+                }
+            } else if let Some(step) = self.steps.iter().find(|s| written((s.out, s.width))) {
+                step.op.reads(&mut work);
+            }
+        }
+        true
+    }
+
+    pub(crate) fn jumps(&self, register: Register) -> bool {
         self.jumps.binary_search(&register).is_ok()
     }
 
     /// The mark of a register of this tape.
-    pub(super) fn mark(&self, register: Register) -> f64 {
+    pub(crate) fn mark(&self, register: Register) -> f64 {
         if self.is_global { marked::global(register) } else { marked::local(register) }
     }
 
     /// The register of a number.
-    pub(super) fn register(&mut self, x: f64) -> Register {
+    pub(crate) fn register(&mut self, x: f64) -> Register {
         match marked::read(x) {
             Marked::Local(register) => register,
             Marked::Global(register) if self.is_global => register,
@@ -199,12 +228,12 @@ impl Tape {
         }
     }
 
-    pub(super) fn registers(&mut self, xs: &[f64]) -> Vec<Register> {
+    pub(crate) fn registers(&mut self, xs: &[f64]) -> Vec<Register> {
         xs.iter().map(|x| self.register(*x)).collect()
     }
 
     /// Registers of these numbers side by side.
-    pub(super) fn range(&mut self, xs: &[f64]) -> Register {
+    pub(crate) fn range(&mut self, xs: &[f64]) -> Register {
         let len = xs.len() as u32;
         let follows = |first: Register, k: usize| first.wrapping_add(k as u32);
         match xs.first().map(|x| marked::read(*x)) {
@@ -236,7 +265,7 @@ impl Tape {
     }
 
     /// f(a, b) as a mark, or as a number if both are.
-    pub(super) fn elementary(&mut self, f: Elementary, a: f64, b: f64) -> f64 {
+    pub(crate) fn elementary(&mut self, f: Elementary, a: f64, b: f64) -> f64 {
         if !marked::is_marked(a) && !marked::is_marked(b) {
             let mut out = [0.0];
             f.value(&[a], &[b], &mut out);
@@ -249,7 +278,7 @@ impl Tape {
     }
 
     /// Adds a number to the log density. What does not depend on the block does not matter.
-    pub(super) fn term(&mut self, x: f64) {
+    pub(crate) fn term(&mut self, x: f64) {
         if marked::is_marked(x) {
             let register = self.register(x);
             self.terms.push(register);
@@ -258,7 +287,7 @@ impl Tape {
 
     /// Drops steps that nothing needs, and registers that nothing writes or reads. Leaves that are
     /// not read have no registers any more; says which are.
-    pub(super) fn tidy(&mut self) -> Vec<bool> {
+    pub(crate) fn tidy(&mut self) -> Vec<bool> {
         let mut needed = vec![false; self.registers as usize];
         self.terms.iter().for_each(|term| needed[*term as usize] = true);
         let mut reads = Vec::new();
@@ -309,7 +338,7 @@ impl Tape {
     }
 
     /// Numbers outside the block that the global part reads.
-    pub(super) fn live_leaves(&self) -> impl Iterator<Item = (u32, u32, NodeId, u32)> + '_ {
+    pub(crate) fn live_leaves(&self) -> impl Iterator<Item = (u32, u32, NodeId, u32)> + '_ {
         self.leaves.iter().filter_map(|leaf| match leaf.source {
             Source::Live(node, first) => Some((leaf.register, leaf.len, node, first)),
             _ => None,
@@ -317,13 +346,14 @@ impl Tape {
     }
 
     /// What makes two rows the same: everything but where their leaves come from.
-    pub(super) fn shape(&self, key: &mut Vec<u64>) {
+    pub(crate) fn shape(&self, key: &mut Vec<u64>) {
         key.clear();
         for leaf in &self.leaves {
             let kind = match leaf.source {
                 Source::Input(_) => 0,
                 Source::Global(_) => 1,
                 Source::Number(_) | Source::Vector(_) | Source::Live(..) => 2,
+                Source::Cell(_) => 3,
             };
             key.push(kind << 60 | u64::from(leaf.register) << 30 | u64::from(leaf.len));
         }
@@ -337,7 +367,7 @@ impl Tape {
 
 impl Op {
     /// The registers that it reads.
-    pub(super) fn reads(&self, out: &mut Vec<Register>) {
+    pub(crate) fn reads(&self, out: &mut Vec<Register>) {
         match self {
             Op::Elementary(_, a, b) | Op::Compare(_, a, b) => out.extend([*a, *b]),
             Op::Choose { index, options } => {

@@ -6,11 +6,11 @@ use smidgen_prob::smooth::{self, Elementary, Shape, Smooth};
 use smidgen_value::{Matrix, Value};
 
 use super::marked::{self, has_marks, is_marked};
-use super::tape::{AggregateOp, Comparison, Op, Source, Tape};
+use super::{AggregateOp, Comparison, Op, Source, Tape};
 use crate::id::NodeId;
 
 /// Why a procedure cannot be followed.
-pub(super) type Obstacle = String;
+pub(crate) type Obstacle = String;
 
 type Lowered = Result<Value, Obstacle>;
 
@@ -56,12 +56,12 @@ const ARRANGING: &[(&str, &[usize])] = &[
 ];
 
 /// The arguments of a procedure whose very values decide what the result looks like.
-pub(super) fn deciding_arguments(name: &str) -> &'static [usize] {
+pub(crate) fn deciding_arguments(name: &str) -> &'static [usize] {
     ARRANGING.iter().find(|(known, _)| *known == name).map_or(&[], |(_, deciding)| deciding)
 }
 
 /// The result of a procedure on marked values.
-pub(super) fn function(tape: &mut Tape, function: &Function, args: &[Value]) -> Lowered {
+pub(crate) fn function(tape: &mut Tape, function: &Function, args: &[Value]) -> Lowered {
     let name = function.spec.name;
     if !args.iter().any(has_marks) {
         return apply(function, args);
@@ -126,7 +126,7 @@ fn apply(function: &Function, args: &[Value]) -> Lowered {
 }
 
 /// The numbers of a value that holds nothing else.
-pub(super) fn numbers(value: &Value) -> Result<Vec<f64>, Obstacle> {
+pub(crate) fn numbers(value: &Value) -> Result<Vec<f64>, Obstacle> {
     let mut out = Vec::new();
     match marked::numbers(value, &mut out) {
         true => Ok(out),
@@ -250,7 +250,7 @@ fn choose(tape: &mut Tape, index: f64, items: &[Value]) -> Lowered {
 }
 
 /// `then` where the condition is not 0, else `otherwise`.
-pub(super) fn either(tape: &mut Tape, c: &Value, otherwise: &Value, then: &Value) -> Lowered {
+pub(crate) fn either(tape: &mut Tape, c: &Value, otherwise: &Value, then: &Value) -> Lowered {
     let condition = single_number(c)?;
     if !is_marked(condition) {
         return Ok(if condition != 0.0 { then.clone() } else { otherwise.clone() });
@@ -327,7 +327,7 @@ fn aggregate(tape: &mut Tape, name: &str, args: &[Value]) -> Lowered {
 
 /// A value outside the block that another move may change, with its numbers as leaves. None if
 /// it holds more than numbers.
-pub(super) fn live(tape: &mut Tape, node: NodeId, value: &Value) -> Option<Value> {
+pub(crate) fn live(tape: &mut Tape, node: NodeId, value: &Value) -> Option<Value> {
     let mut xs = Vec::new();
     if !marked::numbers(value, &mut xs) {
         return None;
@@ -338,7 +338,7 @@ pub(super) fn live(tape: &mut Tape, node: NodeId, value: &Value) -> Option<Value
 }
 
 /// The value with its numbers replaced in order.
-fn renumber(value: &Value, marks: &mut impl Iterator<Item = f64>) -> Value {
+pub(crate) fn renumber(value: &Value, marks: &mut impl Iterator<Item = f64>) -> Value {
     let mut next = || marks.next().expect("marks without end");
     match value {
         Value::Number(_) | Value::Bool(_) => Value::Number(next()),

@@ -7,7 +7,7 @@
 
 use smidgen_value::Value;
 
-use super::tape::Register;
+use super::Register;
 
 const LOCAL: u64 = 0x7FFD_ABCC_0000_0000;
 const GLOBAL: u64 = 0x7FFD_ABCD_0000_0000;
@@ -15,7 +15,7 @@ const WORD: u64 = 0xFFFF_FFFF_0000_0000;
 
 /// What a number is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Marked {
+pub(crate) enum Marked {
     Number(f64),
     /// A register of the tape at hand.
     Local(Register),
@@ -23,15 +23,15 @@ pub(super) enum Marked {
     Global(Register),
 }
 
-pub(super) fn local(register: Register) -> f64 {
+pub(crate) fn local(register: Register) -> f64 {
     f64::from_bits(LOCAL | u64::from(register))
 }
 
-pub(super) fn global(register: Register) -> f64 {
+pub(crate) fn global(register: Register) -> f64 {
     f64::from_bits(GLOBAL | u64::from(register))
 }
 
-pub(super) fn read(x: f64) -> Marked {
+pub(crate) fn read(x: f64) -> Marked {
     let bits = x.to_bits();
     match bits & WORD {
         LOCAL => Marked::Local(bits as u32),
@@ -40,12 +40,12 @@ pub(super) fn read(x: f64) -> Marked {
     }
 }
 
-pub(super) fn is_marked(x: f64) -> bool {
+pub(crate) fn is_marked(x: f64) -> bool {
     !matches!(read(x), Marked::Number(_))
 }
 
 /// Whether some number in a value is marked.
-pub(super) fn has_marks(value: &Value) -> bool {
+pub(crate) fn has_marks(value: &Value) -> bool {
     match value {
         Value::Number(x) => is_marked(*x),
         Value::Vector(xs) => xs.iter().any(|x| is_marked(*x)),
@@ -65,7 +65,7 @@ pub(super) fn has_marks(value: &Value) -> bool {
 }
 
 /// All numbers of a value in order, if it holds nothing else.
-pub(super) fn numbers(value: &Value, out: &mut Vec<f64>) -> bool {
+pub(crate) fn numbers(value: &Value, out: &mut Vec<f64>) -> bool {
     match value {
         Value::Number(x) => out.push(*x),
         Value::Bool(b) => out.push(f64::from(u8::from(*b))),

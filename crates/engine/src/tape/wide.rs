@@ -4,8 +4,10 @@
 use pulp::{Arch, NullaryFnOnce};
 use smidgen_value::math;
 
+use super::cells::{Pick, RowMajor};
+
 #[derive(Clone, Copy)]
-pub(super) struct Wide(Arch);
+pub(crate) struct Wide(Arch);
 
 impl Default for Wide {
     fn default() -> Wide {
@@ -15,12 +17,12 @@ impl Default for Wide {
 
 impl Wide {
     /// out_l = Σ_k w_k x_kl: entry k of lane l at k·stride + l.
-    pub(super) fn linear(self, weights: &[f64], data: &[f64], stride: usize, out: &mut [f64]) {
+    pub(crate) fn linear(self, weights: &[f64], data: &[f64], stride: usize, out: &mut [f64]) {
         self.0.dispatch(Linear { weights, data, stride, out });
     }
 
     /// slopes_k += Σ_l out_slope_l x_kl
-    pub(super) fn pull_linear(
+    pub(crate) fn pull_linear(
         self,
         out_slope: &[f64],
         data: &[f64],
@@ -30,13 +32,35 @@ impl Wide {
         self.0.dispatch(PullLinear { out_slope, data, stride, slopes });
     }
 
+    /// out_l = Σ_k w_k x_lk for the vectors of these rows.
+    pub(crate) fn linear_rows(
+        self,
+        weights: &[f64],
+        rows: RowMajor<'_>,
+        pick: Pick<'_>,
+        out: &mut [f64],
+    ) {
+        self.0.dispatch(LinearRows { weights, rows, pick, out });
+    }
+
+    /// slopes_k += Σ_l out_slope_l x_lk for the vectors of these rows.
+    pub(crate) fn pull_rows(
+        self,
+        out_slope: &[f64],
+        rows: RowMajor<'_>,
+        pick: Pick<'_>,
+        slopes: &mut [f64],
+    ) {
+        self.0.dispatch(PullRows { out_slope, rows, pick, slopes });
+    }
+
     /// log p of coins x with log odds η, and its slope in η.
-    pub(super) fn coins(self, x: &[f64], eta: &[f64], out: &mut [f64], slope: &mut [f64]) {
+    pub(crate) fn coins(self, x: &[f64], eta: &[f64], out: &mut [f64], slope: &mut [f64]) {
         self.0.dispatch(Coins { x, eta, out, slope });
     }
 
     /// log p of normal x. The slopes in x, mean and sd stand one after the other.
-    pub(super) fn normals(self, arguments: [&[f64]; 3], out: &mut [f64], slopes: [&mut [f64]; 3]) {
+    pub(crate) fn normals(self, arguments: [&[f64]; 3], out: &mut [f64], slopes: [&mut [f64]; 3]) {
         self.0.dispatch(Normals { arguments, out, slopes });
     }
 }
@@ -71,6 +95,58 @@ impl NullaryFnOnce for PullLinear<'_> {
     #[inline(always)]
     fn call(self) {
         pull_linear(self.out_slope, self.data, self.stride, self.slopes);
+    }
+}
+
+struct LinearRows<'a> {
+    weights: &'a [f64],
+    rows: RowMajor<'a>,
+    pick: Pick<'a>,
+    out: &'a mut [f64],
+}
+
+impl NullaryFnOnce for LinearRows<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn call(self) {
+        let LinearRows { weights, rows, pick, out } = self;
+        match pick {
+            Pick::From(start) => {
+                for (l, out) in out.iter_mut().enumerate() {
+                    *out = dot(weights, rows.row(start + l));
+                }
+            }
+            Pick::These(these) => {
+                for (out, row) in out.iter_mut().zip(these) {
+                    *out = dot(weights, rows.row(*row as usize));
+                }
+            }
+        }
+    }
+}
+
+struct PullRows<'a> {
+    out_slope: &'a [f64],
+    rows: RowMajor<'a>,
+    pick: Pick<'a>,
+    slopes: &'a mut [f64],
+}
+
+impl NullaryFnOnce for PullRows<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn call(self) {
+        let PullRows { out_slope, rows, pick, slopes } = self;
+        for (l, slope) in out_slope.iter().enumerate() {
+            let row = match pick {
+                Pick::From(start) => start + l,
+                Pick::These(these) => these[l] as usize,
+            };
+            let row = &rows.row(row)[..slopes.len()];
+            for (out, x) in slopes.iter_mut().zip(row) {
+                *out += slope * x;
+            }
+        }
     }
 }
 

@@ -4,12 +4,13 @@
 //! so a split of the store is enough to hold both. The backward pass adds, for every step from the
 //! last to the first, (∂out/∂in)·slope(out) to slope(in).
 
-use super::tape::{GeneralOp, MOST_ARGS, Op, Register, Tape};
+use super::cells::{Pick, RowMajor};
 use super::wide::Wide;
+use super::{GeneralOp, MOST_ARGS, Op, Register, Tape};
 
 /// What the tape computes on: values and slopes of all registers, and room to gather.
 #[derive(Default)]
-pub(super) struct Store {
+pub(crate) struct Store {
     pub values: Vec<f64>,
     pub slopes: Vec<f64>,
     stride: usize,
@@ -26,46 +27,67 @@ struct Room {
 }
 
 /// Data that [`Op::Linear`] reads in place.
-pub(super) struct Linear<'a> {
+pub(crate) struct Linear<'a> {
     /// The weights of a leaf.
     pub weights: &'a dyn Fn(u32) -> &'a [f64],
-    /// The block of a data leaf: entry k of lane l at k·stride + l.
-    pub data: &'a dyn Fn(u32) -> &'a [f64],
+    /// The data of a leaf for the rows at hand.
+    pub data: &'a dyn Fn(u32) -> Block<'a>,
+}
+
+/// Where the data of the rows at hand stand.
+#[derive(Clone, Copy)]
+pub(crate) enum Block<'a> {
+    /// Entry k of lane l at k·stride + l.
+    Lanes(&'a [f64]),
+    /// In the rows of a table.
+    Rows(RowMajor<'a>, Pick<'a>),
 }
 
 /// Adds the slopes of the weights of a leaf, given those of the products and the block of data.
-pub(super) type PullWeights<'a> = dyn FnMut(u32, &[f64], &[f64]) + 'a;
+pub(crate) type PullWeights<'a> = dyn FnMut(u32, &[f64], Block<'_>) + 'a;
 
-pub(super) const NO_LINEAR: Linear<'static> = Linear { weights: &|_| &[], data: &|_| &[] };
+pub(crate) const NO_LINEAR: Linear<'static> =
+    Linear { weights: &|_| &[], data: &|_| Block::Lanes(&[]) };
 
 impl Store {
-    pub(super) fn new(tape: &Tape, stride: usize) -> Store {
+    pub(crate) fn new(tape: &Tape, stride: usize) -> Store {
         let size = tape.registers as usize * stride;
         let (values, slopes) = (vec![0.0; size], vec![0.0; size]);
         Store { values, slopes, stride, wide: Wide::default(), room: Room::default() }
     }
 
-    pub(super) fn stride(&self) -> usize {
-        self.stride
+    /// Gives it the size that a tape needs. What it held is of no use then.
+    pub(crate) fn fit(&mut self, tape: &Tape, stride: usize) {
+        let size = tape.registers as usize * stride;
+        self.stride = stride;
+        if self.values.len() < size {
+            self.values.resize(size, 0.0);
+            self.slopes.resize(size, 0.0);
+        }
     }
 
-    pub(super) fn lanes(&self, register: Register, lanes: usize) -> &[f64] {
+    pub(crate) fn lanes(&self, register: Register, lanes: usize) -> &[f64] {
         let at = register as usize * self.stride;
         &self.values[at..at + lanes]
     }
 
-    pub(super) fn lanes_mut(&mut self, register: Register, lanes: usize) -> &mut [f64] {
+    pub(crate) fn lanes_mut(&mut self, register: Register, lanes: usize) -> &mut [f64] {
         let at = register as usize * self.stride;
         &mut self.values[at..at + lanes]
     }
 
-    pub(super) fn slope(&self, register: Register, lanes: usize) -> &[f64] {
+    #[inline]
+    pub(crate) fn put(&mut self, register: Register, lane: usize, x: f64) {
+        self.values[register as usize * self.stride + lane] = x;
+    }
+
+    pub(crate) fn slope(&self, register: Register, lanes: usize) -> &[f64] {
         let at = register as usize * self.stride;
         &self.slopes[at..at + lanes]
     }
 
     /// Σ of the terms over the lanes; −∞ as soon as something cannot be computed.
-    pub(super) fn forward(&mut self, tape: &Tape, lanes: usize, linear: &Linear<'_>) -> f64 {
+    pub(crate) fn forward(&mut self, tape: &Tape, lanes: usize, linear: &Linear<'_>) -> f64 {
         let stride = self.stride;
         for step in &tape.steps {
             let (below, above) = self.values.split_at_mut(step.out as usize * stride);
@@ -102,8 +124,11 @@ impl Store {
                     }
                 }
                 Op::Linear { weights, data } => {
-                    let (weights, data) = ((linear.weights)(*weights), (linear.data)(*data));
-                    self.wide.linear(weights, data, stride, out);
+                    let weights = (linear.weights)(*weights);
+                    match (linear.data)(*data) {
+                        Block::Lanes(data) => self.wide.linear(weights, data, stride, out),
+                        Block::Rows(rows, pick) => self.wide.linear_rows(weights, rows, pick, out),
+                    }
                 }
                 Op::Coin { x, eta } => {
                     let (out, slope) = above.split_at_mut(stride);
@@ -174,7 +199,7 @@ impl Store {
 
     /// Adds slopes down to the leaves. The slopes that come from outside the tape stand in
     /// `slopes` already; those of its terms are 1.
-    pub(super) fn backward(
+    pub(crate) fn backward(
         &mut self,
         tape: &Tape,
         lanes: usize,

@@ -1,0 +1,318 @@
+//! Observations of a whole loop at once: its rows become plates where they can ([`crate::plate`]).
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use smidgen_lang::core::ExprRef;
+use smidgen_value::{Rng, Value};
+
+use super::{Code, Model, Record, RecordKind};
+use crate::environment::Environment;
+use crate::error::EvalError;
+use crate::eval::Evaluation;
+use crate::id::{FamilyId, NodeId};
+use crate::node::Op;
+use crate::operand::Operand;
+use crate::plate::sort::Sorter;
+use crate::plate::walk::Stop;
+use crate::plate::write::{Written, write};
+use crate::plate::{Members, Plate, Text};
+use crate::tag::Tags;
+
+/// Loops of fewer rows are observed row by row.
+pub(super) const FEWEST_ROWS: usize = 128;
+/// Rows may fall apart into so many kinds, and into one kind for so many rows.
+const MOST_KINDS: usize = 64;
+const ROWS_PER_KIND: usize = 16;
+
+/// `[observe expr outcome]` in the body of a loop.
+pub struct RowObservation<'a> {
+    pub expr: &'a ExprRef,
+    pub outcome: &'a ExprRef,
+    /// The label of the directive; row i is called `label[i]`.
+    pub label: Option<String>,
+}
+
+/// A mistake, and the row that it was made in.
+pub struct RowError {
+    pub row: i64,
+    pub error: EvalError,
+}
+
+/// The plates of one observation in a loop.
+#[derive(Clone)]
+pub(super) struct PlateRecord {
+    label: Option<String>,
+    plates: Vec<(NodeId, FamilyId)>,
+    text: Text,
+}
+
+/// One observation while its rows are being sorted.
+struct Sorting {
+    text: Text,
+    sorter: Sorter,
+    written: Vec<(Written, FamilyId)>,
+}
+
+impl Model {
+    /// Loops from so many rows on are observed as plates.
+    pub fn set_plates_from(&mut self, rows: usize) {
+        self.plates_from = rows;
+    }
+
+    /// Observes every row of a loop. False, and nothing done, if they have to be observed one by one.
+    /// Must run inside [`Model::whole`].
+    pub fn observe_rows(
+        &mut self,
+        observations: &[RowObservation<'_>],
+        environment: &Environment,
+        rows: Range<i64>,
+        rng: &mut Rng,
+    ) -> Result<bool, RowError> {
+        let n = usize::try_from(rows.end.saturating_sub(rows.start)).unwrap_or(0);
+        let fits = rows.start >= 0 && rows.end < i64::from(u32::MAX) && n >= self.plates_from;
+        if !fits || observations.iter().any(|o| self.clashes(o.label.as_deref())) {
+            return Ok(false);
+        }
+        let (savepoint, stream) = (self.trace.savepoint(), rng.place());
+        let found = match self.sort_rows(observations, environment, rows.clone(), rng) {
+            Ok(sorted) => self.place_plates(observations, sorted, &rows),
+            Err(Stop::NoPlate | Stop::Error(_)) => Err(None),
+        };
+        let (records, log_p) = match found {
+            Ok(found) => found,
+            // A row that cannot be: observed as such, it says why.
+            Err(culprit) => {
+                self.trace.rollback_to(savepoint);
+                rng.go_back(stream);
+                return match culprit {
+                    Some(row) => self.blame(observations, environment, row, rng),
+                    None => Ok(false),
+                };
+            }
+        };
+        self.suspect |= log_p == f64::NEG_INFINITY;
+        self.log_weight += log_p;
+        for (k, (record, observation)) in records.into_iter().zip(observations).enumerate() {
+            let number = self.next_number + k as u64;
+            if let Some(label) = &record.label {
+                self.plate_labels.insert(label.clone(), number);
+            }
+            self.records.push(Record {
+                number,
+                label: None,
+                kind: RecordKind::Observe,
+                root: Operand::Constant(Value::Nil),
+                family: FamilyId::NONE,
+                expr: observation.expr.clone(),
+                plates: Some(Arc::new(record)),
+            });
+        }
+        // As many numbers as rows observed one by one would have.
+        self.next_number += (n * observations.len()) as u64;
+        Ok(true)
+    }
+
+    /// Whether a directive has this label, or that of a row of it.
+    fn clashes(&self, label: Option<&str>) -> bool {
+        label.is_some_and(|label| {
+            let rows = format!("{label}[");
+            self.plate_labels.contains_key(label)
+                || self.by_label.keys().any(|known| known.starts_with(&rows))
+        })
+    }
+
+    /// Writes the programs of all kinds of rows.
+    fn sort_rows(
+        &mut self,
+        observations: &[RowObservation<'_>],
+        environment: &Environment,
+        rows: Range<i64>,
+        rng: &mut Rng,
+    ) -> Result<Vec<Sorting>, Stop> {
+        let mut all: Vec<Sorting> = Vec::with_capacity(observations.len());
+        for observation in observations {
+            let (expr, outcome) = (observation.expr.clone(), observation.outcome.clone());
+            let text = Text { expr, outcome, environment: environment.clone() };
+            all.push(Sorting { text, sorter: Sorter::default(), written: Vec::new() });
+        }
+        let (start, end) = (rows.start as usize, rows.end as usize);
+        let most = MOST_KINDS + (end - start) / ROWS_PER_KIND;
+        let each = all.len();
+        for row in start..end {
+            if row % 4096 == 0 && self.trace.interrupt.load(Ordering::Relaxed) {
+                return Err(Stop::NoPlate);
+            }
+            for (k, sorting) in all.iter_mut().enumerate() {
+                let number = match sorting.sorter.find(row) {
+                    Some(number) => number,
+                    None => {
+                        if sorting.written.len() == most {
+                            return Err(Stop::NoPlate);
+                        }
+                        let address = self.next_number + ((row - start) * each + k) as u64;
+                        let mut cx = Evaluation::of_directive(rng, FamilyId::NONE, true);
+                        cx.family = self.trace.add_family(address);
+                        let family = cx.family;
+                        let mut written =
+                            write(&mut self.trace, &mut cx, &sorting.text, (row, end))?;
+                        let number = sorting.sorter.enter(&mut written);
+                        sorting.written.push((written, family));
+                        number
+                    }
+                };
+                if !sorting.sorter.is_uniform() {
+                    sorting.sorter.members[number as usize].push(row as u32);
+                }
+            }
+            if all.iter().all(|sorting| sorting.sorter.is_uniform()) {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Puts the plates into the trace, with the log density of their rows. An error names a row that
+    /// cannot be, if one is to blame.
+    fn place_plates(
+        &mut self,
+        observations: &[RowObservation<'_>],
+        all: Vec<Sorting>,
+        rows: &Range<i64>,
+    ) -> Result<(Vec<PlateRecord>, f64), Option<u32>> {
+        let mut records = Vec::with_capacity(all.len());
+        let mut log_p = 0.0;
+        for (Sorting { text, mut sorter, written }, observation) in
+            all.into_iter().zip(observations)
+        {
+            let mut plates = Vec::with_capacity(written.len());
+            for (number, (written, family)) in written.into_iter().enumerate() {
+                let members = match sorter.is_uniform() {
+                    true => Members::Range(rows.start as u32..rows.end as u32),
+                    false => Members::List(Arc::new(std::mem::take(&mut sorter.members[number]))),
+                };
+                let Written { program, nodes, .. } = written;
+                let place = (family, Tags::default(), program.span);
+                let plate = Plate::new(Arc::new(program), members);
+                let operands = nodes.into_iter().map(Operand::Node);
+                let id =
+                    self.trace.add_node(Op::Plate(Box::new(plate)), operands, Value::Nil, place);
+                self.trace.node_mut(id).constrained = true;
+                plates.push((id, family));
+            }
+            for (id, _) in &plates {
+                log_p += self.weigh_plate(*id)?;
+            }
+            records.push(PlateRecord { label: observation.label.clone(), plates, text });
+        }
+        Ok((records, log_p))
+    }
+
+    /// The log density of a new plate; an error names the first row that cannot be.
+    fn weigh_plate(&mut self, id: NodeId) -> Result<f64, Option<u32>> {
+        self.trace.refresh_arguments(id).map_err(|_| None)?;
+        let Op::Plate(plate) = &self.trace.node(id).op else { unreachable!("just made") };
+        let nodes = self.trace.parents(id);
+        let trace = &self.trace;
+        trace.with_args(id, |values| match plate.first_outside(trace, &nodes, values) {
+            Some(row) => Err(Some(row)),
+            None => trace.plate_log_density(plate, &nodes, values).map_err(|_| {
+                let fails =
+                    |row: &u32| plate.interpret(trace, &nodes, values, *row as usize).is_err();
+                (0..plate.rows()).map(|place| plate.members.row(place)).find(fails)
+            }),
+        })
+    }
+
+    /// Observes one row as it would be observed alone, for its message.
+    fn blame(
+        &mut self,
+        observations: &[RowObservation<'_>],
+        environment: &Environment,
+        row: u32,
+        rng: &mut Rng,
+    ) -> Result<bool, RowError> {
+        let (savepoint, place) = (self.trace.savepoint(), rng.place());
+        let (records, suspect, log_weight) = (self.records.len(), self.suspect, self.log_weight);
+        let environment = environment.push([Operand::Constant(Value::Number(f64::from(row)))]);
+        let mut result = Ok(false);
+        for observation in observations {
+            let code = |expr| Code { expr, environment: &environment };
+            let observed = self
+                .constant(code(observation.outcome), rng)
+                .and_then(|value| self.observe(code(observation.expr), value, None, rng));
+            if let Err(error) = observed {
+                result = Err(RowError { row: i64::from(row), error });
+                break;
+            }
+        }
+        self.records.truncate(records);
+        (self.suspect, self.log_weight) = (suspect, log_weight);
+        self.trace.rollback_to(savepoint);
+        rng.go_back(place);
+        result
+    }
+
+    // ------------------------------------------------------------ single rows
+
+    /// The record and the row that a label like `y[17]` names.
+    pub(super) fn plate_row(&self, label: &str) -> Option<(usize, u32)> {
+        let (name, row) = label.strip_suffix(']')?.rsplit_once('[')?;
+        let number = self.plate_labels.get(name)?;
+        let row = row.parse().ok()?;
+        let place = self.records.binary_search_by_key(number, |record| record.number).ok()?;
+        self.plate_of(place, row).map(|_| (place, row))
+    }
+
+    fn plate_of(&self, place: usize, row: u32) -> Option<(NodeId, FamilyId)> {
+        let record = self.records[place].plates.as_ref()?;
+        record.plates.iter().copied().find(|(id, _)| match &self.trace.node(*id).op {
+            Op::Plate(plate) => plate.members.contains(row),
+            _ => false,
+        })
+    }
+
+    /// What was observed in a row.
+    pub(super) fn observed_in_row(&mut self, place: usize, row: u32) -> Result<Value, EvalError> {
+        let record = self.records[place].plates.clone().expect("a record of plates");
+        let index = Operand::Constant(Value::Number(f64::from(row)));
+        let environment = record.text.environment.push([index]);
+        let code = Code { expr: &record.text.outcome, environment: &environment };
+        // A constant: nothing is drawn.
+        self.constant(code, &mut Rng::from_seed(0))
+    }
+
+    /// Takes a row out of its plate; the plate goes with its last row.
+    pub(super) fn forget_row(&mut self, place: usize, row: u32) -> Result<(), EvalError> {
+        let (id, family) = self.plate_of(place, row).expect("the row was found");
+        let Op::Plate(plate) = &self.trace.node(id).op else { unreachable!("it has members") };
+        if plate.rows() > 1 {
+            let left = Plate::new(plate.program.clone(), plate.members.without(row));
+            self.trace.set_plate(id, Box::new(left));
+            return Ok(());
+        }
+        let last = self.records[place].plates.as_ref().is_some_and(|record| {
+            record
+                .plates
+                .iter()
+                .all(|(other, _)| *other == id || !self.trace.node(*other).is_live())
+        });
+        self.trace.release(family)?;
+        if last {
+            let record = self.records.remove(place);
+            let label = record.plates.as_ref().and_then(|plates| plates.label.clone());
+            label.iter().for_each(|label| {
+                self.plate_labels.remove(label);
+            });
+            self.removed.push((place, record));
+        }
+        Ok(())
+    }
+}
+
+impl PlateRecord {
+    pub(super) fn label(&self) -> Option<&String> {
+        self.label.as_ref()
+    }
+}

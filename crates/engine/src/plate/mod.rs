@@ -1,0 +1,413 @@
+//! A **plate**: the rows of a loop of observations that never become nodes.
+//!
+//! `[for row in table [observe (f row.x) row.y]]` is one node of the trace for all rows that compute
+//! the same: an observed choice with
+//!
+//! log p = Σ_i log p(y_i | f(x_i; nodes around it)),
+//!
+//! whose arguments are the nodes around it. Everything that absorbs by its density then works as with any
+//! other choice; rows are told apart only by sections ([`crate::partition`]), where each is one, and
+//! by `forget`, which takes one out. The data stay where they are, in the columns of the table.
+//!
+//! [`write`] makes the program of a row from the program's text, [`interpret`] computes a row from the same text
+//! as nodes would, and decides wherever the program comes to something that is no finite number. [`sort`] finds the rows that
+//! compute the same. What is no plate (choices of the row's own, structure that can change) becomes
+//! nodes, row by row.
+
+pub(crate) mod interpret;
+pub(crate) mod sort;
+pub(crate) mod walk;
+pub(crate) mod write;
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use smidgen_lang::Span;
+use smidgen_lang::core::ExprRef;
+use smidgen_prob::Distribution;
+use smidgen_value::Value;
+
+use crate::environment::Environment;
+use crate::error::EvalError;
+use crate::id::NodeId;
+use crate::section::Kind;
+use crate::section::census::Walk;
+use crate::tape::cells::Pick;
+use crate::tape::marked;
+use crate::tape::rows::{BLOCK, Rows};
+use crate::tape::run::{NO_LINEAR, Store};
+use crate::tape::{Source, Tape};
+use crate::trace::Trace;
+
+/// An observation in a loop: what is observed, as what, and the frames of the loops around this one.
+#[derive(Clone)]
+pub(crate) struct Text {
+    pub expr: ExprRef,
+    pub outcome: ExprRef,
+    pub environment: Environment,
+}
+
+/// For which rows the support is known, whatever the nodes around them are.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Known {
+    /// All have the same.
+    ForAll,
+    /// Each has its own.
+    ForEach,
+    No,
+}
+
+/// What a row computes.
+pub(crate) struct Program {
+    pub text: Text,
+    /// Where the observed choice is made.
+    pub span: Span,
+    pub distribution: &'static dyn Distribution,
+    /// What depends on the nodes around alone.
+    prelude: Tape,
+    rows: Rows,
+    /// How many numbers each of the nodes around has.
+    args: Vec<usize>,
+    /// The observed value, if it is not the same for all rows.
+    outcome: Option<Rows>,
+    support: Known,
+    /// Whether the nodes around it move the support of the choice.
+    pub hard: bool,
+    /// Whether the density jumps where a comparison changes.
+    pub jumps: bool,
+}
+
+/// The rows of a plate.
+#[derive(Clone, Debug)]
+pub(crate) enum Members {
+    Range(Range<u32>),
+    List(Arc<Vec<u32>>),
+}
+
+impl Members {
+    pub fn len(&self) -> usize {
+        match self {
+            Members::Range(range) => range.len(),
+            Members::List(rows) => rows.len(),
+        }
+    }
+
+    /// The row at a place.
+    #[inline]
+    pub fn row(&self, place: usize) -> u32 {
+        match self {
+            Members::Range(range) => range.start + place as u32,
+            Members::List(rows) => rows[place],
+        }
+    }
+
+    fn pick(&self, place: usize) -> Pick<'_> {
+        match self {
+            Members::Range(range) => Pick::From(range.start as usize + place),
+            Members::List(rows) => Pick::These(&rows[place..]),
+        }
+    }
+
+    pub fn contains(&self, row: u32) -> bool {
+        match self {
+            Members::Range(range) => range.contains(&row),
+            Members::List(rows) => rows.binary_search(&row).is_ok(),
+        }
+    }
+
+    pub fn without(&self, row: u32) -> Members {
+        let others = (0..self.len()).map(|place| self.row(place)).filter(|other| *other != row);
+        Members::List(Arc::new(others.collect()))
+    }
+}
+
+/// The rows of a loop that compute the same, as the payload of a node.
+pub struct Plate {
+    pub(crate) program: Arc<Program>,
+    pub(crate) members: Members,
+    /// Totals at the last two values of the numbers around it: of a move, those before and after.
+    totals: Mutex<[Option<(Vec<f64>, f64)>; 2]>,
+}
+
+impl Clone for Plate {
+    fn clone(&self) -> Plate {
+        Plate::new(self.program.clone(), self.members.clone())
+    }
+}
+
+/// What plates are evaluated on; one for a whole trace.
+#[derive(Default)]
+pub struct Desk {
+    prelude: Store,
+    store: Store,
+    numbers: Vec<f64>,
+}
+
+/// Something that is no finite number, in these places of a plate: to be computed one by one.
+pub(crate) struct Unclear(pub Range<usize>);
+
+impl Plate {
+    pub(crate) fn new(program: Arc<Program>, members: Members) -> Plate {
+        Plate { program, members, totals: Mutex::default() }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.members.len()
+    }
+
+    /// How many numbers around it its rows depend on.
+    pub(crate) fn numbers(&self) -> usize {
+        self.program.args.iter().sum()
+    }
+
+    /// The distribution of its rows.
+    pub fn distribution(&self) -> &'static dyn Distribution {
+        self.program.distribution
+    }
+
+    /// Its rows as a kind of section.
+    pub(crate) fn kind(&self) -> Kind {
+        let Program { distribution, hard, .. } = &*self.program;
+        Kind {
+            signature: format!("{}(b )", distribution.spec().name),
+            nodes: 1,
+            absorbing: 1,
+            entries: 1,
+            hard: *hard,
+            walk: Walk { single_entry: true, in_order: true },
+        }
+    }
+
+    /// The numbers of the values around it, one after the other. False if one no longer has the form
+    /// that the program was written for.
+    pub(crate) fn flatten(&self, values: &[&Value], out: &mut Vec<f64>) -> bool {
+        out.clear();
+        self.program.args.iter().zip(values).all(|(len, value)| {
+            let before = out.len();
+            marked::numbers(value, out) && out.len() - before == *len
+        })
+    }
+
+    /// log p of all rows, given the numbers around it.
+    pub(crate) fn total(&self, desk: &mut Desk, numbers: &[f64]) -> Result<f64, Unclear> {
+        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |known: &[f64]| {
+            known.len() == numbers.len()
+                && known.iter().zip(numbers).all(|(a, b)| a.to_bits() == b.to_bits())
+        };
+        let known = totals.iter().position(|t| t.as_ref().is_some_and(|(known, _)| same(known)));
+        if let Some(k) = known {
+            totals.swap(0, k);
+        } else {
+            let total = self.scan(desk, numbers, None)?;
+            totals.swap(0, 1);
+            totals[0] = Some((numbers.to_vec(), total));
+        }
+        Ok(totals[0].as_ref().map_or(0.0, |(_, total)| *total))
+    }
+
+    /// The same with its gradient, which is added to `slopes`.
+    pub(crate) fn total_with_slopes(
+        &self,
+        desk: &mut Desk,
+        numbers: &[f64],
+        slopes: &mut [f64],
+    ) -> f64 {
+        self.scan(desk, numbers, Some(slopes)).unwrap_or(f64::NEG_INFINITY)
+    }
+
+    fn scan(
+        &self,
+        desk: &mut Desk,
+        numbers: &[f64],
+        slopes: Option<&mut [f64]>,
+    ) -> Result<f64, Unclear> {
+        let Program { prelude, rows, .. } = &*self.program;
+        let Desk { prelude: globals, store, .. } = desk;
+        let n = self.rows();
+        if !begin(prelude, globals, numbers) {
+            return Err(Unclear(0..n.min(1)));
+        }
+        rows.fit(store);
+        rows.begin(store, &globals.values);
+        if slopes.is_some() {
+            globals.slopes.fill(0.0);
+        }
+        let mut total = 0.0;
+        for start in (0..n).step_by(rows.stride()) {
+            let lanes = rows.stride().min(n - start);
+            let pick = self.members.pick(start);
+            rows.load(store, &globals.values, pick, lanes);
+            let log_p = rows.forward(store, &globals.values, pick, lanes);
+            if !log_p.is_finite() {
+                return Err(Unclear(start..start + lanes));
+            }
+            total += log_p;
+            if slopes.is_some() {
+                let Store { values, slopes, .. } = globals;
+                rows.backward(store, values, (pick, lanes), slopes);
+            }
+        }
+        if let Some(slopes) = slopes {
+            globals.backward(prelude, 1, &NO_LINEAR, &mut |_, _, _| {});
+            for leaf in &prelude.leaves {
+                if let Source::Input(first) = leaf.source {
+                    let (from, to) = (leaf.register as usize, first as usize);
+                    for k in 0..leaf.len as usize {
+                        slopes[to + k] += globals.slopes[from + k];
+                    }
+                }
+            }
+        }
+        Ok(total)
+    }
+
+    /// What the rows read of the values around the plate: the registers of its prelude. None if they
+    /// cannot be computed.
+    pub(crate) fn globals(&self, desk: &mut Desk, values: &[&Value]) -> Option<Vec<f64>> {
+        let mut numbers = Vec::new();
+        let computed = self.flatten(values, &mut numbers)
+            && begin(&self.program.prelude, &mut desk.prelude, &numbers);
+        let registers = self.program.prelude.registers as usize;
+        computed.then(|| desk.prelude.values[..registers].to_vec())
+    }
+
+    /// log p after a move minus log p before it, for rows that are read once for both. False if some
+    /// row has to be computed otherwise.
+    pub(crate) fn log_ratios(
+        &self,
+        desk: &mut Desk,
+        [before, after]: [&[f64]; 2],
+        rows: &[u32],
+        out: &mut [f64],
+    ) -> bool {
+        let (program, store) = (&self.program.rows, &mut desk.store);
+        program.fit(store);
+        let stride = program.stride();
+        let mut log_before = [0.0; BLOCK];
+        for (rows, out) in rows.chunks(stride).zip(out.chunks_mut(stride)) {
+            let (pick, lanes) = (Pick::These(rows), rows.len());
+            program.load(store, before, pick, lanes);
+            program.begin(store, before);
+            let total_before = program.forward(store, before, pick, lanes);
+            program.terms(store, &mut log_before[..lanes]);
+            program.begin(store, after);
+            let total_after = program.forward(store, after, pick, lanes);
+            if !total_before.is_finite() || !total_after.is_finite() {
+                return false;
+            }
+            program.terms(store, out);
+            out.iter_mut().zip(&log_before).for_each(|(out, before)| *out -= before);
+        }
+        true
+    }
+
+    /// log p of the rows at these places, given the numbers around the plate.
+    pub(crate) fn log_densities(
+        &self,
+        desk: &mut Desk,
+        numbers: &[f64],
+        rows: &[u32],
+        out: &mut [f64],
+    ) -> Result<(), Unclear> {
+        let program = &*self.program;
+        let Desk { prelude: globals, store, .. } = desk;
+        if !begin(&program.prelude, globals, numbers) {
+            return Err(Unclear(0..rows.len()));
+        }
+        program.rows.fit(store);
+        program.rows.begin(store, &globals.values);
+        let stride = program.rows.stride();
+        for (k, (rows, out)) in rows.chunks(stride).zip(out.chunks_mut(stride)).enumerate() {
+            let (pick, lanes) = (Pick::These(rows), rows.len());
+            program.rows.load(store, &globals.values, pick, lanes);
+            let log_p = program.rows.forward(store, &globals.values, pick, lanes);
+            if !log_p.is_finite() {
+                return Err(Unclear(k * stride..k * stride + lanes));
+            }
+            program.rows.terms(store, out);
+        }
+        Ok(())
+    }
+}
+
+/// Computes the prelude. False if something in it cannot be computed.
+fn begin(prelude: &Tape, globals: &mut Store, numbers: &[f64]) -> bool {
+    globals.fit(prelude, 1);
+    for leaf in &prelude.leaves {
+        let (at, len) = (leaf.register as usize, leaf.len as usize);
+        match &leaf.source {
+            Source::Input(first) => {
+                let first = *first as usize;
+                globals.values[at..at + len].copy_from_slice(&numbers[first..first + len]);
+            }
+            Source::Number(x) => globals.values[at] = *x,
+            Source::Vector(xs) => globals.values[at..at + len].copy_from_slice(xs),
+            _ => unreachable!("the prelude reads the nodes around it and constants"),
+        }
+    }
+    globals.forward(prelude, 1, &NO_LINEAR) > f64::NEG_INFINITY
+}
+
+impl Trace {
+    pub(crate) fn desk(&self) -> MutexGuard<'_, Desk> {
+        // What is on it is of no use to anybody but who wrote it.
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// log p of all rows of a plate, given the values of its arguments.
+    pub(crate) fn plate_log_density(
+        &self,
+        plate: &Plate,
+        nodes: &[NodeId],
+        values: &[&Value],
+    ) -> Result<f64, EvalError> {
+        let mut desk = self.desk();
+        let mut numbers = std::mem::take(&mut desk.numbers);
+        let fits = plate.flatten(values, &mut numbers);
+        let total = if fits { plate.total(&mut desk, &numbers) } else { Err(Unclear(0..0)) };
+        desk.numbers = numbers;
+        drop(desk);
+        let Err(Unclear(places)) = total else { return Ok(total.unwrap_or(0.0)) };
+        // What is unclear first, since it decides most often; then everything.
+        for place in places.chain(0..plate.rows()) {
+            let row = plate.members.row(place) as usize;
+            if plate.interpret(self, nodes, values, row)? == f64::NEG_INFINITY {
+                return Ok(f64::NEG_INFINITY);
+            }
+        }
+        let mut total = 0.0;
+        for place in 0..plate.rows() {
+            total += plate.interpret(self, nodes, values, plate.members.row(place) as usize)?;
+        }
+        Ok(total)
+    }
+
+    /// log p of some rows of a plate, given the values of its arguments. Where those were proposed,
+    /// one that is out of its domain makes the row impossible.
+    pub(crate) fn plate_log_densities(
+        &self,
+        plate: &Plate,
+        (nodes, values): (&[NodeId], &[&Value]),
+        rows: &[u32],
+        proposed: bool,
+        out: &mut [f64],
+    ) -> Result<(), EvalError> {
+        let mut desk = self.desk();
+        let mut numbers = std::mem::take(&mut desk.numbers);
+        let fits = plate.flatten(values, &mut numbers);
+        let computed = fits && plate.log_densities(&mut desk, &numbers, rows, out).is_ok();
+        desk.numbers = numbers;
+        drop(desk);
+        if !computed {
+            for (out, row) in out.iter_mut().zip(rows) {
+                *out = match plate.interpret(self, nodes, values, *row as usize) {
+                    Err(error) if proposed && error.rejects() => f64::NEG_INFINITY,
+                    log_p => log_p?,
+                };
+            }
+        }
+        Ok(())
+    }
+}

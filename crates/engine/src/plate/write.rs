@@ -1,0 +1,319 @@
+//! The program of a plate, written from the text of one observed expression.
+//!
+//! Numbers that depend on the row are registers of the row's tape, numbers that depend on the nodes
+//! around it registers of the *prelude*, which is computed once for all rows; both travel through the
+//! walk as marks ([`crate::tape::marked`]). Where a value of the row decides what is evaluated (a
+//! condition, an argument of a memoised procedure, a text), the program holds only for rows with
+//! that value: it stands among the [`Guard`]s.
+
+use rustc_hash::FxHashMap;
+use smidgen_lang::Span;
+use smidgen_prob::{Distribution, Function};
+use smidgen_value::{Column, Symbol, Value};
+
+use super::walk::{self, Host, Stop, Walked};
+use super::{Known, Program, Text};
+use crate::environment::Environment;
+use crate::eval::{Evaluation, Site};
+use crate::id::NodeId;
+use crate::node::MemoKey;
+use crate::operand::Operand;
+use crate::procedure::Procedure;
+use crate::tape::cells::{Cells, Pick};
+use crate::tape::lower;
+use crate::tape::marked::{self, Marked, has_marks};
+use crate::tape::rows::Rows;
+use crate::tape::{Comparison, Op, Register, Source, Tape};
+use crate::trace::Trace;
+
+/// A value of the row that decides what is evaluated.
+pub(crate) enum Guard {
+    Cell(Column),
+    /// A number computed from the row.
+    Computed(Rows),
+}
+
+impl Guard {
+    pub(crate) fn value(&self, row: usize) -> Option<Value> {
+        match self {
+            Guard::Cell(column) => Some(column.cell(row)),
+            Guard::Computed(rows) => {
+                let (mut store, mut out) = (rows.store(), [0.0]);
+                rows.begin(&mut store, &[]);
+                rows.load(&mut store, &[], Pick::From(row), 1);
+                rows.forward(&mut store, &[], Pick::From(row), 1);
+                rows.terms(&store, &mut out);
+                (!out[0].is_nan()).then_some(Value::Number(out[0]))
+            }
+        }
+    }
+}
+
+/// A program, and the rows that it holds for: those whose guards have these values.
+pub(crate) struct Written {
+    pub program: Program,
+    /// The nodes around it.
+    pub nodes: Vec<NodeId>,
+    pub guards: Vec<(Guard, Value)>,
+}
+
+pub(super) struct Writer<'a, 'r> {
+    trace: &'a mut Trace,
+    cx: &'a mut Evaluation<'r>,
+    /// The row that stands for all with the same guards, and the number that all rows are below.
+    row: usize,
+    rows: usize,
+    index: Register,
+    prelude: Tape,
+    tape: Tape,
+    cells: Vec<Cells>,
+    nodes: Vec<NodeId>,
+    args: Vec<usize>,
+    read: FxHashMap<NodeId, Value>,
+    guards: Vec<(Guard, Value)>,
+}
+
+/// Writes the program of an observation for a row and those like it. Families that it asks for are
+/// made in the family of the evaluation.
+pub(crate) fn write(
+    trace: &mut Trace,
+    cx: &mut Evaluation<'_>,
+    text: &Text,
+    (row, rows): (usize, usize),
+) -> Walked<Written> {
+    let mut writer = Writer {
+        trace,
+        cx,
+        row,
+        rows,
+        index: 0,
+        prelude: Tape { is_global: true, ..Tape::default() },
+        tape: Tape::default(),
+        cells: vec![Cells::Index],
+        nodes: Vec::new(),
+        args: Vec::new(),
+        read: FxHashMap::default(),
+        guards: Vec::new(),
+    };
+    writer.index = writer.tape.leaf(1, Source::Cell(0));
+    let index = Value::Number(marked::local(writer.index));
+    let environment = text.environment.push([Operand::Constant(index)]);
+    writer.write(text, &environment)
+}
+
+impl Writer<'_, '_> {
+    fn write(mut self, text: &Text, environment: &Environment) -> Walked<Written> {
+        let application = walk::application(&mut self, &text.expr, environment)?;
+        let outcome = walk::operand(&mut self, &text.outcome, environment)?;
+        let Operand::Constant(outcome) = outcome else { return Err(Stop::NoPlate) };
+        let distribution = application.distribution;
+        let mut args = Vec::with_capacity(application.operands.len());
+        for operand in &application.operands {
+            args.push(self.read(operand)?);
+        }
+        // A distribution whose support depends on the row is checked row by row by the caller.
+        self.tape.density(distribution, &outcome, &args).map_err(no_plate)?;
+        if self.tape.terms.is_empty() {
+            return Err(Stop::NoPlate);
+        }
+        let outcome = match has_marks(&outcome) {
+            true => Some(self.outcome(&outcome)?),
+            false => None,
+        };
+        let support = self.support(distribution, &args);
+        let hard = distribution
+            .support_arguments()
+            .iter()
+            .any(|k| args.get(*k).is_some_and(|arg| has_marks(arg) && !self.is_of_row(arg)));
+        let jumps = self.tape.terms.iter().any(|term| self.tape.jumps(*term));
+        let rows = Rows::over_cells(self.tape, &self.cells);
+        let program = Program {
+            text: text.clone(),
+            span: application.span,
+            distribution,
+            prelude: self.prelude,
+            rows,
+            args: self.args,
+            outcome,
+            support,
+            hard,
+            jumps,
+        };
+        Ok(Written { program, nodes: self.nodes, guards: self.guards })
+    }
+
+    /// What gives the observed value in each row.
+    fn outcome(&mut self, outcome: &Value) -> Walked<Rows> {
+        let numbers = lower::numbers(outcome).map_err(no_plate)?;
+        let mut tape = self.tape.clone();
+        tape.terms.clear();
+        let registers: Vec<Register> = numbers.iter().map(|x| tape.register(*x)).collect();
+        tape.terms = registers;
+        Ok(Rows::over_cells(tape, &self.cells))
+    }
+
+    /// What can be known of the support while nothing moves.
+    fn support(&self, distribution: &dyn Distribution, args: &[Value]) -> Known {
+        let deciding = distribution.support_arguments().iter().filter_map(|k| args.get(*k));
+        let deciding: Vec<&Value> = deciding.filter(|arg| has_marks(arg)).collect();
+        if deciding.is_empty() {
+            Known::ForAll
+        } else if deciding.iter().all(|arg| self.is_of_row(arg)) {
+            Known::ForEach
+        } else {
+            Known::No
+        }
+    }
+
+    fn is_of_row(&self, value: &Value) -> bool {
+        let mut numbers = Vec::new();
+        marked::numbers(value, &mut numbers)
+            && numbers.iter().all(|x| match marked::read(*x) {
+                Marked::Number(_) => true,
+                Marked::Local(register) => self.tape.is_of_row(register),
+                Marked::Global(_) => false,
+            })
+    }
+
+    /// The value in the row at hand of a number that depends on the row alone.
+    fn decide_number(&mut self, mark: f64) -> Walked<f64> {
+        let Marked::Local(register) = marked::read(mark) else { return Err(Stop::NoPlate) };
+        if !self.tape.is_of_row(register) {
+            return Err(Stop::NoPlate);
+        }
+        let leaf = self.tape.leaves.iter().find(|leaf| leaf.register == register && leaf.len == 1);
+        let guard = match leaf.map(|leaf| &leaf.source) {
+            Some(Source::Cell(k)) if let Cells::Column(column) = &self.cells[*k as usize] => {
+                Guard::Cell(column.clone())
+            }
+            _ => {
+                let mut tape = self.tape.clone();
+                tape.terms = vec![register];
+                Guard::Computed(Rows::over_cells(tape, &self.cells))
+            }
+        };
+        let value = guard.value(self.row).ok_or(Stop::NoPlate)?;
+        let number = value.as_number().ok_or(Stop::NoPlate)?;
+        self.guards.push((guard, value));
+        Ok(number)
+    }
+}
+
+fn no_plate(_: String) -> Stop {
+    Stop::NoPlate
+}
+
+impl Host for Writer<'_, '_> {
+    fn global(&mut self, name: Symbol) -> Walked<Operand> {
+        self.trace.global(name).ok_or(Stop::NoPlate)
+    }
+
+    fn read(&mut self, operand: &Operand) -> Walked<Value> {
+        let id = match operand {
+            Operand::Constant(value) => return Ok(value.clone()),
+            Operand::Node(id) => *id,
+        };
+        if let Some(value) = self.read.get(&id) {
+            return Ok(value.clone());
+        }
+        self.trace.settle(id, self.cx)?;
+        let value = self.trace.node(id).value.clone();
+        let first = self.args.iter().sum::<usize>();
+        let numbers = lower::numbers(&value).map_err(no_plate)?;
+        let register = self.prelude.leaf(numbers.len() as u32, Source::Input(first as u32));
+        let mut marks = (register..).map(marked::global);
+        let value = lower::renumber(&value, &mut marks);
+        self.args.push(numbers.len());
+        self.nodes.push(id);
+        self.read.insert(id, value.clone());
+        Ok(value)
+    }
+
+    fn cell(&mut self, column: &Column, row: &Operand) -> Walked<Value> {
+        let row = row.constant().and_then(Value::as_number).ok_or(Stop::NoPlate)?;
+        if !marked::is_marked(row) {
+            // The row of a loop around this one.
+            return Ok(column.cell(row as usize));
+        }
+        if marked::read(row) != Marked::Local(self.index) || column.len() < self.rows {
+            return Err(Stop::NoPlate);
+        }
+        let cells = Cells::Column(column.clone());
+        let Some(width) = cells.width() else {
+            let guard = Guard::Cell(column.clone());
+            let value = column.cell(self.row);
+            self.guards.push((guard, value.clone()));
+            return Ok(value);
+        };
+        let known = self.cells.iter().position(|known| known.is_same(&cells));
+        let number = known.unwrap_or_else(|| {
+            self.cells.push(cells);
+            self.cells.len() - 1
+        });
+        let of_cell = |source: &Source| matches!(source, Source::Cell(k) if *k as usize == number);
+        let leaf = self.tape.leaves.iter().find(|leaf| of_cell(&leaf.source));
+        let first = match leaf {
+            Some(leaf) => leaf.register,
+            None => self.tape.leaf(width as u32, Source::Cell(number as u32)),
+        };
+        let marks: Vec<f64> = (first..first + width as u32).map(marked::local).collect();
+        Ok(match column {
+            Column::Vectors { .. } => Value::vector(marks),
+            _ => Value::Number(marks[0]),
+        })
+    }
+
+    fn decide(&mut self, value: Operand) -> Walked<Value> {
+        match value {
+            Operand::Node(_) => Err(Stop::NoPlate),
+            Operand::Constant(value) if !has_marks(&value) => Ok(value),
+            Operand::Constant(Value::Number(x)) => Ok(Value::Number(self.decide_number(x)?)),
+            Operand::Constant(_) => Err(Stop::NoPlate),
+        }
+    }
+
+    fn truth(&mut self, value: Operand, _: Span) -> Walked<bool> {
+        let Operand::Constant(value) = value else { return Err(Stop::NoPlate) };
+        if let Value::Number(x) = value
+            && let Marked::Local(register) = marked::read(x)
+        {
+            let zero = self.tape.register(0.0);
+            let out = self.tape.push(Op::Compare(Comparison::Different, register, zero), 1, 0);
+            return Ok(self.decide_number(marked::local(out))? != 0.0);
+        }
+        if has_marks(&value) {
+            return Err(Stop::NoPlate);
+        }
+        value.truth().ok_or(Stop::NoPlate)
+    }
+
+    fn request(&mut self, memo: NodeId, key: MemoKey, span: Span) -> Walked<Operand> {
+        let operator = Operand::Constant(Procedure::Memoised(memo).into_value());
+        let operands = key.into_iter().map(Operand::Constant).collect();
+        Ok(self.trace.apply(operator, operands, Site::at(span), self.cx, None)?)
+    }
+
+    fn call(&mut self, function: &'static Function, args: &[Operand], _: Span) -> Walked<Value> {
+        let values: Vec<Value> = args.iter().map(|arg| self.read(arg)).collect::<Result<_, _>>()?;
+        // A cell of a column that the program names in another way.
+        if function.spec.name == "lookup"
+            && let [Value::Vector(data), Value::Number(index)] = &values[..]
+            && marked::read(*index) == Marked::Local(self.index)
+            && !has_marks(&values[0])
+            && let Some(data) = data.whole()
+        {
+            return self.cell(&Column::Reals(data.clone()), &args[1]);
+        }
+        let of_row = values.iter().any(|value| has_local_marks(value));
+        let tape = if of_row { &mut self.tape } else { &mut self.prelude };
+        lower::function(tape, function, &values).map_err(no_plate)
+    }
+}
+
+fn has_local_marks(value: &Value) -> bool {
+    let mut numbers = Vec::new();
+    if !marked::numbers(value, &mut numbers) {
+        return has_marks(value);
+    }
+    numbers.iter().any(|x| matches!(marked::read(*x), Marked::Local(_)))
+}

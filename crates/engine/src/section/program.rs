@@ -1,0 +1,259 @@
+//! Sections of one kind as a program: their nodes compute the same from different leaves, so many are
+//! weighed together, lane by lane ([`crate::tape`]), from the hub before and after.
+//!
+//! The program is written from the first section that is asked for. Its leaves are found in each
+//! section by the same ways: an argument of one of its nodes, or an argument of a deterministic
+//! argument, and so on. Such arguments are computed in the lanes rather than read, since an accepted move
+//! leaves them stale (in `(normal (* phi h) sigma)` the product, when sigma moves after phi). What no
+//! program can follow is weighed node by node ([`super::evaluate`]).
+
+use smallvec::SmallVec;
+use smidgen_prob::Function;
+use smidgen_value::Value;
+
+use crate::error::EvalError;
+use crate::id::NodeId;
+use crate::node::Op;
+use crate::operand::Operand;
+use crate::tape::cells::Pick;
+use crate::tape::lower;
+use crate::tape::marked;
+use crate::tape::rows::{BLOCK, Rows};
+use crate::tape::run::Store;
+use crate::tape::{Register, Source, Tape};
+use crate::trace::Trace;
+
+/// Arguments of arguments are followed so far.
+const DEEPEST: usize = 4;
+
+/// Where a leaf stands in a section.
+enum Place {
+    /// The value of an absorbing choice.
+    Outcome(usize),
+    /// An argument of a node, or of the functions on the way to it.
+    Argument { node: usize, slot: usize, way: SmallVec<[(&'static Function, usize); 2]> },
+}
+
+struct Leaf {
+    place: Place,
+    register: Register,
+    len: usize,
+}
+
+/// What sections of a kind compute.
+pub(crate) struct Program {
+    rows: Rows,
+    leaves: Vec<Leaf>,
+    /// Number of nodes of a section, and of numbers of the hub.
+    nodes: usize,
+    hub: usize,
+}
+
+struct Writer<'t> {
+    trace: &'t Trace,
+    hub: NodeId,
+    hub_value: Value,
+    nodes: &'t [NodeId],
+    values: Vec<Value>,
+    tape: Tape,
+    leaves: Vec<Leaf>,
+}
+
+impl Program {
+    /// The program of a section, its nodes in order. None if there is none.
+    pub(crate) fn write(trace: &Trace, hub: NodeId, nodes: &[NodeId]) -> Option<Program> {
+        let value = &trace.node(hub).value;
+        let numbers = lower::numbers(value).ok()?.len();
+        let hub_value = lower::renumber(value, &mut (0..).map(marked::global));
+        let (values, leaves) = (Vec::with_capacity(nodes.len()), Vec::new());
+        let tape = Tape::default();
+        let mut writer = Writer { trace, hub, hub_value, nodes, values, tape, leaves };
+        for k in 0..nodes.len() {
+            let value = writer.node(k)?;
+            writer.values.push(value);
+        }
+        let Writer { tape, mut leaves, .. } = writer;
+        if tape.terms.is_empty() {
+            return None;
+        }
+        let rows = Rows::over_lanes(tape);
+        // Leaves that nothing reads have no registers any more.
+        for (leaf, kept) in leaves.iter_mut().zip(rows.lanes_of_leaves()) {
+            leaf.register = kept;
+        }
+        leaves.retain(|leaf| leaf.register != Register::MAX);
+        Some(Program { rows, leaves, nodes: nodes.len(), hub: numbers })
+    }
+
+    /// Whether a value of the hub has the form that the program was written for.
+    pub(crate) fn hub_numbers(&self, value: &Value, out: &mut Vec<f64>) -> bool {
+        out.clear();
+        marked::numbers(value, out) && out.len() == self.hub
+    }
+
+    pub(crate) fn fit(&self, store: &mut Store) {
+        self.rows.fit(store);
+    }
+
+    /// Brings the leaves of a section into a lane. False if it has another form.
+    pub(crate) fn load(
+        &self,
+        trace: &mut Trace,
+        nodes: &[NodeId],
+        lane: usize,
+        store: &mut Store,
+        room: &mut Vec<f64>,
+    ) -> Result<bool, EvalError> {
+        if nodes.len() != self.nodes {
+            return Ok(false);
+        }
+        for leaf in &self.leaves {
+            let (mut id, mut slot) = match &leaf.place {
+                Place::Outcome(k) => {
+                    if !put(&trace.node(nodes[*k]).value, leaf, lane, store, room) {
+                        return Ok(false);
+                    }
+                    continue;
+                }
+                Place::Argument { node, slot, .. } => (nodes[*node], *slot),
+            };
+            if let Place::Argument { way, .. } = &leaf.place {
+                for (function, next) in way {
+                    let Some(parent) = trace.node(id).args[slot].operand.node() else {
+                        return Ok(false);
+                    };
+                    let same = matches!(&trace.node(parent).op, Op::Function(f) if std::ptr::eq(*f, *function));
+                    if !same || trace.node(parent).args.len() <= *next {
+                        return Ok(false);
+                    }
+                    (id, slot) = (parent, *next);
+                }
+            }
+            if let Some(parent) = trace.node(id).args[slot].operand.node() {
+                trace.refresh(parent)?;
+            }
+            let value = trace.settled_value(&trace.node(id).args[slot].operand);
+            if !put(value, leaf, lane, store, room) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// log p after a move minus log p before it of the sections in the lanes. False if one of them is
+    /// no finite number.
+    pub(crate) fn log_ratios(
+        &self,
+        store: &mut Store,
+        [before, after]: [&[f64]; 2],
+        out: &mut [f64],
+    ) -> bool {
+        let lanes = out.len();
+        let mut log_before = [0.0; BLOCK];
+        self.rows.begin(store, before);
+        let total_before = self.rows.forward(store, before, Pick::From(0), lanes);
+        self.rows.terms(store, &mut log_before[..lanes]);
+        self.rows.begin(store, after);
+        let total_after = self.rows.forward(store, after, Pick::From(0), lanes);
+        self.rows.terms(store, out);
+        out.iter_mut().zip(&log_before).for_each(|(out, before)| *out -= before);
+        total_before.is_finite() && total_after.is_finite()
+    }
+}
+
+fn put(value: &Value, leaf: &Leaf, lane: usize, store: &mut Store, room: &mut Vec<f64>) -> bool {
+    if let Value::Number(x) = value {
+        store.put(leaf.register, lane, *x);
+        return leaf.len == 1;
+    }
+    if let Value::Vector(xs) = value {
+        xs.iter().zip(leaf.register..).for_each(|(x, register)| store.put(register, lane, *x));
+        return leaf.len == xs.len();
+    }
+    room.clear();
+    if !marked::numbers(value, room) || room.len() != leaf.len {
+        return false;
+    }
+    room.iter().zip(leaf.register..).for_each(|(x, register)| store.put(register, lane, *x));
+    true
+}
+
+impl Writer<'_> {
+    fn node(&mut self, k: usize) -> Option<Value> {
+        let node = self.trace.node(self.nodes[k]);
+        match &node.op {
+            Op::Function(function) => {
+                let args = self.arguments(k)?;
+                lower::function(&mut self.tape, function, &args).ok()
+            }
+            Op::Structure(_) => self.argument(k, node.args.len() - 1),
+            Op::Random(distribution) => {
+                let args = self.arguments(k)?;
+                let x = self.leaf(&node.value, Place::Outcome(k))?;
+                self.tape.density(*distribution, &x, &args).ok()?;
+                Some(Value::Nil)
+            }
+            _ => None,
+        }
+    }
+
+    fn arguments(&mut self, k: usize) -> Option<Vec<Value>> {
+        let slots = 0..self.trace.node(self.nodes[k]).args.len();
+        slots.map(|slot| self.argument(k, slot)).collect()
+    }
+
+    fn argument(&mut self, k: usize, slot: usize) -> Option<Value> {
+        let operand = &self.trace.node(self.nodes[k]).args[slot].operand;
+        if let Some(id) = operand.node() {
+            if id == self.hub {
+                return Some(self.hub_value.clone());
+            }
+            if let Some(inside) = self.nodes.iter().position(|node| *node == id) {
+                return self.values.get(inside).cloned();
+            }
+        }
+        self.outside(operand, (k, slot), SmallVec::new())
+    }
+
+    /// An argument that the move does not reach.
+    fn outside(
+        &mut self,
+        operand: &Operand,
+        (node, slot): (usize, usize),
+        way: SmallVec<[(&'static Function, usize); 2]>,
+    ) -> Option<Value> {
+        let trace = self.trace;
+        if let Some(id) = operand.node()
+            && let Op::Function(function) = trace.node(id).op
+            && way.len() < DEEPEST
+            && trace.node(id).children.len() < trace.sections.fan_out()
+        {
+            let before = (self.tape.clone(), self.leaves.len());
+            let mut args = Some(Vec::new());
+            for (next, arg) in trace.node(id).args.iter().enumerate() {
+                let mut way = way.clone();
+                way.push((function, next));
+                let value = self.outside(&arg.operand, (node, slot), way);
+                args = args.zip(value).map(|(mut args, value)| {
+                    args.push(value);
+                    args
+                });
+            }
+            let lowered =
+                args.and_then(|args| lower::function(&mut self.tape, function, &args).ok());
+            if lowered.is_some() {
+                return lowered;
+            }
+            self.tape = before.0;
+            self.leaves.truncate(before.1);
+        }
+        self.leaf(trace.settled_value(operand), Place::Argument { node, slot, way })
+    }
+
+    fn leaf(&mut self, value: &Value, place: Place) -> Option<Value> {
+        let len = lower::numbers(value).ok()?.len();
+        let register = self.tape.leaf(len as u32, Source::Cell(self.leaves.len() as u32));
+        self.leaves.push(Leaf { place, register, len });
+        Some(lower::renumber(value, &mut (register..).map(marked::local)))
+    }
+}

@@ -1,0 +1,38 @@
+//! Plates as terms of a density: they read and pull registers of the global part.
+
+use crate::plate::{Desk, Plate};
+use crate::tape::Register;
+
+pub(super) struct PlateTerm {
+    plate: Plate,
+    /// Where the numbers around it stand.
+    registers: Vec<Register>,
+    numbers: Vec<f64>,
+    slopes: Vec<f64>,
+    desk: Desk,
+}
+
+impl PlateTerm {
+    pub(super) fn new(plate: Plate, registers: Vec<Register>) -> PlateTerm {
+        let zeros = vec![0.0; registers.len()];
+        let (numbers, slopes) = (zeros.clone(), zeros);
+        PlateTerm { plate, registers, numbers, slopes, desk: Desk::default() }
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.plate.rows()
+    }
+
+    /// Σ of the rows; adds the slopes of the global registers.
+    pub(super) fn evaluate(&mut self, globals: &[f64], slopes: &mut [f64]) -> f64 {
+        for (number, register) in self.numbers.iter_mut().zip(&self.registers) {
+            *number = globals[*register as usize];
+        }
+        self.slopes.fill(0.0);
+        let log_p = self.plate.total_with_slopes(&mut self.desk, &self.numbers, &mut self.slopes);
+        for (slope, register) in self.slopes.iter().zip(&self.registers) {
+            slopes[*register as usize] += slope;
+        }
+        log_p
+    }
+}

@@ -1,0 +1,103 @@
+//! Cells of tables as leaves: read where they are, whichever rows are asked for.
+
+use smidgen_value::Column;
+
+/// Which rows stand in the lanes.
+#[derive(Clone, Copy)]
+pub(crate) enum Pick<'a> {
+    /// One after the other, from this one on.
+    From(usize),
+    /// These.
+    These(&'a [u32]),
+}
+
+impl Pick<'_> {
+    /// The first row.
+    pub(crate) fn first(self) -> usize {
+        match self {
+            Pick::From(start) => start,
+            Pick::These(rows) => rows.first().map_or(0, |row| *row as usize),
+        }
+    }
+}
+
+/// Vectors of one length, one after the other.
+#[derive(Clone, Copy)]
+pub(crate) struct RowMajor<'a> {
+    pub data: &'a [f64],
+    pub width: usize,
+}
+
+impl<'a> RowMajor<'a> {
+    #[inline(always)]
+    pub(crate) fn row(self, row: usize) -> &'a [f64] {
+        &self.data[row * self.width..(row + 1) * self.width]
+    }
+}
+
+/// What a leaf reads in each row.
+#[derive(Clone, Debug)]
+pub(crate) enum Cells {
+    Column(Column),
+    /// The number of the row.
+    Index,
+}
+
+impl Cells {
+    /// Number of registers of a cell; none if it holds no numbers.
+    pub(crate) fn width(&self) -> Option<usize> {
+        match self {
+            Cells::Index | Cells::Column(Column::Reals(_) | Column::Booleans(_)) => Some(1),
+            Cells::Column(Column::Vectors { width, .. }) => Some(*width),
+            Cells::Column(Column::Texts(_)) => None,
+        }
+    }
+
+    /// Whole cells as slices, if they are vectors.
+    pub(crate) fn rows(&self) -> Option<RowMajor<'_>> {
+        match self {
+            Cells::Column(Column::Vectors { data, width }) => {
+                Some(RowMajor { data, width: *width })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether both read the same.
+    pub(crate) fn is_same(&self, other: &Cells) -> bool {
+        match (self, other) {
+            (Cells::Index, Cells::Index) => true,
+            (Cells::Column(a), Cells::Column(b)) => a.is_same(b),
+            _ => false,
+        }
+    }
+
+    /// Entry k of the cell in each of the rows.
+    pub(crate) fn copy(&self, k: usize, pick: Pick<'_>, out: &mut [f64]) {
+        match self {
+            Cells::Index => fill(pick, out, |row| row as f64),
+            Cells::Column(Column::Reals(xs)) => match pick {
+                Pick::From(start) => out.copy_from_slice(&xs[start..start + out.len()]),
+                Pick::These(_) => fill(pick, out, |row| xs[row]),
+            },
+            Cells::Column(Column::Booleans(xs)) => {
+                fill(pick, out, |row| f64::from(u8::from(xs[row])));
+            }
+            Cells::Column(Column::Vectors { data, width }) => {
+                fill(pick, out, |row| data[row * width + k]);
+            }
+            Cells::Column(Column::Texts(_)) => unreachable!("texts are no numbers"),
+        }
+    }
+}
+
+fn fill(pick: Pick<'_>, out: &mut [f64], cell: impl Fn(usize) -> f64) {
+    match pick {
+        Pick::From(start) => {
+            out.iter_mut().enumerate().for_each(|(l, out)| *out = cell(start + l));
+        }
+        Pick::These(rows) => {
+            out.iter_mut().zip(rows).for_each(|(out, row)| *out = cell(*row as usize));
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! Rows of one shape: the terms of a density that run the same tape on different leaves, evaluated
+//! together in blocks that fit the cache.
+
+use smidgen_value::Value;
+
+use super::cells::{Cells, Pick};
+use super::marked;
+use super::run::{Block, Linear, Store};
+use super::{Leaf, Op, Register, Source, Tape};
+use crate::error::EvalError;
+use crate::id::NodeId;
+use crate::trace::Trace;
+
+/// Rows of a block.
+pub(crate) const BLOCK: usize = 64;
+
+/// The leaves of all rows at one place of the tape.
+pub(crate) enum Column {
+    /// The same registers of the global part for every row.
+    Uniform(Register),
+    /// Registers of the global part, row by row.
+    Gather(Vec<Register>),
+    /// Numbers: entry k of row i at ((i / stride)·len + k)·stride + i % stride.
+    Data(Vec<f64>),
+    /// The same numbers for every row.
+    Constant(Vec<f64>),
+    /// Cells of a table, where they are.
+    Cells(Cells),
+    /// Brought into the lanes from outside.
+    Lanes,
+}
+
+/// A number that another move may change.
+struct Live {
+    leaf: u32,
+    row: u32,
+    node: NodeId,
+    first: u32,
+}
+
+pub(crate) struct Rows {
+    tape: Tape,
+    columns: Vec<Column>,
+    live: Vec<Live>,
+    count: usize,
+    /// Leaves that have to be copied into registers.
+    copied: Vec<bool>,
+    stride: usize,
+}
+
+/// Collects rows of one shape.
+pub(crate) struct RowsBuilder {
+    tape: Tape,
+    sources: Vec<Vec<Source>>,
+    count: usize,
+}
+
+impl RowsBuilder {
+    pub(crate) fn new(tape: &Tape) -> RowsBuilder {
+        let sources = tape.leaves.iter().map(|_| Vec::new()).collect();
+        RowsBuilder { tape: tape.clone(), sources, count: 0 }
+    }
+
+    pub(crate) fn add(&mut self, leaves: &[Leaf]) {
+        for (column, leaf) in self.sources.iter_mut().zip(leaves) {
+            column.push(leaf.source.clone());
+        }
+        self.count += 1;
+    }
+
+    pub(crate) fn finish(self, trace: &mut Trace) -> Result<Rows, EvalError> {
+        let RowsBuilder { mut tape, sources, count } = self;
+        let stride = count.min(BLOCK);
+        let mut live = Vec::new();
+        let mut columns = Vec::with_capacity(sources.len());
+        for (number, (leaf, sources)) in tape.leaves.iter().zip(&sources).enumerate() {
+            columns.push(column(number as u32, leaf.len as usize, sources, stride, &mut live));
+        }
+        let copied = read_in_place(&mut tape, &columns);
+        let mut rows = Rows { tape, columns, live, count, copied, stride };
+        rows.refresh(trace)?;
+        Ok(rows)
+    }
+}
+
+fn column(
+    number: u32,
+    len: usize,
+    sources: &[Source],
+    stride: usize,
+    live: &mut Vec<Live>,
+) -> Column {
+    if let Some(Source::Global(first)) = sources.first() {
+        let registers: Vec<Register> = sources.iter().map(global).collect();
+        return match registers.iter().all(|register| register == first) {
+            true => Column::Uniform(*first),
+            false => Column::Gather(registers),
+        };
+    }
+    let blocks = sources.len().div_ceil(stride);
+    let mut data = vec![0.0; blocks * stride * len];
+    for (row, source) in sources.iter().enumerate() {
+        match source {
+            Source::Number(x) => put(&mut data, len, stride, row, &[*x]),
+            Source::Vector(xs) => put(&mut data, len, stride, row, xs),
+            Source::Live(node, first) => {
+                live.push(Live { leaf: number, row: row as u32, node: *node, first: *first });
+            }
+            Source::Global(_) | Source::Input(_) | Source::Cell(_) => {
+                unreachable!("rows of one shape")
+            }
+        }
+    }
+    Column::Data(data)
+}
+
+fn global(source: &Source) -> Register {
+    match source {
+        Source::Global(register) => *register,
+        _ => unreachable!("rows of one shape have leaves of one kind"),
+    }
+}
+
+fn put(data: &mut [f64], len: usize, stride: usize, row: usize, xs: &[f64]) {
+    let start = (row / stride) * len * stride + row % stride;
+    for (k, x) in xs.iter().enumerate().take(len) {
+        data[start + k * stride] = *x;
+    }
+}
+
+/// Lets products of uniform weights and data read both where they are. Says which leaves have to
+/// be copied all the same.
+fn read_in_place(tape: &mut Tape, columns: &[Column]) -> Vec<bool> {
+    let leaf_at = |tape: &Tape, register: Register, len: u32| {
+        let found = tape.leaves.iter().position(|l| l.register == register && l.len == len);
+        found.map(|k| k as u32)
+    };
+    for k in 0..tape.steps.len() {
+        if let Op::Dot { a, b, len } = tape.steps[k].op
+            && let (Some(weights), Some(data)) = (leaf_at(tape, a, len), leaf_at(tape, b, len))
+            && matches!(columns[weights as usize], Column::Uniform(_))
+            && is_in_place(&columns[data as usize])
+        {
+            tape.steps[k].op = Op::Linear { weights, data };
+        }
+    }
+    tape.tidy()
+}
+
+fn is_in_place(column: &Column) -> bool {
+    match column {
+        Column::Data(_) => true,
+        Column::Cells(cells) => cells.rows().is_some(),
+        Column::Uniform(_) | Column::Gather(_) | Column::Constant(_) | Column::Lanes => false,
+    }
+}
+
+impl Rows {
+    /// Rows that read cells of tables and registers of the global part.
+    pub(crate) fn over_cells(mut tape: Tape, cells: &[Cells]) -> Rows {
+        let column = |leaf: &Leaf| match &leaf.source {
+            Source::Global(register) => Column::Uniform(*register),
+            Source::Number(x) => Column::Constant(vec![*x]),
+            Source::Vector(xs) => Column::Constant(xs.to_vec()),
+            Source::Cell(k) => Column::Cells(cells[*k as usize].clone()),
+            Source::Input(_) | Source::Live(..) => unreachable!("a row reads no such thing"),
+        };
+        let columns: Vec<Column> = tape.leaves.iter().map(column).collect();
+        let copied = read_in_place(&mut tape, &columns);
+        Rows { tape, columns, live: Vec::new(), count: 0, copied, stride: BLOCK }
+    }
+
+    /// Rows whose leaves are brought into the lanes from outside.
+    pub(crate) fn over_lanes(mut tape: Tape) -> Rows {
+        let column = |leaf: &Leaf| match &leaf.source {
+            Source::Global(register) => Column::Uniform(*register),
+            Source::Number(x) => Column::Constant(vec![*x]),
+            Source::Vector(xs) => Column::Constant(xs.to_vec()),
+            Source::Cell(_) => Column::Lanes,
+            Source::Input(_) | Source::Live(..) => unreachable!("a section reads no such thing"),
+        };
+        let columns: Vec<Column> = tape.leaves.iter().map(column).collect();
+        let copied = read_in_place(&mut tape, &columns);
+        Rows { tape, columns, live: Vec::new(), count: 0, copied, stride: BLOCK }
+    }
+
+    /// The registers of those leaves; [`Register::MAX`] for one that nothing reads.
+    pub(crate) fn lanes_of_leaves(&self) -> impl Iterator<Item = Register> {
+        let leaves = self.tape.leaves.iter().zip(&self.columns);
+        leaves.filter(|(_, c)| matches!(c, Column::Lanes)).map(|(leaf, _)| leaf.register)
+    }
+
+    /// What they are evaluated on.
+    pub(crate) fn store(&self) -> Store {
+        Store::new(&self.tape, self.stride)
+    }
+
+    /// Makes a store of other rows fit these.
+    pub(crate) fn fit(&self, store: &mut Store) {
+        store.fit(&self.tape, self.stride);
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Whether other moves may change what the rows read.
+    pub(crate) fn is_live(&self) -> bool {
+        !self.live.is_empty()
+    }
+
+    /// Reads the numbers that may have changed. False if a value no longer has the same form.
+    pub(crate) fn refresh(&mut self, trace: &mut Trace) -> Result<bool, EvalError> {
+        let stride = self.stride;
+        let mut xs = Vec::new();
+        for live in &self.live {
+            let leaf = &self.tape.leaves[live.leaf as usize];
+            let Column::Data(data) = &mut self.columns[live.leaf as usize] else {
+                unreachable!("live numbers are data")
+            };
+            let (row, len) = (live.row as usize, leaf.len as usize);
+            if let Value::Number(x) = trace.value(live.node)? {
+                put(data, len, stride, row, &[*x]);
+                continue;
+            }
+            xs.clear();
+            let value = trace.value(live.node)?;
+            if !marked::numbers(value, &mut xs) || xs.len() < live.first as usize + len {
+                return Ok(false);
+            }
+            put(data, len, stride, row, &xs[live.first as usize..]);
+        }
+        Ok(true)
+    }
+
+    /// Σ of the terms of all rows; adds the slopes of the global registers.
+    pub(crate) fn evaluate(&self, store: &mut Store, globals: &[f64], slopes: &mut [f64]) -> f64 {
+        self.begin(store, globals);
+        let mut total = 0.0;
+        for start in (0..self.count).step_by(self.stride) {
+            let (pick, lanes) = (Pick::From(start), self.stride.min(self.count - start));
+            self.load(store, globals, pick, lanes);
+            let log_p = self.forward(store, globals, pick, lanes);
+            if log_p == f64::NEG_INFINITY {
+                return log_p;
+            }
+            total += log_p;
+            self.backward(store, globals, (pick, lanes), slopes);
+        }
+        total
+    }
+
+    /// Lets all lanes know the registers that are the same for every row.
+    pub(crate) fn begin(&self, store: &mut Store, globals: &[f64]) {
+        for (leaf, column) in self.copied() {
+            let numbers = match column {
+                Column::Uniform(first) => &globals[*first as usize..],
+                Column::Constant(numbers) => numbers,
+                _ => continue,
+            };
+            for (k, x) in numbers[..leaf.len as usize].iter().enumerate() {
+                store.lanes_mut(leaf.register + k as u32, self.stride).fill(*x);
+            }
+        }
+    }
+
+    /// The number of rows that are evaluated at a time.
+    pub(crate) fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// Leaves that have to be copied into registers.
+    fn copied(&self) -> impl Iterator<Item = (&Leaf, &Column)> {
+        let leaves = self.tape.leaves.iter().zip(&self.columns).zip(&self.copied);
+        leaves.filter(|(_, copied)| **copied).map(|(leaf, _)| leaf)
+    }
+
+    /// Brings what differs from row to row into the lanes.
+    pub(crate) fn load(&self, store: &mut Store, globals: &[f64], pick: Pick<'_>, lanes: usize) {
+        let stride = self.stride;
+        for (leaf, column) in self.copied() {
+            let len = leaf.len as usize;
+            match column {
+                Column::Data(data) => {
+                    let start = pick.first();
+                    let block = &data[start * len..(start + stride) * len];
+                    for (k, xs) in block.chunks_exact(stride).enumerate() {
+                        let lanes_of = store.lanes_mut(leaf.register + k as u32, lanes);
+                        lanes_of.copy_from_slice(&xs[..lanes]);
+                    }
+                }
+                Column::Cells(cells) => {
+                    for k in 0..leaf.len {
+                        cells.copy(k as usize, pick, store.lanes_mut(leaf.register + k, lanes));
+                    }
+                }
+                Column::Gather(registers) => {
+                    let start = pick.first();
+                    for k in 0..leaf.len {
+                        let out = store.lanes_mut(leaf.register + k, lanes);
+                        for (out, first) in out.iter_mut().zip(&registers[start..]) {
+                            *out = globals[(first + k) as usize];
+                        }
+                    }
+                }
+                Column::Uniform(_) | Column::Constant(_) | Column::Lanes => {}
+            }
+        }
+    }
+
+    /// The sum of the terms of the rows loaded last; −∞ as soon as something cannot be computed.
+    pub(crate) fn forward(
+        &self,
+        store: &mut Store,
+        globals: &[f64],
+        pick: Pick<'_>,
+        lanes: usize,
+    ) -> f64 {
+        let weights = |leaf: u32| self.weights(globals, leaf);
+        let data = |leaf: u32| self.block(pick, leaf);
+        store.forward(&self.tape, lanes, &Linear { weights: &weights, data: &data })
+    }
+
+    /// Adds the slopes of the global registers that come from the rows evaluated last.
+    pub(crate) fn backward(
+        &self,
+        store: &mut Store,
+        globals: &[f64],
+        (pick, lanes): (Pick<'_>, usize),
+        slopes: &mut [f64],
+    ) {
+        let Rows { tape, columns, stride, .. } = self;
+        let (stride, wide) = (*stride, store.wide);
+        store.slopes.fill(0.0);
+        let weights = |leaf: u32| self.weights(globals, leaf);
+        let data = |leaf: u32| self.block(pick, leaf);
+        let linear = Linear { weights: &weights, data: &data };
+        store.backward(tape, lanes, &linear, &mut |leaf, out_slope, data| {
+            let Column::Uniform(first) = &columns[leaf as usize] else { return };
+            let (first, len) = (*first as usize, tape.leaves[leaf as usize].len as usize);
+            let slopes = &mut slopes[first..first + len];
+            match data {
+                Block::Lanes(data) => wide.pull_linear(out_slope, data, stride, slopes),
+                Block::Rows(rows, pick) => wide.pull_rows(out_slope, rows, pick, slopes),
+            }
+        });
+        for (leaf, column) in self.copied() {
+            for k in 0..leaf.len {
+                match column {
+                    Column::Uniform(first) => {
+                        let slope = store.slope(leaf.register + k, lanes);
+                        slopes[(first + k) as usize] += slope.iter().sum::<f64>();
+                    }
+                    Column::Gather(registers) => {
+                        let slope = store.slope(leaf.register + k, lanes);
+                        for (slope, first) in slope.iter().zip(&registers[pick.first()..]) {
+                            slopes[(first + k) as usize] += slope;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Term k of the rows evaluated last.
+    pub(crate) fn term<'s>(&self, store: &'s Store, k: usize, lanes: usize) -> &'s [f64] {
+        store.lanes(self.tape.terms[k], lanes)
+    }
+
+    pub(crate) fn tape(&self) -> &Tape {
+        &self.tape
+    }
+
+    /// The terms of the rows evaluated last, row by row.
+    pub(crate) fn terms(&self, store: &Store, out: &mut [f64]) {
+        let lanes = out.len();
+        out.fill(0.0);
+        for term in &self.tape.terms {
+            for (out, x) in out.iter_mut().zip(store.lanes(*term, lanes)) {
+                *out += x;
+            }
+        }
+    }
+
+    fn weights<'a>(&self, globals: &'a [f64], leaf: u32) -> &'a [f64] {
+        match &self.columns[leaf as usize] {
+            Column::Uniform(first) => {
+                let first = *first as usize;
+                &globals[first..first + self.tape.leaves[leaf as usize].len as usize]
+            }
+            _ => unreachable!("weights are uniform"),
+        }
+    }
+
+    fn block<'a>(&'a self, pick: Pick<'a>, leaf: u32) -> Block<'a> {
+        match &self.columns[leaf as usize] {
+            Column::Data(data) => {
+                let (start, len) = (pick.first(), self.tape.leaves[leaf as usize].len as usize);
+                Block::Lanes(&data[start * len..(start + self.stride) * len])
+            }
+            Column::Cells(cells) => {
+                Block::Rows(cells.rows().expect("only whole rows are read in place"), pick)
+            }
+            _ => unreachable!("what weights multiply is data"),
+        }
+    }
+}
