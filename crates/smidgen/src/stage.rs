@@ -21,7 +21,7 @@ use smidgen_draws::KernelReport;
 use smidgen_engine::Model;
 use smidgen_engine::environment::Environment;
 use smidgen_engine::operand::Operand;
-use smidgen_infer::kernel::pgibbs::Lots;
+use smidgen_infer::kernel::pgibbs::{Lots, Lottery};
 use smidgen_infer::spec::is_head;
 use smidgen_lang::lower::Scope;
 use smidgen_lang::syntax::{Syntax, SyntaxKind};

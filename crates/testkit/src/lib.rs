@@ -7,6 +7,7 @@
 //! | [`enumerate`] | is the posterior stationary to 1e-12, on a finite program? |
 //! | [`finite`] | programs with finitely many states |
 //! | [`gibbs`] | the same for draws from conditional laws with fresh brushes |
+//! | [`particles`] | the same for conditional sequential Monte Carlo; twins with one mistake |
 //! | [`invariance`] | does a kernel keep the joint law of (θ, y), started from an exact draw? |
 //! | [`geweke`], [`sbc`] | the same by a long chain, and by ranks |
 //! | [`mixture`] | the joint DPM with data of its own |
@@ -24,6 +25,7 @@ pub mod gibbs;
 pub mod invariance;
 pub mod mixture;
 pub mod oracle;
+pub mod particles;
 pub mod programs;
 pub mod pvalue;
 pub mod sbc;

@@ -350,6 +350,14 @@ impl Particles for Flight<'_> {
         Ok(())
     }
 
+    fn drawn(&self, t: usize, particle: usize) -> Vec<Value> {
+        let part = &self.plan.parts[t];
+        let choices = part.steps.iter().enumerate();
+        let choices = choices.filter(|(_, step)| matches!(step.rule, Rule::Choice(..)));
+        let place = |k: usize| (part.first_column + k) * self.particles + particle;
+        choices.map(|(k, _)| self.buffers.own[place(k)].clone()).collect()
+    }
+
     fn touched(&self) -> u64 {
         self.touched
     }

@@ -22,7 +22,7 @@ mod plan;
 mod replay;
 mod segment;
 
-use smidgen_value::Rng;
+use smidgen_value::{Rng, Value};
 
 use crate::error::EvalError;
 use crate::id::NodeId;
@@ -56,6 +56,9 @@ pub trait Particles {
     /// Before step `t`: log γ(path_i, ref_t..T) − log γ(path_i) for every particle i, up to a
     /// constant.
     fn look_ahead(&mut self, t: usize, log_future: &mut [f64]) -> Result<(), EvalError>;
+
+    /// The values of the random choices that a particle made at step `t`.
+    fn drawn(&self, t: usize, particle: usize) -> Vec<Value>;
 
     /// Nodes made and densities evaluated so far, over all particles.
     fn touched(&self) -> u64;

@@ -219,6 +219,10 @@ impl Particles for Replay<'_> {
         unreachable!("it says that it does not look ahead")
     }
 
+    fn drawn(&self, t: usize, particle: usize) -> Vec<Value> {
+        self.past[t][particle].drawn.clone()
+    }
+
     fn touched(&self) -> u64 {
         self.touched
     }

@@ -24,7 +24,7 @@ use crate::kernel::Kernel;
 use crate::run::Log;
 use crate::spec::{Argument, Arguments, KernelSpec};
 
-pub use csmc::{Lots, conditional_smc};
+pub use csmc::{Lots, Lottery, conditional_smc};
 
 pub static SPEC: KernelSpec = KernelSpec {
     name: "pgibbs",
@@ -65,11 +65,12 @@ pub struct Pgibbs {
     particles: usize,
     look_ahead: LookAhead,
     sequence: Sequence,
+    lots: Lots,
 }
 
 impl Pgibbs {
     pub fn new(target: Target, particles: usize, look_ahead: LookAhead) -> Pgibbs {
-        Pgibbs { target, particles, look_ahead, sequence: Sequence::new() }
+        Pgibbs { target, particles, look_ahead, sequence: Sequence::new(), lots: Lots::default() }
     }
 
     /// Prepares a pass. False if there is nothing to move.
@@ -105,7 +106,7 @@ impl Kernel for Pgibbs {
         }
         let sections = self.sequence.absorbing() as u64;
         let mut particles = self.sequence.begin(trace, self.particles)?;
-        let chosen = conditional_smc(&mut *particles, self.particles, rng)?;
+        let chosen = conditional_smc(&mut *particles, self.particles, &mut self.lots, rng)?;
         let moved = match chosen {
             Some(k) => particles.settle(k)?,
             None => false,

@@ -8,18 +8,28 @@
 use smidgen_engine::{EvalError, Particles};
 use smidgen_value::{Rng, math};
 
+/// Draws with probabilities that are given as log weights: at random ([`Lots`]) or, to know all that
+/// can happen, one possibility after the other.
+pub trait Lottery {
+    /// False if all weights are 0.
+    fn weigh(&mut self, log_weights: &[f64]) -> bool;
+
+    /// One of those weighed last.
+    fn draw(&mut self, rng: &mut Rng) -> usize;
+}
+
 /// Runs all steps. The particle whose path is to be the new state; none if every path is
 /// impossible, the reference too: then the state stays as it is.
 pub fn conditional_smc(
     system: &mut dyn Particles,
     particles: usize,
+    lots: &mut dyn Lottery,
     rng: &mut Rng,
 ) -> Result<Option<usize>, EvalError> {
     let reference = particles - 1;
     let mut log_weights = vec![0.0; particles];
     let mut log_future = vec![0.0; particles];
     let mut ancestors = vec![reference as u32; particles];
-    let mut lots = Lots::default();
     for t in 0..system.steps() {
         if t > 0 {
             if !lots.weigh(&log_weights) {
@@ -44,15 +54,14 @@ pub fn conditional_smc(
     Ok(lots.weigh(&log_weights).then(|| lots.draw(rng)))
 }
 
-/// Draws with probabilities that are given as log weights.
+/// At random.
 #[derive(Default)]
 pub struct Lots {
     cumulative: Vec<f64>,
 }
 
-impl Lots {
-    /// False if all weights are 0.
-    pub fn weigh(&mut self, log_weights: &[f64]) -> bool {
+impl Lottery for Lots {
+    fn weigh(&mut self, log_weights: &[f64]) -> bool {
         let largest = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         self.cumulative.clear();
         if largest == f64::NEG_INFINITY {
@@ -70,8 +79,7 @@ impl Lots {
         true
     }
 
-    /// One of those weighed last.
-    pub fn draw(&self, rng: &mut Rng) -> usize {
+    fn draw(&mut self, rng: &mut Rng) -> usize {
         let total = self.cumulative.last().copied().unwrap_or(0.0);
         let u = rng.uniform() * total;
         let found = self.cumulative.partition_point(|sum| *sum <= u);
