@@ -18,8 +18,10 @@
 //!
 //! A candidate's brush is drawn from a stream of its own, so the candidate that was chosen is
 //! installed by making it again. `tree` weighs candidates by whole proposals, one after the other;
-//! `sketch` weighs those of a single choice without writing, wherever that is possible.
+//! `sketch` weighs those of a single choice without writing, wherever that is possible, mostly by a `plan`
+//! that is `kept` from one time to the next.
 
+mod kept;
 mod plan;
 mod sketch;
 mod tree;
@@ -35,6 +37,7 @@ use crate::proposal::{Choice, Proposal};
 use crate::scaffold::Scaffold;
 use crate::tag::Tags;
 use crate::trace::Trace;
+pub(crate) use kept::Plans;
 use sketch::Sketch;
 use tree::Script;
 
@@ -125,10 +128,10 @@ impl Enumeration {
         self.log_weights.clear();
         self.candidates.clear();
         (self.pairwise, self.sketched) = (false, false);
-        if let ([_], Some(sketch)) = (principals, &mut self.sketch) {
-            self.scaffold.build(trace, principals);
+        if let ([choice], Some(sketch)) = (principals, &mut self.sketch) {
             let weighed = (&mut self.log_weights, &mut self.candidates);
-            let done = sketch.weigh(trace, &self.scaffold, drawn_from, self.seed, weighed);
+            let block = (*choice, drawn_from);
+            let done = sketch.weigh(trace, &mut self.scaffold, block, self.seed, weighed);
             self.sketched = done.is_some();
             if self.sketched {
                 return Ok(());

@@ -17,7 +17,8 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use smidgen_value::Value;
 
-use super::plan::{Plan, Roots, Unread};
+use super::kept::Plans;
+use super::plan::{As, Ready};
 use super::{Candidate, DrawnFrom};
 use crate::enumerate::workshop::Workshop;
 use crate::id::{FamilyId, NodeId};
@@ -36,7 +37,6 @@ pub(super) struct Sketch {
     values: Vec<Option<Value>>,
     busy: Vec<bool>,
     places: FxHashMap<NodeId, u32>,
-    roots: Roots,
     /// By the plan; none where it does not do.
     planned: Vec<Option<f64>>,
     /// Surviving makers with an application in T.
@@ -58,30 +58,46 @@ impl Sketch {
     pub fn weigh(
         &mut self,
         trace: &mut Trace,
-        scaffold: &Scaffold,
-        drawn_from: DrawnFrom<'_>,
+        scaffold: &mut Scaffold,
+        block: (NodeId, DrawnFrom<'_>),
+        seed: u64,
+        weighed: (&mut Vec<f64>, &mut Vec<Candidate>),
+    ) -> Option<()> {
+        let mut plans = std::mem::take(&mut trace.plans);
+        let done = self.weigh_with(trace, scaffold, &mut plans, block, seed, weighed);
+        trace.plans = plans;
+        done
+    }
+
+    fn weigh_with(
+        &mut self,
+        trace: &mut Trace,
+        scaffold: &mut Scaffold,
+        plans: &mut Plans,
+        (principal, drawn_from): (NodeId, DrawnFrom<'_>),
         seed: u64,
         (log_weights, candidates): (&mut Vec<f64>, &mut Vec<Candidate>),
     ) -> Option<()> {
-        let principal = scaffold.principals[0];
         self.own_maker = match trace.node(principal).op {
             Op::Draw(maker) => Some(maker),
             _ => None,
         };
-        let absorbs = |id: &NodeId| matches!(trace.node(*id).op, Op::Random(_));
-        if !scaffold.makers.is_empty()
-            || !scaffold.released.is_empty()
-            || !scaffold.absorbing.iter().all(absorbs)
-        {
-            return None;
-        }
-        if trace.last_lazy > 0 {
-            for id in scaffold.absorbing.iter().chain(&scaffold.target) {
-                trace.refresh_arguments(*id).ok()?;
-            }
-        }
         let (values, log_priors, log_prior) = priors(trace, principal)?;
-        let current = self.current(trace, scaffold, drawn_from)?;
+        let holds = plans.hold(trace, principal);
+        let known = match holds {
+            true => self.current_by_plan(trace, scaffold, plans, principal, &values),
+            false => None,
+        };
+        let current = match known {
+            Some(current) => current,
+            None => {
+                self.build(trace, scaffold, principal)?;
+                if !holds {
+                    plans.make(trace, scaffold);
+                }
+                self.current(trace, scaffold, drawn_from)?
+            }
+        };
         let log_blocks = drawn_from.log_count(trace);
         let log_count = |trace: &Trace, come: usize| match drawn_from {
             DrawnFrom::Choices if come != current.choices => {
@@ -90,7 +106,7 @@ impl Sketch {
             _ => log_blocks,
         };
         log_weights.push(log_prior + current.log_weight - log_blocks);
-        self.plan(trace, scaffold, &values);
+        self.plan(trace, plans, principal, &values);
         self.index(scaffold);
         let place = self.place(scaffold, principal).expect("the choice is in D");
         self.workshop.count_in(drawn_from);
@@ -116,19 +132,68 @@ impl Sketch {
         Some(())
     }
 
+    /// Builds the scaffold; none if it is not for a sketch.
+    fn build(
+        &mut self,
+        trace: &mut Trace,
+        scaffold: &mut Scaffold,
+        principal: NodeId,
+    ) -> Option<()> {
+        scaffold.build(trace, &[principal]);
+        let absorbs = |id: &NodeId| matches!(trace.node(*id).op, Op::Random(_));
+        if !scaffold.makers.is_empty()
+            || !scaffold.released.is_empty()
+            || !scaffold.absorbing.iter().all(absorbs)
+        {
+            return None;
+        }
+        if trace.last_lazy > 0 {
+            for id in scaffold.absorbing.iter().chain(&scaffold.target) {
+                trace.refresh_arguments(*id).ok()?;
+            }
+        }
+        Some(())
+    }
+
+    /// The current state by the plan that is kept, and the scaffold with it. None where the plan does
+    /// not say it all.
+    fn current_by_plan(
+        &mut self,
+        trace: &mut Trace,
+        scaffold: &mut Scaffold,
+        plans: &mut Plans,
+        principal: NodeId,
+        values: &[Value],
+    ) -> Option<Current> {
+        let ((plan, shape), roots) = plans.get(principal)?;
+        if trace.last_lazy > 0 {
+            for id in plan.operands.iter().filter_map(Operand::node) {
+                trace.refresh(id).ok()?;
+            }
+        }
+        plan.recall(trace, shape, scaffold, principal);
+        let value = &trace.node(principal).value;
+        let k = values.iter().position(|candidate| candidate == value)?;
+        self.left.clear();
+        let ready = Ready::new(trace, (plan, shape), self.own_maker);
+        let log_weight = ready.weigh((k, value), As::Current, &mut self.left, roots)?;
+        // NaN and impossible states are for the slow road.
+        log_weight.is_finite().then_some(Current { log_weight, choices: 0 })
+    }
+
     /// Weighs the candidates for which nothing has to be made.
-    fn plan(&mut self, trace: &Trace, scaffold: &Scaffold, values: &[Value]) {
+    fn plan(&mut self, trace: &Trace, plans: &mut Plans, principal: NodeId, values: &[Value]) {
         self.planned.clear();
-        let Some(plan) = Plan::of(trace, scaffold, &mut self.roots) else {
+        let Some((plan, roots)) = plans.get(principal) else {
             self.planned.resize(values.len(), None);
             return;
         };
-        let unread = Unread { own: self.own_maker, left: &self.left };
-        let current = &trace.node(scaffold.principals[0]).value;
+        let ready = Ready::new(trace, plan, self.own_maker);
+        let current = &trace.node(principal).value;
         for (k, value) in values.iter().enumerate() {
             let log_weight = match value == current {
                 true => None,
-                false => plan.weigh(k, value, &unread, &mut self.roots),
+                false => ready.weigh((k, value), As::Other, &mut self.left, roots),
             };
             self.planned.push(log_weight);
         }
