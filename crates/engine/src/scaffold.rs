@@ -121,25 +121,6 @@ impl Scaffold {
         }
     }
 
-    /// The scaffold of a choice as it was found before, but for T, which is left empty. The marks on
-    /// nodes of D are set.
-    pub(crate) fn recall(
-        &mut self,
-        trace: &mut Trace,
-        target: impl Iterator<Item = (NodeId, Role)> + Clone,
-        absorbing: &[NodeId],
-        principal: NodeId,
-        observation_moves: bool,
-    ) {
-        self.build_global(trace, &[principal], &[]);
-        self.target.extend(target.clone().map(|(id, _)| id));
-        self.absorbing.extend_from_slice(absorbing);
-        self.observation_moves = observation_moves;
-        for (id, role) in target {
-            trace.mark(id, role);
-        }
-    }
-
     fn build_with_observations(&mut self, trace: &mut Trace, principals: &[NodeId]) {
         self.observation_moves = false;
         loop {

@@ -15,8 +15,8 @@ use smidgen_prob::registry;
 use smidgen_prob::{Statistics, lookup};
 use smidgen_value::{Symbol, Value};
 
-use crate::error::{EvalError, Mistake};
 use crate::enumerate::Plans;
+use crate::error::{EvalError, Mistake};
 use crate::family::{Family, address};
 use crate::id::{FamilyId, NodeId};
 use crate::journal::Edit;

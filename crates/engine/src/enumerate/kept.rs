@@ -12,7 +12,7 @@
 use rustc_hash::FxHashMap;
 use smidgen_value::Value;
 
-use super::plan::{Plan, Shape};
+use super::plan::{Plan, Planned, Shape};
 use crate::id::{FamilyId, NodeId};
 use crate::node::{MemoEntry, MemoKey};
 use crate::operand::Operand;
@@ -45,9 +45,9 @@ impl Plans {
         }
     }
 
-    /// Makes the plan of a choice whose scaffold was just built.
-    pub(super) fn make(&mut self, trace: &Trace, scaffold: &Scaffold) {
-        let Some((mut plan, shape)) = Plan::of(trace, scaffold, &mut self.roots) else { return };
+    /// Makes the plan of a choice whose scaffold was just built; none if that is not possible.
+    pub(super) fn make(&mut self, trace: &Trace, scaffold: &Scaffold) -> Option<()> {
+        let (mut plan, shape) = Plan::of(trace, scaffold, &mut self.roots)?;
         if self.size > MOST || self.shapes.len() > MOST_SHAPES {
             self.kept.clear();
             self.shapes.clear();
@@ -62,12 +62,14 @@ impl Plans {
         if let Some(old) = self.kept.insert(scaffold.principals[0], plan) {
             self.size -= old.size();
         }
+        Some(())
     }
 
     /// The plan of a choice, its shape, and the roots that it looks up.
-    pub(super) fn get(&mut self, choice: NodeId) -> Option<((&Plan, &Shape), &mut Roots)> {
+    pub(super) fn get(&mut self, choice: NodeId) -> Option<(Planned<'_>, &mut Roots)> {
         let plan = self.kept.get(&choice)?;
-        Some(((plan, &self.shapes[plan.shape as usize]), &mut self.roots))
+        let shape = &self.shapes[plan.shape as usize];
+        Some((Planned { plan, shape }, &mut self.roots))
     }
 }
 

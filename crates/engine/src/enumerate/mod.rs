@@ -89,6 +89,7 @@ pub struct Enumeration {
     seed: u64,
     log_weights: Vec<f64>,
     candidates: Vec<Candidate>,
+    absorbing: usize,
     pairwise: bool,
     sketched: bool,
 }
@@ -114,6 +115,11 @@ impl Enumeration {
         self.sketched
     }
 
+    /// Whether that was done by what was kept from an earlier time.
+    pub fn is_recalled(&self) -> bool {
+        self.sketched && self.sketch.as_ref().is_some_and(|sketch| sketch.recalled)
+    }
+
     /// Weighs all candidates for a block. The trace stays as it is.
     pub fn weigh(
         &mut self,
@@ -132,14 +138,16 @@ impl Enumeration {
             let weighed = (&mut self.log_weights, &mut self.candidates);
             let block = (*choice, drawn_from);
             let done = sketch.weigh(trace, &mut self.scaffold, block, self.seed, weighed);
-            self.sketched = done.is_some();
-            if self.sketched {
+            if let Some(absorbing) = done {
+                (self.absorbing, self.sketched) = (absorbing, true);
                 return Ok(());
             }
             self.log_weights.clear();
             self.candidates.clear();
         }
-        self.weigh_all(trace, drawn_from)
+        self.weigh_all(trace, drawn_from)?;
+        self.absorbing = self.scaffold.absorbing.len();
+        Ok(())
     }
 
     /// log W of all candidates; the first is the current state.
@@ -156,7 +164,7 @@ impl Enumeration {
 
     /// Absorbing choices of the block.
     pub fn absorbing(&self) -> usize {
-        self.scaffold.absorbing.len()
+        self.absorbing
     }
 
     fn weigh_all(&mut self, trace: &mut Trace, drawn_from: DrawnFrom<'_>) -> Result<(), EvalError> {

@@ -16,7 +16,7 @@ use smidgen_value::Value;
 
 use super::kept::Roots;
 use crate::id::NodeId;
-use crate::node::{Arg, Node, Op, Role, StructureKind};
+use crate::node::{Arg, Made, Node, Op, Role, StructureKind};
 use crate::operand::Operand;
 use crate::procedure::Procedure;
 use crate::scaffold::Scaffold;
@@ -24,15 +24,15 @@ use crate::trace::Trace;
 
 /// Where an argument comes from: an operand of the plan, or a node of D by its place.
 #[derive(Clone, Copy, PartialEq)]
-enum Source {
+pub(super) enum Source {
     Fixed(u32),
     Slot(u32),
 }
 
-type Sources = SmallVec<[Source; 3]>;
+pub(super) type Sources = SmallVec<[Source; 3]>;
 
 /// How a node of D gets its value.
-enum Step {
+pub(super) enum Step {
     /// It is the choice.
     Given,
     Apply(&'static Function, Sources),
@@ -44,12 +44,33 @@ enum Step {
         /// The place of the memo table among [`Roots`].
         table: u32,
     },
-    /// An observed application of what a maker of this kind made.
+    /// An observed call: the operator, the place of the observed value, and that of the same in the
+    /// type that makers of one kind give. A candidate whose operator was made by one is predicted.
     Predict {
         operator: Source,
         observed: u32,
+        typed: u32,
         kind: &'static Spec,
     },
+    /// Any other structure, with its existential arguments.
+    Expand(Sources),
+}
+
+impl Step {
+    /// The nodes of D that have to come before.
+    pub(super) fn slots(&self) -> impl Iterator<Item = usize> + use<> {
+        let sources: Sources = match self {
+            Step::Given => Sources::new(),
+            Step::Apply(_, sources) | Step::Expand(sources) => sources.clone(),
+            Step::Follow(source)
+            | Step::Request { key: source, .. }
+            | Step::Predict { operator: source, .. } => SmallVec::from_elem(*source, 1),
+        };
+        sources.into_iter().filter_map(|source| match source {
+            Source::Slot(place) => Some(place as usize),
+            Source::Fixed(_) => None,
+        })
+    }
 }
 
 impl PartialEq for Step {
@@ -62,21 +83,29 @@ impl PartialEq for Step {
                 memo == other && key == k
             }
             (
-                Step::Predict { operator, observed, kind },
-                Step::Predict { operator: o, observed: x, kind: other },
-            ) => operator == o && observed == x && std::ptr::eq(*kind, *other),
+                Step::Predict { operator, observed, typed, kind },
+                Step::Predict { operator: o, observed: x, typed: t, kind: other },
+            ) => (operator, observed, typed) == (o, x, t) && std::ptr::eq(*kind, *other),
+            (Step::Expand(a), Step::Expand(b)) => a == b,
             _ => false,
         }
     }
 }
 
 pub(super) struct Shape {
-    steps: SmallVec<[Step; 8]>,
-    roles: SmallVec<[Role; 8]>,
-    absorbing: SmallVec<[(&'static dyn Distribution, Sources); 2]>,
-    observation_moves: bool,
+    pub(super) steps: SmallVec<[Step; 8]>,
+    pub(super) absorbing: SmallVec<[(&'static dyn Distribution, Sources); 2]>,
+    pub(super) observation_moves: bool,
     /// Whether T, but for families of memo keys, is the applications that the steps predict.
     whole: bool,
+    /// Whether some structure of D stands under tags.
+    pub(super) tagged: bool,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Planned<'a> {
+    pub plan: &'a Plan,
+    pub shape: &'a Shape,
 }
 
 impl PartialEq for Shape {
@@ -86,10 +115,10 @@ impl PartialEq for Shape {
             std::ptr::eq(a.0.spec(), b.0.spec()) && a.1 == b.1
         };
         self.steps == other.steps
-            && self.roles == other.roles
             && self.absorbing.len() == other.absorbing.len()
             && self.absorbing.iter().zip(&other.absorbing).all(|(a, b)| same(a, b))
-            && (self.observation_moves, self.whole) == (other.observation_moves, other.whole)
+            && (self.observation_moves, self.whole, self.tagged)
+                == (other.observation_moves, other.whole, other.tagged)
     }
 }
 
@@ -100,18 +129,15 @@ pub(super) struct Plan {
     pub(super) shape: u32,
     /// D, in order.
     pub(super) target: SmallVec<[NodeId; 6]>,
-    pub(super) operands: SmallVec<[Operand; 3]>,
-    absorbing: SmallVec<[NodeId; 2]>,
+    pub(super) operands: SmallVec<[Operand; 4]>,
+    pub(super) absorbing: SmallVec<[NodeId; 2]>,
 }
-
-/// Arguments that have a place on the stack; a plan with more is none.
-const MOST_ARGUMENTS: usize = 4;
 
 /// A plan in the making.
 struct Draft<'a> {
     trace: &'a Trace,
     target: &'a [NodeId],
-    operands: SmallVec<[Operand; 3]>,
+    operands: SmallVec<[Operand; 4]>,
 }
 
 impl Draft<'_> {
@@ -135,9 +161,6 @@ impl Draft<'_> {
     }
 
     fn sources(&mut self, args: &[Arg]) -> Option<Sources> {
-        if args.len() > MOST_ARGUMENTS {
-            return None;
-        }
         args.iter().map(|arg| self.source(arg)).collect()
     }
 
@@ -155,26 +178,37 @@ impl Draft<'_> {
                     let key = self.source(&node.args[0])?;
                     Step::Request { memo: *memo, key, table: roots.table(*memo) }
                 }
-                (StructureKind::Call { operands }, Some(_)) if operands.is_empty() => {
-                    // The application that there is now holds the value in its type.
-                    let now = node.root()?.node()?;
-                    let Op::Draw(maker) = trace.node(now).op else { return None };
-                    let Op::Maker(made) = &trace.node(maker).op else { return None };
+                (StructureKind::Call { operands }, Some(asked))
+                    if operands.is_empty() && application(trace, node).is_some() =>
+                {
+                    let (now, made) = application(trace, node)?;
                     let family = &trace.families[node.expansion.index()];
                     let alone = family.nodes[..] == [now]
                         && family.requests.is_empty()
                         && family.references == 1
                         && trace.node(now).constrained;
                     let (operator, kind) = (self.source(&node.args[0])?, made.maker.spec());
-                    let observed = self.fixed(trace.node(now).value.clone().into());
-                    return Some((Step::Predict { operator, observed, kind }, alone));
+                    let observed = self.fixed(asked.value.clone().into());
+                    let typed = self.fixed(trace.node(now).value.clone().into());
+                    return Some((Step::Predict { operator, observed, typed, kind }, alone));
                 }
-                _ => return None,
+                _ => {
+                    let existential = &node.args[..node.args.len() - 1];
+                    return Some((Step::Expand(self.sources(existential)?), false));
+                }
             },
             _ => return None,
         };
         Some((step, true))
     }
+}
+
+/// The application that an observed call makes now, and its maker: it holds the value in its type.
+fn application<'t>(trace: &'t Trace, node: &Node) -> Option<(NodeId, &'t Made)> {
+    let now = node.root()?.node()?;
+    let Op::Draw(maker) = trace.node(now).op else { return None };
+    let Op::Maker(made) = &trace.node(maker).op else { return None };
+    Some((now, made))
 }
 
 impl Plan {
@@ -189,10 +223,10 @@ impl Plan {
         let mut draft = Draft { trace, target, operands: SmallVec::new() };
         let mut shape = Shape {
             steps: SmallVec::new(),
-            roles: target.iter().map(|id| trace.node(*id).role).collect(),
             absorbing: SmallVec::new(),
             observation_moves: scaffold.observation_moves,
             whole: true,
+            tagged: false,
         };
         for id in target {
             let (step, alone) = match *id == scaffold.principals[0] {
@@ -201,6 +235,7 @@ impl Plan {
             };
             shape.steps.push(step);
             shape.whole &= alone;
+            shape.tagged |= matches!(&trace.node(*id).op, Op::Structure(s) if !s.tags.is_empty());
         }
         for id in &scaffold.absorbing {
             let node = trace.node(*id);
@@ -226,18 +261,6 @@ impl Plan {
     #[inline]
     pub(super) fn holds(&self, trace: &Trace) -> bool {
         self.target.iter().all(|id| trace.node(*id).edges_at <= self.edge_edits)
-    }
-
-    /// The scaffold, but for T.
-    pub(super) fn recall(
-        &self,
-        trace: &mut Trace,
-        shape: &Shape,
-        scaffold: &mut Scaffold,
-        choice: NodeId,
-    ) {
-        let target = self.target.iter().copied().zip(shape.roles.iter().copied());
-        scaffold.recall(trace, target, &self.absorbing, choice, shape.observation_moves);
     }
 }
 
@@ -276,7 +299,7 @@ impl<'t> Ready<'t> {
     /// The operands must be fresh.
     pub(super) fn new(
         trace: &'t Trace,
-        (plan, shape): (&'t Plan, &'t Shape),
+        Planned { plan, shape }: Planned<'t>,
         own_maker: Option<NodeId>,
     ) -> Ready<'t> {
         Ready {
@@ -306,11 +329,12 @@ impl<'t> Ready<'t> {
         sources: &[Source],
         read: impl FnOnce(&[&Value]) -> R,
     ) -> R {
-        let mut values: [&Value; MOST_ARGUMENTS] = [&Value::Nil; MOST_ARGUMENTS];
-        for (value, source) in values.iter_mut().zip(sources) {
-            *value = self.get(slots, *source);
+        if let [a, b] = sources {
+            return read(&[self.get(slots, *a), self.get(slots, *b)]);
         }
-        read(&values[..sources.len()])
+        let values: SmallVec<[&Value; 4]> =
+            sources.iter().map(|source| self.get(slots, *source)).collect();
+        read(&values)
     }
 
     /// Σ_A and the observed applications of T_k, for the candidate of this number and value. The
@@ -358,7 +382,8 @@ impl<'t> Ready<'t> {
                     }
                     value
                 }
-                Step::Predict { operator, observed, kind } => {
+                Step::Expand(_) => return None,
+                Step::Predict { operator, typed, kind, .. } => {
                     let operator = self.get(&slots, *operator);
                     let Procedure::Made(maker) = *Procedure::of(operator)? else { return None };
                     let may_read = trace.role(maker).is_none() && self.own_maker != Some(maker);
@@ -367,9 +392,9 @@ impl<'t> Ready<'t> {
                         return None;
                     }
                     applied.push(maker);
-                    let observed = self.operands[*observed as usize];
-                    total += score(trace, maker, observed, kind, state)?;
-                    observed
+                    let typed = self.operands[*typed as usize];
+                    total += score(trace, maker, typed, kind, state)?;
+                    typed
                 }
             };
             slots.slots.push(Slot::Read(read));
