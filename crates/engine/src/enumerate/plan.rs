@@ -11,7 +11,7 @@
 //! scaffold: D and A are part of it.
 
 use smallvec::SmallVec;
-use smidgen_prob::{Distribution, Function, Spec};
+use smidgen_prob::{Distribution, Function, Maker};
 use smidgen_value::Value;
 
 use super::kept::Roots;
@@ -45,12 +45,12 @@ pub(super) enum Step {
         table: u32,
     },
     /// An observed call: the operator, the place of the observed value, and that of the same in the
-    /// type that makers of one kind give. A candidate whose operator was made by one is predicted.
+    /// type that this maker gives. A candidate whose operator was made by it is predicted.
     Predict {
         operator: Source,
         observed: u32,
         typed: u32,
-        kind: &'static Spec,
+        maker: &'static dyn Maker,
     },
     /// Any other structure, with its existential arguments.
     Expand(Sources),
@@ -83,9 +83,9 @@ impl PartialEq for Step {
                 memo == other && key == k
             }
             (
-                Step::Predict { operator, observed, typed, kind },
-                Step::Predict { operator: o, observed: x, typed: t, kind: other },
-            ) => (operator, observed, typed) == (o, x, t) && std::ptr::eq(*kind, *other),
+                Step::Predict { operator, observed, typed, maker },
+                Step::Predict { operator: o, observed: x, typed: t, maker: other },
+            ) => (operator, observed, typed) == (o, x, t) && std::ptr::addr_eq(*maker, *other),
             (Step::Expand(a), Step::Expand(b)) => a == b,
             _ => false,
         }
@@ -141,9 +141,13 @@ struct Draft<'a> {
 }
 
 impl Draft<'_> {
+    /// The place of an operand. Equal vectors are one: then there is one to read.
     fn fixed(&mut self, operand: Operand) -> u32 {
-        self.operands.push(operand);
-        self.operands.len() as u32 - 1
+        let known = self.operands.iter().position(|known| is_same_vector(known, &operand));
+        known.unwrap_or_else(|| {
+            self.operands.push(operand);
+            self.operands.len() - 1
+        }) as u32
     }
 
     fn source(&mut self, arg: &Arg) -> Option<Source> {
@@ -187,10 +191,10 @@ impl Draft<'_> {
                         && family.requests.is_empty()
                         && family.references == 1
                         && trace.node(now).constrained;
-                    let (operator, kind) = (self.source(&node.args[0])?, made.maker.spec());
+                    let (operator, maker) = (self.source(&node.args[0])?, made.maker);
                     let observed = self.fixed(asked.value.clone().into());
                     let typed = self.fixed(trace.node(now).value.clone().into());
-                    return Some((Step::Predict { operator, observed, typed, kind }, alone));
+                    return Some((Step::Predict { operator, observed, typed, maker }, alone));
                 }
                 _ => {
                     let existential = &node.args[..node.args.len() - 1];
@@ -200,6 +204,16 @@ impl Draft<'_> {
             _ => return None,
         };
         Some((step, true))
+    }
+}
+
+/// To the bit.
+fn is_same_vector(a: &Operand, b: &Operand) -> bool {
+    match (a, b) {
+        (Operand::Constant(Value::Vector(a)), Operand::Constant(Value::Vector(b))) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.to_bits() == b.to_bits())
+        }
+        _ => false,
     }
 }
 
@@ -257,10 +271,22 @@ impl Plan {
         self.target.len() + self.absorbing.len() + 2 * self.operands.len()
     }
 
-    /// Whether the scaffold is still as it was.
+    /// Whether the scaffold is still as it was. What candidates will read is looked at on the way, so that
+    /// memory answers for all of it at a time.
     #[inline]
     pub(super) fn holds(&self, trace: &Trace) -> bool {
-        self.target.iter().all(|id| trace.node(*id).edges_at <= self.edge_edits)
+        let last = self.target.iter().fold(0, |last, id| trace.node(*id).edges_at.max(last));
+        let mut looked_at = 0.0;
+        for operand in &self.operands {
+            if let Operand::Constant(Value::Vector(x)) = operand {
+                looked_at += x.first().copied().unwrap_or(0.0);
+            }
+        }
+        if let [id] = self.absorbing[..] {
+            looked_at += trace.node(id).value.as_number().unwrap_or(0.0);
+        }
+        std::hint::black_box(looked_at);
+        last <= self.edge_edits
     }
 }
 
@@ -383,7 +409,7 @@ impl<'t> Ready<'t> {
                     value
                 }
                 Step::Expand(_) => return None,
-                Step::Predict { operator, typed, kind, .. } => {
+                Step::Predict { operator, typed, maker: kind, .. } => {
                     let operator = self.get(&slots, *operator);
                     let Procedure::Made(maker) = *Procedure::of(operator)? else { return None };
                     let may_read = trace.role(maker).is_none() && self.own_maker != Some(maker);
@@ -393,7 +419,7 @@ impl<'t> Ready<'t> {
                     }
                     applied.push(maker);
                     let typed = self.operands[*typed as usize];
-                    total += score(trace, maker, typed, kind, state)?;
+                    total += score(trace, maker, typed, *kind, state)?;
                     typed
                 }
             };
@@ -420,24 +446,30 @@ impl<'t> Ready<'t> {
 fn score(
     trace: &Trace,
     maker: NodeId,
-    observed: &Value,
-    kind: &'static Spec,
+    typed: &Value,
+    kind: &'static dyn Maker,
     state: As,
 ) -> Option<f64> {
     let node = trace.node(maker);
     let Op::Maker(made) = &node.op else { unreachable!("a made procedure names its maker") };
-    let fresh = trace.last_lazy == 0 || has_fresh_arguments(trace, maker);
-    if !fresh || !std::ptr::eq(made.maker.spec(), kind) {
+    if !std::ptr::addr_eq(made.maker, kind) {
         return None;
     }
-    let log_p = trace.with_params(maker, |params| match state {
-        As::Current => made.statistics.log_leave_one_out(observed, params),
-        As::Other => made.statistics.log_predictive(observed, params),
-    });
+    let mut params: SmallVec<[&Value; 4]> = SmallVec::new();
+    if made.maker.latent().is_some() {
+        params.push(&node.value);
+    } else {
+        for arg in &node.args {
+            match &arg.operand {
+                Operand::Constant(value) => params.push(value),
+                Operand::Node(id) if trace.is_stale(*id) => return None,
+                Operand::Node(id) => params.push(&trace.node(*id).value),
+            }
+        }
+    }
+    let log_p = match state {
+        As::Current => made.statistics.log_leave_one_out(typed, &params),
+        As::Other => made.statistics.log_predictive(typed, &params),
+    };
     log_p.ok()
-}
-
-fn has_fresh_arguments(trace: &Trace, id: NodeId) -> bool {
-    let mut parents = trace.node(id).args.iter().filter_map(|arg| arg.operand.node());
-    parents.all(|parent| !trace.is_stale(parent))
 }
