@@ -1,6 +1,8 @@
 //! A copy of a trace or a model: another particle. Names of nodes are places, so they mean the same in
-//! the copy. Rosters of local sections are left behind and made again when asked for.
+//! the copy. Rosters of local sections and plans of enumerations are left behind and
+//! made again when asked for.
 
+use crate::enumerate::Plans;
 use crate::model::Model;
 use crate::node::{Arg, Made, Node, Op};
 use crate::section::{Sections, Standing};
@@ -64,6 +66,8 @@ impl Trace {
             epoch: self.epoch,
             population: self.population,
             memo_edits: self.memo_edits,
+            edge_edits: self.edge_edits,
+            plans: Plans::default(),
             structure: self.structure,
             sweep: self.sweep,
             sections: Sections::default(),

@@ -172,7 +172,10 @@ impl Trace {
             }
             Edit::Constrained(id, was) => self.node_mut(id).constrained = was,
             Edit::Forced(id, was) => self.node_mut(id).forced = was,
-            Edit::Observed(id, was) => self.node_mut(id).observed = was,
+            Edit::Observed(id, was) => {
+                self.node_mut(id).observed = was;
+                self.note_edges(id);
+            }
             Edit::Global(name, was) => self.globals[name.index()] = was,
             Edit::Plate(id, plate) => {
                 self.node_mut(id).op = Op::Plate(plate);
@@ -182,6 +185,7 @@ impl Trace {
                 let (op, args, expansion) = *old;
                 let node = self.node_mut(id);
                 (node.op, node.args, node.expansion) = (op, args, expansion);
+                self.note_edges(id);
                 for slot in (0..self.node(id).args.len()).rev() {
                     self.relink(id, slot);
                 }
@@ -199,6 +203,14 @@ impl Trace {
 
     // ------------------------------------------------------------ edges
 
+    /// Edges of a node, or what else decides how scaffolds run through it, have changed: what was
+    /// kept about them with a smaller number is stale.
+    #[inline]
+    pub(crate) fn note_edges(&mut self, id: NodeId) {
+        self.edge_edits += 1;
+        self.nodes[id.index()].edges_at = self.edge_edits;
+    }
+
     /// Enters the edge from argument `slot` of `id` at the end of its parent's child list.
     pub(crate) fn link(&mut self, id: NodeId, slot: usize) {
         if let Operand::Node(parent) = self.node(id).args[slot].operand {
@@ -206,6 +218,8 @@ impl Trace {
             children.push(crate::node::Child { node: id, slot: slot as u32 });
             let position = children.len() as u32 - 1;
             self.node_mut(id).args[slot].position = position;
+            self.note_edges(parent);
+            self.note_edges(id);
             self.edge_came(parent, id, slot);
         }
     }
@@ -215,6 +229,8 @@ impl Trace {
         let arg = &self.node(id).args[slot];
         if let Operand::Node(parent) = arg.operand {
             let position = arg.position as usize;
+            self.note_edges(parent);
+            self.note_edges(id);
             self.edge_goes(parent, id, slot);
             let children = &mut self.node_mut(parent).children;
             children.swap_remove(position);
@@ -236,6 +252,8 @@ impl Trace {
             let displaced = children[last];
             self.node_mut(displaced.node).args[displaced.slot as usize].position = last as u32;
             self.node_mut(id).args[slot].position = position as u32;
+            self.note_edges(parent);
+            self.note_edges(id);
             self.edge_came(parent, id, slot);
         }
     }

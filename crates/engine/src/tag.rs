@@ -41,6 +41,10 @@ impl Tags {
         self.effective().into_iter().map(|(_, block)| block)
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Whether a choice made under these tags belongs to a block of the scope.
     pub(crate) fn hold(&self, scope: &Value) -> bool {
         let mut tags = self;
@@ -100,7 +104,7 @@ struct Scope {
 #[derive(Clone)]
 struct Block {
     id: Value,
-    members: Vec<NodeId>,
+    members: SmallVec<[NodeId; 2]>,
     place_in_live: u32,
 }
 
@@ -231,7 +235,7 @@ impl Scope {
                 block
             }
             None => {
-                self.blocks.push(Block { id: id.clone(), members: Vec::new(), place_in_live });
+                self.blocks.push(Block { id: id.clone(), members: SmallVec::new(), place_in_live });
                 self.blocks.len() as u32 - 1
             }
         };

@@ -15,6 +15,7 @@ use smidgen_prob::registry;
 use smidgen_prob::{Statistics, lookup};
 use smidgen_value::{Symbol, Value};
 
+use crate::enumerate::Plans;
 use crate::error::{EvalError, Mistake};
 use crate::family::{Family, address};
 use crate::id::{FamilyId, NodeId};
@@ -54,8 +55,11 @@ pub struct Trace {
     pub(crate) structure: u64,
     /// Number of unconstrained choices after the last directive: inference does not change it.
     pub(crate) sweep: usize,
-    /// Number of edits of memo tables.
+    /// Number of edits of memo tables, and of edges.
     pub(crate) memo_edits: u64,
+    pub(crate) edge_edits: u64,
+    /// What enumerations keep about single choices.
+    pub(crate) plans: Plans,
     /// Rosters of local sections.
     pub(crate) sections: Sections,
     /// What plates are evaluated on.
@@ -241,6 +245,7 @@ impl Trace {
         for slot in 0..node.args.len() {
             self.link(id, slot);
         }
+        self.note_edges(id);
         self.journal.push(Edit::NodeAdded(id));
         self.families[family.index()].nodes.push(id);
         id
@@ -263,6 +268,7 @@ impl Trace {
 
     pub(crate) fn set_observed(&mut self, id: NodeId, observed: Option<Box<Observed>>) {
         let was = std::mem::replace(&mut self.node_mut(id).observed, observed);
+        self.note_edges(id);
         self.journal.push(Edit::Observed(id, was));
     }
 
@@ -278,6 +284,7 @@ impl Trace {
         let op = std::mem::replace(&mut node.op, Op::Frozen);
         let args: Args = std::mem::take(&mut node.args);
         let expansion = std::mem::replace(&mut node.expansion, FamilyId::NONE);
+        self.note_edges(id);
         self.journal.push(Edit::Frozen(id, Box::new((op, args, expansion))));
     }
 

@@ -18,8 +18,10 @@
 //!
 //! A candidate's brush is drawn from a stream of its own, so the candidate that was chosen is
 //! installed by making it again. `tree` weighs candidates by whole proposals, one after the other;
-//! `sketch` weighs those of a single choice without writing, wherever that is possible.
+//! `sketch` weighs those of a single choice without writing, wherever that is possible, mostly by a `plan`
+//! that is `kept` from one time to the next.
 
+mod kept;
 mod plan;
 mod sketch;
 mod tree;
@@ -35,6 +37,7 @@ use crate::proposal::{Choice, Proposal};
 use crate::scaffold::Scaffold;
 use crate::tag::Tags;
 use crate::trace::Trace;
+pub(crate) use kept::Plans;
 use sketch::Sketch;
 use tree::Script;
 
@@ -86,6 +89,7 @@ pub struct Enumeration {
     seed: u64,
     log_weights: Vec<f64>,
     candidates: Vec<Candidate>,
+    absorbing: usize,
     pairwise: bool,
     sketched: bool,
 }
@@ -111,6 +115,11 @@ impl Enumeration {
         self.sketched
     }
 
+    /// Whether that was done by what was kept from an earlier time.
+    pub fn is_recalled(&self) -> bool {
+        self.sketched && self.sketch.as_ref().is_some_and(|sketch| sketch.recalled)
+    }
+
     /// Weighs all candidates for a block. The trace stays as it is.
     pub fn weigh(
         &mut self,
@@ -125,18 +134,20 @@ impl Enumeration {
         self.log_weights.clear();
         self.candidates.clear();
         (self.pairwise, self.sketched) = (false, false);
-        if let ([_], Some(sketch)) = (principals, &mut self.sketch) {
-            self.scaffold.build(trace, principals);
+        if let ([choice], Some(sketch)) = (principals, &mut self.sketch) {
             let weighed = (&mut self.log_weights, &mut self.candidates);
-            let done = sketch.weigh(trace, &self.scaffold, drawn_from, self.seed, weighed);
-            self.sketched = done.is_some();
-            if self.sketched {
+            let block = (*choice, drawn_from);
+            let done = sketch.weigh(trace, &mut self.scaffold, block, self.seed, weighed);
+            if let Some(absorbing) = done {
+                (self.absorbing, self.sketched) = (absorbing, true);
                 return Ok(());
             }
             self.log_weights.clear();
             self.candidates.clear();
         }
-        self.weigh_all(trace, drawn_from)
+        self.weigh_all(trace, drawn_from)?;
+        self.absorbing = self.scaffold.sections();
+        Ok(())
     }
 
     /// log W of all candidates; the first is the current state.
@@ -153,7 +164,7 @@ impl Enumeration {
 
     /// Absorbing choices of the block.
     pub fn absorbing(&self) -> usize {
-        self.scaffold.sections()
+        self.absorbing
     }
 
     fn weigh_all(&mut self, trace: &mut Trace, drawn_from: DrawnFrom<'_>) -> Result<(), EvalError> {

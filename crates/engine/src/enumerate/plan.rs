@@ -1,53 +1,298 @@
-//! A candidate whose families all exist, weighed by a short list of steps.
+//! What an enumeration of one choice does, as a short list of steps.
 //!
 //! What a sketch does for each candidate is mostly the same: find the families of the memo keys, read
-//! the predictives of made procedures, compute functions, read densities. The plan of a step is
+//! the predictives of made procedures, compute functions, read densities. The plan of a choice is
 //! made once from D and A, with every argument looked up; then each candidate runs through it on
 //! references alone. A candidate for which something has to be made, or is stale, is left to the
 //! sketch.
+//!
+//! The steps without the names of nodes and the constants are the plan's *shape*: rows of data that one
+//! line of the program made have one shape. A plan is kept (see [`super::kept`]), and so is the
+//! scaffold: D and A are part of it.
 
 use smallvec::SmallVec;
-use smidgen_prob::{Distribution, Function, Spec};
+use smidgen_prob::{Distribution, Function, Maker};
 use smidgen_value::Value;
 
-use crate::id::{FamilyId, NodeId};
-use crate::node::{Arg, MemoEntry, MemoKey, Op, Role, StructureKind};
+use super::kept::Roots;
+use crate::id::NodeId;
+use crate::node::{Arg, Made, Node, Op, Role, StructureKind};
 use crate::operand::Operand;
 use crate::procedure::Procedure;
 use crate::scaffold::Scaffold;
 use crate::trace::Trace;
 
-/// Where an argument comes from: the trace, or a node of D by its place.
-#[derive(Clone, Copy)]
-enum Source<'t> {
-    Fixed(&'t Value),
-    Slot(usize),
+/// Where an argument comes from: an operand of the plan, or a node of D by its place.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Source {
+    Fixed(u32),
+    Slot(u32),
 }
 
-type Sources<'t> = SmallVec<[Source<'t>; 3]>;
+pub(super) type Sources = SmallVec<[Source; 3]>;
 
 /// How a node of D gets its value.
-enum Step<'t> {
+pub(super) enum Step {
     /// It is the choice.
     Given,
-    Apply(&'static Function, Sources<'t>),
+    Apply(&'static Function, Sources),
     /// A structure that keeps its root.
-    Follow(Source<'t>),
+    Follow(Source),
     Request {
         memo: NodeId,
-        key: Source<'t>,
-        cached: usize,
+        key: Source,
+        /// The place of the memo table among [`Roots`].
+        table: u32,
     },
-    /// An observed application of what a maker of this kind made.
+    /// An observed call: the operator, the place of the observed value, and that of the same in the
+    /// type that this maker gives. A candidate whose operator was made by it is predicted.
     Predict {
-        operator: Source<'t>,
-        observed: &'t Value,
-        kind: &'static Spec,
+        operator: Source,
+        observed: u32,
+        typed: u32,
+        maker: &'static dyn Maker,
     },
+    /// Any other structure, with its existential arguments.
+    Expand(Sources),
 }
 
+impl Step {
+    /// The nodes of D that have to come before.
+    pub(super) fn slots(&self) -> impl Iterator<Item = usize> + use<> {
+        let sources: Sources = match self {
+            Step::Given => Sources::new(),
+            Step::Apply(_, sources) | Step::Expand(sources) => sources.clone(),
+            Step::Follow(source)
+            | Step::Request { key: source, .. }
+            | Step::Predict { operator: source, .. } => SmallVec::from_elem(*source, 1),
+        };
+        sources.into_iter().filter_map(|source| match source {
+            Source::Slot(place) => Some(place as usize),
+            Source::Fixed(_) => None,
+        })
+    }
+}
+
+impl PartialEq for Step {
+    fn eq(&self, other: &Step) -> bool {
+        match (self, other) {
+            (Step::Given, Step::Given) => true,
+            (Step::Apply(f, a), Step::Apply(g, b)) => std::ptr::eq(*f, *g) && a == b,
+            (Step::Follow(a), Step::Follow(b)) => a == b,
+            (Step::Request { memo, key, .. }, Step::Request { memo: other, key: k, .. }) => {
+                memo == other && key == k
+            }
+            (
+                Step::Predict { operator, observed, typed, maker },
+                Step::Predict { operator: o, observed: x, typed: t, maker: other },
+            ) => (operator, observed, typed) == (o, x, t) && std::ptr::addr_eq(*maker, *other),
+            (Step::Expand(a), Step::Expand(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+pub(super) struct Shape {
+    pub(super) steps: SmallVec<[Step; 8]>,
+    pub(super) absorbing: SmallVec<[(&'static dyn Distribution, Sources); 2]>,
+    pub(super) observation_moves: bool,
+    /// Whether T, but for families of memo keys, is the applications that the steps predict.
+    whole: bool,
+    /// Whether some structure of D stands under tags.
+    pub(super) tagged: bool,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Planned<'a> {
+    pub plan: &'a Plan,
+    pub shape: &'a Shape,
+}
+
+impl PartialEq for Shape {
+    fn eq(&self, other: &Shape) -> bool {
+        let same = |a: &(&'static dyn Distribution, Sources),
+                    b: &(&'static dyn Distribution, Sources)| {
+            std::ptr::eq(a.0.spec(), b.0.spec()) && a.1 == b.1
+        };
+        self.steps == other.steps
+            && self.absorbing.len() == other.absorbing.len()
+            && self.absorbing.iter().zip(&other.absorbing).all(|(a, b)| same(a, b))
+            && (self.observation_moves, self.whole, self.tagged)
+                == (other.observation_moves, other.whole, other.tagged)
+    }
+}
+
+/// What one choice adds to the shape.
+pub(super) struct Plan {
+    /// As of this many edits of edges.
+    pub(super) edge_edits: u64,
+    pub(super) shape: u32,
+    /// D, in order.
+    pub(super) target: SmallVec<[NodeId; 6]>,
+    pub(super) operands: SmallVec<[Operand; 4]>,
+    pub(super) absorbing: SmallVec<[NodeId; 2]>,
+}
+
+/// A plan in the making.
+struct Draft<'a> {
+    trace: &'a Trace,
+    target: &'a [NodeId],
+    operands: SmallVec<[Operand; 4]>,
+}
+
+impl Draft<'_> {
+    /// The place of an operand. Equal vectors are one: then there is one to read.
+    fn fixed(&mut self, operand: Operand) -> u32 {
+        let known = self.operands.iter().position(|known| is_same_vector(known, &operand));
+        known.unwrap_or_else(|| {
+            self.operands.push(operand);
+            self.operands.len() - 1
+        }) as u32
+    }
+
+    fn source(&mut self, arg: &Arg) -> Option<Source> {
+        if let Operand::Node(id) = arg.operand {
+            match self.trace.role(id) {
+                Some(Role::Target | Role::Restructured) => {
+                    let place = self.target.iter().position(|node| *node == id)?;
+                    return Some(Source::Slot(place as u32));
+                }
+                Some(Role::Transient) => return None,
+                _ => {}
+            }
+        }
+        Some(Source::Fixed(self.fixed(arg.operand.clone())))
+    }
+
+    fn sources(&mut self, args: &[Arg]) -> Option<Sources> {
+        args.iter().map(|arg| self.source(arg)).collect()
+    }
+
+    /// The step of a node of D that is not the choice, and whether what the node alone refers to in
+    /// T is the application that the step predicts.
+    fn step(&mut self, node: &Node, roots: &mut Roots) -> Option<(Step, bool)> {
+        let trace = self.trace;
+        let step = match &node.op {
+            Op::Function(function) => Step::Apply(function, self.sources(&node.args)?),
+            Op::Structure(_) if node.role == Role::Target => {
+                Step::Follow(self.source(node.args.last()?)?)
+            }
+            Op::Structure(structure) => match (&structure.kind, &node.observed) {
+                (StructureKind::Request { memo }, None) if node.args.len() == 2 => {
+                    let key = self.source(&node.args[0])?;
+                    Step::Request { memo: *memo, key, table: roots.table(*memo) }
+                }
+                (StructureKind::Call { operands }, Some(asked))
+                    if operands.is_empty() && application(trace, node).is_some() =>
+                {
+                    let (now, made) = application(trace, node)?;
+                    let family = &trace.families[node.expansion.index()];
+                    let alone = family.nodes[..] == [now]
+                        && family.requests.is_empty()
+                        && family.references == 1
+                        && trace.node(now).constrained;
+                    let (operator, maker) = (self.source(&node.args[0])?, made.maker);
+                    let observed = self.fixed(asked.value.clone().into());
+                    let typed = self.fixed(trace.node(now).value.clone().into());
+                    return Some((Step::Predict { operator, observed, typed, maker }, alone));
+                }
+                _ => {
+                    let existential = &node.args[..node.args.len() - 1];
+                    return Some((Step::Expand(self.sources(existential)?), false));
+                }
+            },
+            _ => return None,
+        };
+        Some((step, true))
+    }
+}
+
+/// To the bit.
+fn is_same_vector(a: &Operand, b: &Operand) -> bool {
+    match (a, b) {
+        (Operand::Constant(Value::Vector(a)), Operand::Constant(Value::Vector(b))) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.to_bits() == b.to_bits())
+        }
+        _ => false,
+    }
+}
+
+/// The application that an observed call makes now, and its maker: it holds the value in its type.
+fn application<'t>(trace: &'t Trace, node: &Node) -> Option<(NodeId, &'t Made)> {
+    let now = node.root()?.node()?;
+    let Op::Draw(maker) = trace.node(now).op else { return None };
+    let Op::Maker(made) = &trace.node(maker).op else { return None };
+    Some((now, made))
+}
+
+impl Plan {
+    /// The plan of the choice whose scaffold was just built, and its shape. None if something in D is
+    /// of another kind.
+    pub(super) fn of(
+        trace: &Trace,
+        scaffold: &Scaffold,
+        roots: &mut Roots,
+    ) -> Option<(Plan, Shape)> {
+        let target = &scaffold.target[..];
+        let mut draft = Draft { trace, target, operands: SmallVec::new() };
+        let mut shape = Shape {
+            steps: SmallVec::new(),
+            absorbing: SmallVec::new(),
+            observation_moves: scaffold.observation_moves,
+            whole: true,
+            tagged: false,
+        };
+        for id in target {
+            let (step, alone) = match *id == scaffold.principals[0] {
+                true => (Step::Given, true),
+                false => draft.step(trace.node(*id), roots)?,
+            };
+            shape.steps.push(step);
+            shape.whole &= alone;
+            shape.tagged |= matches!(&trace.node(*id).op, Op::Structure(s) if !s.tags.is_empty());
+        }
+        for id in &scaffold.absorbing {
+            let node = trace.node(*id);
+            let Op::Random(distribution) = node.op else { return None };
+            shape.absorbing.push((distribution, draft.sources(&node.args)?));
+        }
+        let plan = Plan {
+            edge_edits: trace.edge_edits,
+            shape: 0,
+            target: SmallVec::from_slice(target),
+            operands: draft.operands,
+            absorbing: SmallVec::from_slice(&scaffold.absorbing),
+        };
+        Some((plan, shape))
+    }
+
+    /// Numbers that it takes to keep.
+    pub(super) fn size(&self) -> usize {
+        self.target.len() + self.absorbing.len() + 2 * self.operands.len()
+    }
+
+    /// Whether the scaffold is still as it was. What candidates will read is looked at on the way, so that
+    /// memory answers for all of it at a time.
+    #[inline]
+    pub(super) fn holds(&self, trace: &Trace) -> bool {
+        let last = self.target.iter().fold(0, |last, id| trace.node(*id).edges_at.max(last));
+        let mut looked_at = 0.0;
+        for operand in &self.operands {
+            if let Operand::Constant(Value::Vector(x)) = operand {
+                looked_at += x.first().copied().unwrap_or(0.0);
+            }
+        }
+        if let [id] = self.absorbing[..] {
+            looked_at += trace.node(id).value.as_number().unwrap_or(0.0);
+        }
+        std::hint::black_box(looked_at);
+        last <= self.edge_edits
+    }
+}
+
+// ---------------------------------------------------------------- running
+
 /// The values of D under a candidate.
-#[derive(Default)]
 struct Slots<'t> {
     slots: SmallVec<[Slot<'t>; 8]>,
     computed: SmallVec<[Value; 4]>,
@@ -59,263 +304,172 @@ enum Slot<'t> {
     Computed(usize),
 }
 
-impl<'t> Slots<'t> {
+/// What a candidate's applications of made procedures count for.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum As {
+    /// The current state: they are counted, and each is scored given the others.
+    Current,
+    Other,
+}
+
+/// A plan with its operands' values.
+pub(super) struct Ready<'t> {
+    trace: &'t Trace,
+    shape: &'t Shape,
+    own_maker: Option<NodeId>,
+    operands: SmallVec<[&'t Value; 8]>,
+    absorbing: SmallVec<[&'t Value; 4]>,
+}
+
+impl<'t> Ready<'t> {
+    /// The operands must be fresh.
+    pub(super) fn new(
+        trace: &'t Trace,
+        Planned { plan, shape }: Planned<'t>,
+        own_maker: Option<NodeId>,
+    ) -> Ready<'t> {
+        Ready {
+            trace,
+            shape,
+            own_maker,
+            operands: plan.operands.iter().map(|operand| trace.settled_value(operand)).collect(),
+            absorbing: plan.absorbing.iter().map(|id| &trace.node(*id).value).collect(),
+        }
+    }
+
     #[inline]
-    fn get<'a>(&'a self, source: Source<'a>) -> &'a Value {
+    fn get<'a>(&'a self, slots: &'a Slots<'_>, source: Source) -> &'a Value {
         match source {
-            Source::Fixed(value) => value,
-            Source::Slot(place) => match self.slots[place] {
+            Source::Fixed(place) => self.operands[place as usize],
+            Source::Slot(place) => match slots.slots[place as usize] {
                 Slot::Read(value) => value,
-                Slot::Computed(place) => &self.computed[place],
+                Slot::Computed(place) => &slots.computed[place],
             },
         }
     }
 
     #[inline]
-    fn compute(&mut self, value: Value) {
-        self.slots.push(Slot::Computed(self.computed.len()));
-        self.computed.push(value);
+    fn with<R>(
+        &self,
+        slots: &Slots<'_>,
+        sources: &[Source],
+        read: impl FnOnce(&[&Value]) -> R,
+    ) -> R {
+        if let [a, b] = sources {
+            return read(&[self.get(slots, *a), self.get(slots, *b)]);
+        }
+        let values: SmallVec<[&Value; 4]> =
+            sources.iter().map(|source| self.get(slots, *source)).collect();
+        read(&values)
     }
-}
 
-/// Arguments that have a place on the stack; a plan with more is none.
-const MOST_ARGUMENTS: usize = 4;
-
-#[inline]
-fn with<'a, R>(
-    slots: &'a Slots<'_>,
-    sources: &[Source<'a>],
-    read: impl FnOnce(&[&Value]) -> R,
-) -> R {
-    let mut values: [&Value; MOST_ARGUMENTS] = [&Value::Nil; MOST_ARGUMENTS];
-    for (value, source) in values.iter_mut().zip(sources) {
-        *value = slots.get(*source);
+    /// Σ_A and the observed applications of T_k, for the candidate of this number and value. The
+    /// makers of the current state's applications are put into `left`; others may not be applied
+    /// to them, because their statistics are not as they would be.
+    ///
+    /// None if something would have to be made, is stale, or cannot be told from statistics; for the
+    /// current state also if T holds more than what the plan predicts.
+    pub(super) fn weigh(
+        &self,
+        (k, value): (usize, &Value),
+        state: As,
+        left: &mut SmallVec<[NodeId; 4]>,
+        roots: &mut Roots,
+    ) -> Option<f64> {
+        let trace = self.trace;
+        if state == As::Current && !self.shape.whole {
+            return None;
+        }
+        let mut total = 0.0;
+        let mut slots = Slots { slots: SmallVec::new(), computed: SmallVec::new() };
+        let mut applied: SmallVec<[NodeId; 4]> = SmallVec::new();
+        for step in &self.shape.steps {
+            let read = match step {
+                Step::Given => value,
+                Step::Apply(function, args) => {
+                    let value = self.with(&slots, args, |args| (function.apply)(args)).ok()?;
+                    slots.slots.push(Slot::Computed(slots.computed.len()));
+                    slots.computed.push(value);
+                    continue;
+                }
+                Step::Follow(Source::Fixed(place)) => self.operands[*place as usize],
+                Step::Follow(Source::Slot(place)) => {
+                    let slot = slots.slots[*place as usize];
+                    slots.slots.push(slot);
+                    continue;
+                }
+                Step::Request { memo, key, table } => {
+                    let key = self.get(&slots, *key);
+                    let (references, value) =
+                        roots.find(trace, (*table as usize, k), *memo, key)?;
+                    // The family might be part of T.
+                    if state == As::Current && references <= self.requests_of(*memo) {
+                        return None;
+                    }
+                    value
+                }
+                Step::Expand(_) => return None,
+                Step::Predict { operator, typed, maker: kind, .. } => {
+                    let operator = self.get(&slots, *operator);
+                    let Procedure::Made(maker) = *Procedure::of(operator)? else { return None };
+                    let may_read = trace.role(maker).is_none() && self.own_maker != Some(maker);
+                    let counted = applied.contains(&maker) || left.contains(&maker);
+                    if !may_read || counted {
+                        return None;
+                    }
+                    applied.push(maker);
+                    let typed = self.operands[*typed as usize];
+                    total += score(trace, maker, typed, *kind, state)?;
+                    typed
+                }
+            };
+            slots.slots.push(Slot::Read(read));
+        }
+        for ((distribution, args), x) in self.shape.absorbing.iter().zip(&self.absorbing) {
+            total += self.with(&slots, args, |args| distribution.log_density(x, args)).ok()?;
+        }
+        if state == As::Current {
+            left.extend(applied);
+        }
+        (!total.is_nan()).then_some(total)
     }
-    read(&values[..sources.len()])
-}
 
-/// Makers that a candidate may not read: their statistics are not as they would be.
-pub(super) struct Unread<'a> {
-    pub own: Option<NodeId>,
-    pub left: &'a [NodeId],
-}
-
-impl Unread<'_> {
-    #[inline]
-    fn may_read(&self, trace: &Trace, maker: NodeId) -> bool {
-        trace.role(maker).is_none() && self.own != Some(maker) && !self.left.contains(&maker)
+    fn requests_of(&self, sought: NodeId) -> u32 {
+        let asks = |step: &&Step| matches!(step, Step::Request { memo, .. } if *memo == sought);
+        self.shape.steps.iter().filter(asks).count() as u32
     }
 }
 
 /// The log predictive of a value in the type that makers of this kind give. None for another kind,
 /// or if the maker's arguments are stale.
 #[inline]
-fn log_predictive(
+fn score(
     trace: &Trace,
     maker: NodeId,
-    observed: &Value,
-    kind: &'static Spec,
+    typed: &Value,
+    kind: &'static dyn Maker,
+    state: As,
 ) -> Option<f64> {
     let node = trace.node(maker);
     let Op::Maker(made) = &node.op else { unreachable!("a made procedure names its maker") };
-    let fresh = trace.last_lazy == 0 || has_fresh_arguments(trace, maker);
-    if !fresh || !std::ptr::eq(made.maker.spec(), kind) {
+    if !std::ptr::addr_eq(made.maker, kind) {
         return None;
     }
-    trace.with_params(maker, |params| made.statistics.log_predictive(observed, params)).ok()
-}
-
-pub(super) struct Plan<'t> {
-    trace: &'t Trace,
-    steps: SmallVec<[Step<'t>; 8]>,
-    absorbing: SmallVec<[(&'static dyn Distribution, &'t Value, Sources<'t>); 4]>,
-}
-
-impl<'t> Plan<'t> {
-    /// None if something in D is of another kind.
-    pub fn of(trace: &'t Trace, scaffold: &Scaffold, roots: &mut Roots) -> Option<Plan<'t>> {
-        let target = &scaffold.target[..];
-        let source = |arg: &'t Arg| match &arg.operand {
-            Operand::Constant(value) => Some(Source::Fixed(value)),
-            Operand::Node(id) => match trace.role(*id) {
-                Some(Role::Target | Role::Restructured) => {
-                    target.iter().position(|node| node == id).map(Source::Slot)
-                }
-                Some(Role::Transient) => None,
-                _ => Some(Source::Fixed(&trace.node(*id).value)),
-            },
-        };
-        let sources = |args: &'t [Arg]| {
-            let mut sources = Sources::new();
-            for arg in args {
-                sources.push(source(arg)?);
-            }
-            (sources.len() <= MOST_ARGUMENTS).then_some(sources)
-        };
-        let mut steps = SmallVec::new();
-        for id in target {
-            let node = trace.node(*id);
-            let step = match &node.op {
-                _ if *id == scaffold.principals[0] => Step::Given,
-                Op::Function(function) => Step::Apply(function, sources(&node.args)?),
-                Op::Structure(_) if node.role == Role::Target => {
-                    Step::Follow(source(node.args.last()?)?)
-                }
-                Op::Structure(structure) => match (&structure.kind, &node.observed) {
-                    (StructureKind::Request { memo }, None) if node.args.len() == 2 => {
-                        let key = source(&node.args[0])?;
-                        Step::Request { memo: *memo, key, cached: roots.of(trace, *memo) }
-                    }
-                    (StructureKind::Call { operands }, Some(_)) if operands.is_empty() => {
-                        // The application that there is now holds the value in its type.
-                        let now = node.root()?.node()?;
-                        let Op::Draw(maker) = trace.node(now).op else { return None };
-                        let Op::Maker(made) = &trace.node(maker).op else { return None };
-                        let (operator, kind) = (source(&node.args[0])?, made.maker.spec());
-                        Step::Predict { operator, observed: &trace.node(now).value, kind }
-                    }
-                    _ => return None,
-                },
-                _ => return None,
-            };
-            steps.push(step);
-        }
-        let mut absorbing = SmallVec::new();
-        for id in &scaffold.absorbing {
-            let node = trace.node(*id);
-            let Op::Random(distribution) = node.op else { return None };
-            absorbing.push((distribution, &node.value, sources(&node.args)?));
-        }
-        Some(Plan { trace, steps, absorbing })
-    }
-
-    /// Σ_A and the observed applications of T_k, for the candidate of this number and value.
-    pub fn weigh(
-        &self,
-        k: usize,
-        value: &'t Value,
-        unread: &Unread<'_>,
-        roots: &mut Roots,
-    ) -> Option<f64> {
-        let trace = self.trace;
-        let mut total = 0.0;
-        let mut slots = Slots::default();
-        let mut applied: SmallVec<[NodeId; 2]> = SmallVec::new();
-        for step in &self.steps {
-            let read = match step {
-                Step::Given => value,
-                Step::Apply(function, args) => {
-                    match with(&slots, args, |args| (function.apply)(args)) {
-                        Ok(value) => slots.compute(value),
-                        Err(_) => return None,
-                    }
-                    continue;
-                }
-                Step::Follow(Source::Fixed(root)) => root,
-                Step::Follow(Source::Slot(place)) => {
-                    slots.slots.push(slots.slots[*place]);
-                    continue;
-                }
-                Step::Request { memo, key, cached } => {
-                    roots.find(trace, (*cached, k), *memo, slots.get(*key))?
-                }
-                Step::Predict { operator, observed, kind } => {
-                    let Procedure::Made(maker) = Procedure::of(slots.get(*operator))? else {
-                        return None;
-                    };
-                    let maker = *maker;
-                    if !unread.may_read(trace, maker) || applied.contains(&maker) {
-                        return None;
-                    }
-                    applied.push(maker);
-                    total += log_predictive(trace, maker, observed, kind)?;
-                    observed
-                }
-            };
-            slots.slots.push(Slot::Read(read));
-        }
-        for (distribution, x, args) in &self.absorbing {
-            total += with(&slots, args, |args| distribution.log_density(x, args)).ok()?;
-        }
-        (!total.is_nan()).then_some(total)
-    }
-}
-
-fn has_fresh_arguments(trace: &Trace, id: NodeId) -> bool {
-    let mut parents = trace.node(id).args.iter().filter_map(|arg| arg.operand.node());
-    parents.all(|parent| !trace.is_stale(parent))
-}
-
-/// The families that candidates asked memo tables for, by the number of the candidate: from one step
-/// to the next they are mostly the same.
-#[derive(Default)]
-pub(super) struct Roots {
-    /// As of this many edits of memo tables.
-    edits: u64,
-    tables: Vec<(NodeId, Vec<Option<Known>>)>,
-}
-
-struct Known {
-    key: Value,
-    family: FamilyId,
-    root: NodeOrConstant,
-}
-
-/// A root that is a constant is read from the family.
-enum NodeOrConstant {
-    Node(NodeId),
-    Constant,
-}
-
-impl Roots {
-    /// The place of a memo table.
-    fn of(&mut self, trace: &Trace, memo: NodeId) -> usize {
-        if self.edits != trace.memo_edits {
-            self.edits = trace.memo_edits;
-            self.tables.iter_mut().for_each(|(_, families)| families.clear());
-        }
-        self.tables.iter().position(|(known, _)| *known == memo).unwrap_or_else(|| {
-            self.tables.push((memo, Vec::new()));
-            self.tables.len() - 1
-        })
-    }
-
-    /// The value of the family of a key, if it exists, stays, and is fresh.
-    fn find<'t>(
-        &mut self,
-        trace: &'t Trace,
-        (table, k): (usize, usize),
-        memo: NodeId,
-        key: &Value,
-    ) -> Option<&'t Value> {
-        let families = &mut self.tables[table].1;
-        let known = match families.get(k) {
-            Some(Some(known)) if known.key == *key => known,
-            _ => {
-                let sought = MemoKey::from_iter([key.clone()]);
-                let MemoEntry::Family(family) = *trace.memo(memo).families.get(&sought)? else {
-                    return None;
-                };
-                let root = match trace.families[family.index()].root.as_ref()? {
-                    Operand::Node(id) => NodeOrConstant::Node(*id),
-                    Operand::Constant(_) => NodeOrConstant::Constant,
-                };
-                if families.len() <= k {
-                    families.resize_with(k + 1, || None);
-                }
-                families[k].insert(Known { key: key.clone(), family, root })
-            }
-        };
-        let family = &trace.families[known.family.index()];
-        if family.mark == trace.epoch && family.disabled == family.references {
-            return None;
-        }
-        match known.root {
-            NodeOrConstant::Constant => family.root.as_ref().and_then(Operand::constant),
-            NodeOrConstant::Node(id) => {
-                let fresh = trace.role(id).is_none() && !trace.is_stale(id);
-                fresh.then(|| &trace.node(id).value)
+    let mut params: SmallVec<[&Value; 4]> = SmallVec::new();
+    if made.maker.latent().is_some() {
+        params.push(&node.value);
+    } else {
+        for arg in &node.args {
+            match &arg.operand {
+                Operand::Constant(value) => params.push(value),
+                Operand::Node(id) if trace.is_stale(*id) => return None,
+                Operand::Node(id) => params.push(&trace.node(*id).value),
             }
         }
     }
+    let log_p = match state {
+        As::Current => made.statistics.log_leave_one_out(typed, &params),
+        As::Other => made.statistics.log_predictive(typed, &params),
+    };
+    log_p.ok()
 }

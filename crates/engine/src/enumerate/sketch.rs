@@ -17,11 +17,12 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use smidgen_value::Value;
 
-use super::plan::{Plan, Roots, Unread};
+use super::kept::{Plans, Roots};
+use super::plan::{As, Planned, Ready, Source, Step};
 use super::{Candidate, DrawnFrom};
 use crate::enumerate::workshop::Workshop;
 use crate::id::{FamilyId, NodeId};
-use crate::node::{Arg, MemoEntry, MemoKey, NOWHERE, Observed, Op, Role};
+use crate::node::{MemoEntry, MemoKey, NOWHERE, Op, Role};
 use crate::operand::Operand;
 use crate::proposal::Choice;
 use crate::scaffold::Scaffold;
@@ -36,14 +37,15 @@ pub(super) struct Sketch {
     values: Vec<Option<Value>>,
     busy: Vec<bool>,
     places: FxHashMap<NodeId, u32>,
-    roots: Roots,
-    /// By the plan; none where it does not do.
+    /// By the plan; none where something has to be made.
     planned: Vec<Option<f64>>,
     /// Surviving makers with an application in T.
     left: SmallVec<[NodeId; 4]>,
     /// The maker that the choice is drawn from.
     own_maker: Option<NodeId>,
     pub(super) workshop: Workshop,
+    /// Whether the plan was there before and held.
+    pub(super) recalled: bool,
 }
 
 /// What the current state looks like.
@@ -54,34 +56,61 @@ struct Current {
 }
 
 impl Sketch {
-    /// The candidates and their weights, the current state first; none if this is not the way.
+    /// The candidates and their weights, the current state first, and the number of absorbing
+    /// choices; none if this is not the way.
     pub fn weigh(
         &mut self,
         trace: &mut Trace,
-        scaffold: &Scaffold,
-        drawn_from: DrawnFrom<'_>,
+        scaffold: &mut Scaffold,
+        block: (NodeId, DrawnFrom<'_>),
+        seed: u64,
+        weighed: (&mut Vec<f64>, &mut Vec<Candidate>),
+    ) -> Option<usize> {
+        let mut plans = std::mem::take(&mut trace.plans);
+        let done = self.weigh_with(trace, scaffold, &mut plans, block, seed, weighed);
+        trace.plans = plans;
+        done
+    }
+
+    fn weigh_with(
+        &mut self,
+        trace: &mut Trace,
+        scaffold: &mut Scaffold,
+        plans: &mut Plans,
+        (principal, drawn_from): (NodeId, DrawnFrom<'_>),
         seed: u64,
         (log_weights, candidates): (&mut Vec<f64>, &mut Vec<Candidate>),
-    ) -> Option<()> {
-        let principal = scaffold.principals[0];
+    ) -> Option<usize> {
+        let holds = plans.hold(trace, principal);
+        self.recalled = holds;
+        if !holds {
+            build(trace, scaffold, principal)?;
+            plans.make(trace, scaffold)?;
+        }
         self.own_maker = match trace.node(principal).op {
             Op::Draw(maker) => Some(maker),
             _ => None,
         };
-        let absorbs = |id: &NodeId| matches!(trace.node(*id).op, Op::Random(_));
-        if !scaffold.makers.is_empty()
-            || !scaffold.released.is_empty()
-            || !scaffold.absorbing.iter().all(absorbs)
-        {
-            return None;
-        }
+        let (values, log_priors, log_prior) = priors(trace, principal)?;
+        let (plan, roots) = plans.get(principal).expect("it holds or was just made");
         if trace.last_lazy > 0 {
-            for id in scaffold.absorbing.iter().chain(&scaffold.target) {
-                trace.refresh_arguments(*id).ok()?;
+            for id in plan.plan.operands.iter().filter_map(Operand::node) {
+                trace.refresh(id).ok()?;
             }
         }
-        let (values, log_priors, log_prior) = priors(trace, principal)?;
-        let current = self.current(trace, scaffold, drawn_from)?;
+        let known = match holds {
+            true => self.current_by_plan(trace, plan, roots, principal, &values),
+            false => None,
+        };
+        let current = match known {
+            Some(current) => current,
+            None => {
+                if holds {
+                    build(trace, scaffold, principal)?;
+                }
+                self.current(trace, scaffold, drawn_from)?
+            }
+        };
         let log_blocks = drawn_from.log_count(trace);
         let log_count = |trace: &Trace, come: usize| match drawn_from {
             DrawnFrom::Choices if come != current.choices => {
@@ -90,11 +119,10 @@ impl Sketch {
             _ => log_blocks,
         };
         log_weights.push(log_prior + current.log_weight - log_blocks);
-        self.plan(trace, scaffold, &values);
-        self.index(scaffold);
-        let place = self.place(scaffold, principal).expect("the choice is in D");
+        self.weigh_planned(trace, plan, roots, principal, &values);
+        self.index(plan);
         self.workshop.count_in(drawn_from);
-        self.workshop.replays = scaffold.observation_moves;
+        self.workshop.replays = plan.shape.observation_moves;
         for (k, (value, log_p)) in values.into_iter().zip(log_priors).enumerate() {
             if value == trace.node(principal).value {
                 continue;
@@ -103,9 +131,10 @@ impl Sketch {
                 Some(log_made) => (log_made, 0),
                 None => {
                     self.workshop.begin((seed, k as u64));
+                    let place = self.place(plan, principal).expect("the choice is in D");
                     self.values.fill(None);
                     self.values[place] = Some(value);
-                    let log_absorbed = self.absorb(trace, scaffold)?;
+                    let log_absorbed = self.absorb(trace, plan)?;
                     (log_absorbed + self.workshop.log_observed, self.workshop.choices)
                 }
             };
@@ -113,22 +142,45 @@ impl Sketch {
             candidates
                 .push(Candidate { path: SmallVec::from_slice(&[k as u32]), stream: k as u64 });
         }
-        Some(())
+        Some(plan.plan.absorbing.len())
+    }
+
+    /// The current state by the plan. None where the plan does not say it all.
+    fn current_by_plan(
+        &mut self,
+        trace: &mut Trace,
+        plan: Planned<'_>,
+        roots: &mut Roots,
+        principal: NodeId,
+        values: &[Value],
+    ) -> Option<Current> {
+        // Marks of earlier scaffolds mean nothing.
+        trace.epoch += 1;
+        let value = &trace.node(principal).value;
+        let k = values.iter().position(|candidate| candidate == value)?;
+        self.left.clear();
+        let ready = Ready::new(trace, plan, self.own_maker);
+        let log_weight = ready.weigh((k, value), As::Current, &mut self.left, roots)?;
+        // NaN and impossible states are for the slow road.
+        log_weight.is_finite().then_some(Current { log_weight, choices: 0 })
     }
 
     /// Weighs the candidates for which nothing has to be made.
-    fn plan(&mut self, trace: &Trace, scaffold: &Scaffold, values: &[Value]) {
+    fn weigh_planned(
+        &mut self,
+        trace: &Trace,
+        plan: Planned<'_>,
+        roots: &mut Roots,
+        principal: NodeId,
+        values: &[Value],
+    ) {
+        let ready = Ready::new(trace, plan, self.own_maker);
+        let current = &trace.node(principal).value;
         self.planned.clear();
-        let Some(plan) = Plan::of(trace, scaffold, &mut self.roots) else {
-            self.planned.resize(values.len(), None);
-            return;
-        };
-        let unread = Unread { own: self.own_maker, left: &self.left };
-        let current = &trace.node(scaffold.principals[0]).value;
         for (k, value) in values.iter().enumerate() {
             let log_weight = match value == current {
                 true => None,
-                false => plan.weigh(k, value, &unread, &mut self.roots),
+                false => ready.weigh((k, value), As::Other, &mut self.left, roots),
             };
             self.planned.push(log_weight);
         }
@@ -144,6 +196,7 @@ impl Sketch {
         let mut current = Current { log_weight: 0.0, choices: 0 };
         self.left.clear();
         for id in &scaffold.absorbing {
+            trace.refresh_arguments(*id).ok()?;
             current.log_weight += trace.log_density(*id).ok()?;
         }
         for family in &scaffold.transient {
@@ -179,37 +232,36 @@ impl Sketch {
 
     // ------------------------------------------------------------ D and A
 
-    fn index(&mut self, scaffold: &Scaffold) {
-        let size = scaffold.target.len();
+    fn index(&mut self, Planned { plan, .. }: Planned<'_>) {
+        let size = plan.target.len();
         self.values.clear();
         self.values.resize(size, None);
         self.busy.clear();
         self.busy.resize(size, false);
         self.places.clear();
         if size > SMALL {
-            let nodes = scaffold.target.iter().enumerate();
+            let nodes = plan.target.iter().enumerate();
             self.places.extend(nodes.map(|(place, id)| (*id, place as u32)));
         }
     }
 
-    fn place(&self, scaffold: &Scaffold, id: NodeId) -> Option<usize> {
-        match scaffold.target.len() > SMALL {
+    /// Where in D a node is.
+    fn place(&self, Planned { plan, .. }: Planned<'_>, id: NodeId) -> Option<usize> {
+        match plan.target.len() > SMALL {
             true => self.places.get(&id).map(|place| *place as usize),
-            false => scaffold.target.iter().position(|node| *node == id),
+            false => plan.target.iter().position(|node| *node == id),
         }
     }
 
     /// Computes D; gives Σ_A log p.
-    fn absorb(&mut self, trace: &mut Trace, scaffold: &Scaffold) -> Option<f64> {
-        for place in 0..scaffold.target.len() {
-            self.compute(trace, scaffold, place)?;
+    fn absorb(&mut self, trace: &mut Trace, plan: Planned<'_>) -> Option<f64> {
+        for place in 0..plan.shape.steps.len() {
+            self.compute(trace, plan, place)?;
         }
         let mut total = 0.0;
-        for id in &scaffold.absorbing {
-            let node = trace.node(*id);
-            let Op::Random(distribution) = &node.op else { unreachable!("checked before") };
-            let args = self.arguments(trace, scaffold, &node.args)?;
-            let log_p = distribution.log_density(&node.value, &args).ok()?;
+        for ((distribution, args), id) in plan.shape.absorbing.iter().zip(&plan.plan.absorbing) {
+            let args = self.arguments(trace, plan, args)?;
+            let log_p = distribution.log_density(&trace.node(*id).value, &args).ok()?;
             if log_p.is_nan() {
                 return None;
             }
@@ -222,18 +274,12 @@ impl Sketch {
     fn read<'a>(
         &'a self,
         trace: &'a Trace,
-        scaffold: &Scaffold,
-        operand: &'a Operand,
+        plan: Planned<'a>,
+        source: Source,
     ) -> Option<&'a Value> {
-        match operand {
-            Operand::Constant(value) => Some(value),
-            Operand::Node(id) => match trace.role(*id) {
-                Some(Role::Target | Role::Restructured) => {
-                    self.values[self.place(scaffold, *id)?].as_ref()
-                }
-                Some(Role::Transient) => None,
-                _ => Some(&trace.node(*id).value),
-            },
+        match source {
+            Source::Fixed(place) => Some(trace.settled_value(&plan.plan.operands[place as usize])),
+            Source::Slot(place) => self.values[place as usize].as_ref(),
         }
     }
 
@@ -241,49 +287,66 @@ impl Sketch {
     fn arguments<'a>(
         &'a self,
         trace: &'a Trace,
-        scaffold: &Scaffold,
-        args: &'a [Arg],
+        plan: Planned<'a>,
+        sources: &[Source],
     ) -> Option<SmallVec<[&'a Value; 4]>> {
-        let mut values = SmallVec::new();
-        for arg in args {
-            values.push(self.read(trace, scaffold, &arg.operand)?);
-        }
-        Some(values)
+        sources.iter().map(|source| self.read(trace, plan, *source)).collect()
     }
 
     /// Gives a node of D its value, and those of its arguments that are in D.
-    fn compute(&mut self, trace: &mut Trace, scaffold: &Scaffold, place: usize) -> Option<()> {
+    fn compute(&mut self, trace: &mut Trace, plan: Planned<'_>, place: usize) -> Option<()> {
         if self.values[place].is_some() {
             return Some(());
         }
         if std::mem::replace(&mut self.busy[place], true) {
             return None;
         }
-        let value = self.value_of(trace, scaffold, scaffold.target[place]);
+        let value = self.value_of(trace, plan, place);
         self.busy[place] = false;
         self.values[place] = Some(value?);
         Some(())
     }
 
-    fn value_of(&mut self, trace: &mut Trace, scaffold: &Scaffold, id: NodeId) -> Option<Value> {
-        let restructured = trace.node(id).role == Role::Restructured;
-        let read = trace.node(id).args.len() - usize::from(restructured);
-        for slot in 0..read {
-            if let Some(parent) = trace.node(id).args[slot].operand.node()
-                && let Some(place) = self.place_if_moved(trace, scaffold, parent)
-            {
-                self.compute(trace, scaffold, place)?;
+    fn value_of(&mut self, trace: &mut Trace, plan: Planned<'_>, place: usize) -> Option<Value> {
+        let step = &plan.shape.steps[place];
+        for slot in step.slots() {
+            self.compute(trace, plan, slot)?;
+        }
+        let id = plan.plan.target[place];
+        match step {
+            Step::Given => None,
+            Step::Apply(function, args) => {
+                (function.apply)(&self.arguments(trace, plan, args)?).ok()
+            }
+            Step::Follow(root) => self.read(trace, plan, *root).cloned(),
+            Step::Request { memo, key, .. } => {
+                let key = self.read(trace, plan, *key)?.clone();
+                let mut bench = Bench { sketch: self, plan };
+                bench.expand(trace, id, None, |bench, trace| {
+                    bench.request(trace, *memo, &[key], None)
+                })
+            }
+            Step::Predict { operator, observed, .. } => {
+                let operator = self.read(trace, plan, *operator)?.clone();
+                let observed = plan.plan.operands[*observed as usize].constant();
+                let mut bench = Bench { sketch: self, plan };
+                bench.expand(trace, id, observed, |bench, trace| {
+                    bench.apply(trace, &operator, &[], observed)
+                })
+            }
+            Step::Expand(args) => {
+                let values: SmallVec<[Value; 4]> =
+                    self.arguments(trace, plan, args)?.into_iter().cloned().collect();
+                let node = trace.node(id);
+                let Op::Structure(structure) = &node.op else { return None };
+                let (structure, observed) = (structure.clone(), node.observed.clone());
+                let observed = observed.as_deref().map(|observed| &observed.value);
+                let mut bench = Bench { sketch: self, plan };
+                bench.expand(trace, id, observed, |bench, trace| {
+                    bench.body(trace, &structure, &values, observed)
+                })
             }
         }
-        let node = trace.node(id);
-        let args = self.arguments(trace, scaffold, &node.args[..read])?;
-        match &node.op {
-            Op::Function(function) => return (function.apply)(&args).ok(),
-            Op::Structure(_) if !restructured => return args.last().map(|root| (*root).clone()),
-            Op::Structure(_) => drop(args),
-            _ => return None,
-        }
-        self.expand(trace, scaffold, id)
     }
 
     /// An observed application of what a maker made, the first one for this candidate.
@@ -291,7 +354,7 @@ impl Sketch {
         &mut self,
         trace: &Trace,
         maker: NodeId,
-        observed: &Observed,
+        observed: &Value,
     ) -> Option<Value> {
         let aside = Workshop::is_aside(maker);
         let may_draw = aside
@@ -315,55 +378,43 @@ impl Sketch {
         Some(value)
     }
 
-    /// What the program would make below a structure.
-    fn expand(&mut self, trace: &mut Trace, scaffold: &Scaffold, id: NodeId) -> Option<Value> {
-        let node = trace.node(id);
-        let Op::Structure(structure) = &node.op else { unreachable!("only structures expand") };
-        let (structure, observed) = (structure.clone(), node.observed.clone());
-        let existential = &node.args[..node.args.len() - 1];
-        let args = self.arguments(trace, scaffold, existential)?;
-        let values: SmallVec<[Value; 4]> = args.into_iter().cloned().collect();
-        let mut bench = Bench { sketch: self, scaffold };
-        bench.expand(trace, id, &structure, &values, observed.as_deref())
-    }
-
-    fn place_if_moved(&self, trace: &Trace, scaffold: &Scaffold, id: NodeId) -> Option<usize> {
-        match trace.role(id) {
-            Some(Role::Target | Role::Restructured) => self.place(scaffold, id),
-            _ => None,
-        }
-    }
-
     /// The value of an operand that a running program reads.
     pub(super) fn operand(
         &mut self,
         trace: &mut Trace,
-        scaffold: &Scaffold,
+        plan: Planned<'_>,
         operand: &Operand,
     ) -> Option<Value> {
         let id = match operand {
             Operand::Constant(value) => return Some(value.clone()),
             Operand::Node(id) => *id,
         };
-        match trace.role(id) {
-            Some(Role::Target | Role::Restructured) => {
-                let place = self.place(scaffold, id)?;
-                self.compute(trace, scaffold, place)?;
-                self.values[place].clone()
-            }
-            Some(Role::Transient) => None,
-            _ => {
-                trace.refresh(id).ok()?;
-                Some(trace.node(id).value.clone())
-            }
+        if let Some(place) = self.place(plan, id) {
+            self.compute(trace, plan, place)?;
+            return self.values[place].clone();
         }
+        if trace.role(id) == Some(Role::Transient) {
+            return None;
+        }
+        trace.refresh(id).ok()?;
+        Some(trace.node(id).value.clone())
     }
 }
 
-/// A sketch and the scaffold it is about, while a program runs.
+/// Builds the scaffold of a choice; none if it is not for a sketch.
+fn build(trace: &mut Trace, scaffold: &mut Scaffold, principal: NodeId) -> Option<()> {
+    scaffold.build(trace, &[principal]);
+    let absorbs = |id: &NodeId| matches!(trace.node(*id).op, Op::Random(_));
+    let fits = scaffold.makers.is_empty()
+        && scaffold.released.is_empty()
+        && scaffold.absorbing.iter().all(absorbs);
+    fits.then_some(())
+}
+
+/// A sketch and the plan it follows, while a program runs.
 pub(super) struct Bench<'a> {
     pub sketch: &'a mut Sketch,
-    pub scaffold: &'a Scaffold,
+    pub plan: Planned<'a>,
 }
 
 /// The root of the family of a memo key, if there is one that stays.

@@ -17,7 +17,7 @@ use super::DrawnFrom;
 use super::sketch::{Bench, live_root};
 use crate::environment::Environment;
 use crate::id::NodeId;
-use crate::node::{MemoKey, Observed, Structure, StructureKind};
+use crate::node::{MemoKey, Op, Structure, StructureKind};
 use crate::operand::Operand;
 use crate::procedure::Procedure;
 use crate::trace::Trace;
@@ -132,22 +132,21 @@ impl Bench<'_> {
         &mut self.sketch.workshop
     }
 
-    /// The value of a structure of D whose existential arguments have these values.
+    /// The value of a structure of D, from what makes its body.
     pub fn expand(
         &mut self,
         trace: &mut Trace,
         id: NodeId,
-        structure: &Structure,
-        values: &[Value],
-        want: Option<&Observed>,
+        want: Option<&Value>,
+        body: impl FnOnce(&mut Self, &mut Trace) -> Option<Value>,
     ) -> Option<Value> {
+        let in_scope = self.plan.shape.tagged && self.is_in_scope(trace, id);
         let shop = self.shop();
         let outer_structure = shop.structure.replace(id);
         let outer_stream = if shop.replays { shop.open.take() } else { None };
-        let in_scope = shop.scope.as_ref().is_some_and(|scope| structure.tags.hold(scope));
         let outer_scope = std::mem::replace(&mut shop.in_scope, in_scope);
         let outer_taken = std::mem::replace(&mut shop.taken, false);
-        let value = self.body(trace, structure, values, want);
+        let value = body(self, trace);
         let shop = self.shop();
         let taken = std::mem::replace(&mut shop.taken, outer_taken);
         shop.in_scope = outer_scope;
@@ -159,12 +158,19 @@ impl Bench<'_> {
         if want.is_some() && !taken { None } else { value }
     }
 
-    fn body(
+    fn is_in_scope(&mut self, trace: &Trace, id: NodeId) -> bool {
+        match (&trace.node(id).op, &self.shop().scope) {
+            (Op::Structure(structure), Some(scope)) => structure.tags.hold(scope),
+            _ => false,
+        }
+    }
+
+    pub fn body(
         &mut self,
         trace: &mut Trace,
         structure: &Structure,
         values: &[Value],
-        want: Option<&Observed>,
+        want: Option<&Value>,
     ) -> Option<Value> {
         let env = &structure.environment;
         match &structure.kind {
@@ -194,7 +200,7 @@ impl Bench<'_> {
         if let Operand::Node(_) = operand {
             self.shop().constant = false;
         }
-        self.sketch.operand(trace, self.scaffold, operand)
+        self.sketch.operand(trace, self.plan, operand)
     }
 
     fn include(
@@ -204,7 +210,7 @@ impl Bench<'_> {
         counts: bool,
         body: &ExprRef,
         env: &Environment,
-        want: Option<&Observed>,
+        want: Option<&Value>,
     ) -> Option<Value> {
         let shop = self.shop();
         let outer = shop.in_scope;
@@ -221,7 +227,7 @@ impl Bench<'_> {
         trace: &mut Trace,
         expr: &ExprRef,
         env: &Environment,
-        want: Option<&Observed>,
+        want: Option<&Value>,
     ) -> Option<Value> {
         match &expr.kind {
             ExprKind::Constant(value) => Some(value.clone()),
@@ -305,12 +311,12 @@ impl Bench<'_> {
         Some(value)
     }
 
-    fn apply(
+    pub fn apply(
         &mut self,
         trace: &mut Trace,
         operator: &Value,
         operands: &[Value],
-        want: Option<&Observed>,
+        want: Option<&Value>,
     ) -> Option<Value> {
         let refs = refs(operands);
         match Procedure::of(operator)? {
@@ -379,12 +385,12 @@ impl Bench<'_> {
         Some(Procedure::Made(name).into_value())
     }
 
-    fn request(
+    pub fn request(
         &mut self,
         trace: &mut Trace,
         memo: NodeId,
         values: &[Value],
-        want: Option<&Observed>,
+        want: Option<&Value>,
     ) -> Option<Value> {
         if trace.role(memo).is_some() {
             return None;
@@ -427,7 +433,7 @@ impl Workshop {
     }
 
     /// The observed value in its type and its log density, for what was made aside.
-    pub fn read(&self, maker: NodeId, observed: &Observed) -> Option<(Value, f64)> {
+    pub fn read(&self, maker: NodeId, observed: &Value) -> Option<(Value, f64)> {
         let made = &self.made[(maker.0 - ASIDE) as usize];
         let value = made.statistics.admit(observed).ok()?;
         let log_p = made.statistics.log_predictive(&value, &refs(&made.params)).ok()?;

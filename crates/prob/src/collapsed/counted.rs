@@ -61,6 +61,14 @@ pub trait Law<S: Summary>: Clone + Send + 'static {
     }
     /// The summary has changed: whatever was computed from it is stale.
     fn forget(&mut self) {}
+    /// The summary has just counted x.
+    fn added(&mut self, _x: &Value, _seen: &S) {
+        self.forget();
+    }
+    /// The summary has just taken x out.
+    fn removed(&mut self, _x: &Value, _seen: &S) {
+        self.forget();
+    }
 }
 
 /// The log predictive of x after one value x has been taken out, from copies.
@@ -115,12 +123,12 @@ impl<S: Summary, L: Law<S>> Statistics for Counted<S, L> {
 
     fn add(&mut self, x: &Value) {
         self.seen.add(x);
-        self.law.forget();
+        self.law.added(x, &self.seen);
     }
 
     fn remove(&mut self, x: &Value) {
         self.seen.remove(x);
-        self.law.forget();
+        self.law.removed(x, &self.seen);
     }
 
     fn count(&self) -> usize {

@@ -18,8 +18,10 @@
 //!   - (v/2) log|S| + (d/2) log(k0 / k).
 //!
 //! Sums are kept in twice the working precision, so no origin has to be chosen and long runs of
-//! `add` and `remove` do not drift; the Cholesky factor of S is computed when it is first needed
-//! after a change.
+//! `add` and `remove` do not drift. The Cholesky factor of S is computed when it is first needed and then
+//! follows: a vector that comes adds (k / (k + 1)) (x - m)(x - m)' to S, one that goes takes
+//! (k / (k - 1)) (x - m)(x - m)' away, each a change of rank one in O(d^2). It is computed afresh from the sums
+//! after so many changes, and where taking away would lose too many digits.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -225,37 +227,31 @@ struct Checked {
 /// The predictive of one prior and one summary, ready to evaluate.
 #[derive(Clone)]
 struct Predictive {
+    dimension: usize,
     k: f64,
     v: f64,
-    mean: Vec<f64>,
-    factor: Matrix,
     log_det: f64,
     /// The log density at the location.
     peak: f64,
-    /// The factor for solving: column by column, the inverse of the diagonal entry and what is
-    /// below it.
-    columns: Vec<f64>,
-    scratch: Vec<f64>,
-}
-
-/// See [`Predictive::columns`].
-fn packed(factor: &Matrix) -> Vec<f64> {
-    let d = factor.rows();
-    let column = |j: usize| {
-        (j..d).map(move |i| if i == j { 1.0 / factor.get(j, j) } else { factor.get(i, j) })
-    };
-    (0..d).flat_map(column).collect()
+    /// The location; the factor for solving, column by column, with the inverse of the diagonal entry
+    /// and what is below it; scratch.
+    numbers: Vec<f64>,
+    /// Changes since the factor was computed.
+    changes: u32,
 }
 
 impl Predictive {
     fn new(prior: &Checked, seen: &Sums) -> Result<Predictive, ArgumentError> {
         let d = prior.dimension;
+        let mut numbers = Vec::with_capacity(2 * d + d * (d + 1) / 2);
         let mean = prior.params[0].to_reals().expect("the mean was checked");
-        let (k, v, mean, factor, log_det) = if seen.n == 0 {
-            (prior.k, prior.v, mean, prior.factor.clone(), prior.log_det)
+        let n = seen.n as f64;
+        let mut predictive = if seen.n == 0 {
+            numbers.extend_from_slice(&mean);
+            pack(&prior.factor, &mut numbers);
+            Predictive::of(prior, n, prior.log_det, numbers)
         } else {
             let Value::Matrix(scale) = &prior.params[3] else { unreachable!("it was checked") };
-            let n = seen.n as f64;
             let k = prior.k + n;
             let offset = seen.mean_from(&mean);
             let weight = prior.k * n / k;
@@ -267,27 +263,65 @@ impl Predictive {
                 let expected = "a matrix that stays positive definite beside the data";
                 ArgumentError::domain(3, expected, &prior.params[3])
             })?;
-            let mean = mean.iter().zip(&offset).map(|(m, o)| m + n / k * o).collect();
-            let log_det = log_det_from_cholesky(&factor);
-            (k, prior.v + n, mean, factor, log_det)
+            numbers.extend(mean.iter().zip(&offset).map(|(m, o)| m + n / k * o));
+            pack(&factor, &mut numbers);
+            Predictive::of(prior, n, log_det_from_cholesky(&factor), numbers)
         };
-        let half_d = 0.5 * d as f64;
-        let peak = math::ln_gamma_ratio(0.5 * (v + 1.0) - half_d, half_d)
+        predictive.numbers.resize(2 * d + d * (d + 1) / 2, 0.0);
+        Ok(predictive)
+    }
+
+    fn of(prior: &Checked, n: f64, log_det: f64, numbers: Vec<f64>) -> Predictive {
+        let (dimension, k, v) = (prior.dimension, prior.k + n, prior.v + n);
+        let mut predictive =
+            Predictive { dimension, k, v, log_det, peak: 0.0, numbers, changes: 0 };
+        predictive.find_peak();
+        predictive
+    }
+
+    fn find_peak(&mut self) {
+        let half_d = 0.5 * self.dimension as f64;
+        self.peak = math::ln_gamma_ratio(0.5 * (self.v + 1.0) - half_d, half_d)
             - half_d * LN_PI
-            - 0.5 * log_det
-            - half_d * math::ln_1p(1.0 / k);
-        let columns = packed(&factor);
-        Ok(Predictive { k, v, mean, factor, log_det, peak, columns, scratch: vec![0.0; d] })
+            - 0.5 * self.log_det
+            - half_d * math::ln_1p(1.0 / self.k);
+    }
+
+    fn mean(&self) -> &[f64] {
+        &self.numbers[..self.dimension]
+    }
+
+    /// Location, factor, scratch.
+    #[inline]
+    fn parts(&mut self) -> (&mut [f64], &mut [f64], &mut [f64]) {
+        let d = self.dimension;
+        let (mean, rest) = self.numbers.split_at_mut(d);
+        let (columns, scratch) = rest.split_at_mut(d * (d + 1) / 2);
+        (mean, columns, scratch)
+    }
+
+    /// The location and L z with a factor.
+    fn at(&self, z: &[f64], factor: f64) -> Vec<f64> {
+        let (mut x, mut place) = (self.mean().to_vec(), self.dimension);
+        for (j, z) in z.iter().enumerate() {
+            x[j] += factor * z / self.numbers[place];
+            for (below, entry) in x[j + 1..].iter_mut().zip(&self.numbers[place + 1..]) {
+                *below += factor * z * entry;
+            }
+            place += self.dimension - j;
+        }
+        x
     }
 
     /// (x - m)' S^-1 (x - m): the squared size of L^-1 (x - m), found column by column, so that the
     /// entries below can be worked on at once.
     #[inline]
     fn square_distance(&mut self, x: &[f64]) -> f64 {
-        for ((y, x), mean) in self.scratch.iter_mut().zip(x).zip(&self.mean) {
-            *y = x - mean;
+        let (mean, columns, scratch) = self.parts();
+        for ((y, x), mean) in scratch.iter_mut().zip(x).zip(mean) {
+            *y = x - *mean;
         }
-        let (mut rest, mut columns, mut total) = (&mut self.scratch[..], &self.columns[..], 0.0);
+        let (mut rest, mut columns, mut total) = (scratch, &columns[..], 0.0);
         while let Some((first, below)) = rest.split_first_mut() {
             let (column, others) = columns.split_at(below.len() + 1);
             let solved = *first * column[0];
@@ -305,9 +339,7 @@ impl Predictive {
         let distance = self.square_distance(x) * (self.k / (self.k + 1.0));
         self.peak - 0.5 * (self.v + 1.0) * math::ln_1p(distance)
     }
-}
 
-impl Predictive {
     /// The log predictive of x given all but x, from the factor that has x in it: with S the
     /// matrix without x, |S| = |S'| (1 - w' S'^-1 w), w = sqrt(k / (k - 1)) (x - m). None where
     /// the difference would lose too many digits.
@@ -323,14 +355,70 @@ impl Predictive {
             + half_d * math::ln_1p(-1.0 / self.k);
         Some(peak + 0.5 * (self.v - 1.0) * math::ln_1p(-taken))
     }
+
+    /// One more vector (sign 1), or one less (sign -1), of n in the end: with w the direction, every
+    /// column in turn becomes L_j' = (L_j + sign s w) / c with s = w_j / L_jj, c^2 = 1 + sign s^2 (and c L_jj
+    /// on the diagonal), and w becomes c w - s L_j'. |S| grows by the product of all c^2. None where too
+    /// many digits would be lost.
+    fn change(&mut self, x: &[f64], sign: f64, prior: &Checked, n: f64) -> Option<()> {
+        self.changes += 1;
+        if self.changes > MOST_CHANGES {
+            return None;
+        }
+        let after = self.k + sign;
+        let weight = math::sqrt(self.k / after);
+        let (mean, columns, scratch) = self.parts();
+        for ((w, x), mean) in scratch.iter_mut().zip(x).zip(mean) {
+            let offset = x - *mean;
+            *w = weight * offset;
+            *mean += sign * offset / after;
+        }
+        let (mut rest, mut columns, mut grown) = (scratch, columns, 1.0);
+        while let Some((first, below)) = rest.split_first_mut() {
+            let (column, others) = columns.split_at_mut(below.len() + 1);
+            let s = *first * column[0];
+            let square = 1.0 + sign * s * s;
+            grown *= square;
+            if square.is_nan() || grown < LEAST_LEFT {
+                return None;
+            }
+            let c = math::sqrt(square);
+            column[0] /= c;
+            for (w, entry) in below.iter_mut().zip(&mut column[1..]) {
+                *entry = (*entry + sign * s * *w) / c;
+                *w = c * *w - s * *entry;
+            }
+            (rest, columns) = (below, others);
+        }
+        if grown > MOST_GROWN {
+            return None;
+        }
+        (self.k, self.v) = (prior.k + n, prior.v + n);
+        self.log_det += math::ln(grown);
+        self.find_peak();
+        Some(())
+    }
 }
 
+/// Appends a factor in the form of [`Predictive::numbers`].
+fn pack(factor: &Matrix, numbers: &mut Vec<f64>) {
+    let d = factor.rows();
+    for j in 0..d {
+        numbers.push(1.0 / factor.get(j, j));
+        numbers.extend((j + 1..d).map(|i| factor.get(i, j)));
+    }
+}
+
+/// Changes of rank one after which the factor is computed afresh.
+const MOST_CHANGES: u32 = 100;
+/// A determinant that grows by more is computed afresh.
+const MOST_GROWN: f64 = 1e12;
 /// The least share of a determinant that may be left when a vector is taken out of it.
 const LEAST_LEFT: f64 = 1e-3;
 
 #[derive(Clone, Default)]
 struct Ready {
-    prior: Option<Checked>,
+    prior: Option<Arc<Checked>>,
     predictive: Option<Predictive>,
 }
 
@@ -355,14 +443,14 @@ impl CollapsedVectors {
             (*prior, *predictive) = (None, None);
             let read = Prior::read(params)?;
             let factor = read.factor(params)?;
-            *prior = Some(Checked {
+            *prior = Some(Arc::new(Checked {
                 params: std::array::from_fn(|i| params[i].clone()),
                 dimension: read.dimension(),
                 k: read.k,
                 v: read.v,
                 log_det: log_det_from_cholesky(&factor),
                 factor,
-            });
+            }));
         }
         let prior = prior.as_ref().expect("it was just made");
         if predictive.is_none() {
@@ -375,6 +463,24 @@ impl CollapsedVectors {
     }
 }
 
+impl CollapsedVectors {
+    /// Lets the predictive follow a change of the sums, if there is one and it can.
+    fn changed(&mut self, x: &Value, sign: f64, seen: &Sums) {
+        let Ready { prior, predictive } = self.ready.get_mut();
+        let followed = match (prior, predictive.as_mut(), as_point(x, seen.dimension())) {
+            (Some(prior), Some(predictive), Some(x))
+                if seen.n > 0 && seen.dimension() == prior.dimension =>
+            {
+                predictive.change(x, sign, prior, seen.n as f64)
+            }
+            _ => None,
+        };
+        if followed.is_none() {
+            *predictive = None;
+        }
+    }
+}
+
 impl Law<Sums> for CollapsedVectors {
     fn sample(&self, seen: &Sums, params: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         self.with(seen, params, |prior, predictive| {
@@ -382,7 +488,7 @@ impl Law<Sums> for CollapsedVectors {
             let z = standard_normals(d, rng);
             let half_df = 0.5 * (predictive.v + 1.0 - d as f64);
             let factor = math::sqrt(0.5 * (1.0 + 1.0 / predictive.k) / draw::gamma(half_df, rng));
-            let mut x = combine(&predictive.mean, &predictive.factor, &z, factor);
+            let mut x = predictive.at(&z, factor);
             for x in &mut x {
                 *x = x.clamp(-LARGEST, LARGEST);
             }
@@ -445,6 +551,14 @@ impl Law<Sums> for CollapsedVectors {
 
     fn forget(&mut self) {
         self.ready.get_mut().predictive = None;
+    }
+
+    fn added(&mut self, x: &Value, seen: &Sums) {
+        self.changed(x, 1.0, seen);
+    }
+
+    fn removed(&mut self, x: &Value, seen: &Sums) {
+        self.changed(x, -1.0, seen);
     }
 }
 

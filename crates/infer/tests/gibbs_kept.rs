@@ -1,0 +1,140 @@
+//! What Gibbs keeps about a choice from one step to the next is never stale: between two enumerations of
+//! one choice, rows are forgotten and observed again, families of memo keys come and go, and other
+//! kernels move. Weights by what was kept are those of whole proposals. The twin forgets that edges
+//! have changed.
+
+use smidgen_engine::check::{check, pretend_no_edge_changed};
+use smidgen_engine::{DrawnFrom, Enumeration, NodeId};
+use smidgen_testkit::World;
+use smidgen_value::{Rng, Value};
+
+const ROWS: usize = 12;
+
+/// Clusters of vectors and coins; a pair of rows whose sum decides; a table that clusters share in
+/// pairs.
+const MODEL: &str = "
+    [assume a (scope_include 'a 0 (gamma 2 1))]
+    [assume crp (make_crp a)]
+    [assume z (mem (lambda (i) (scope_include 'z i (crp))))]
+    [assume w (mem (lambda (k) (scope_include 'w k (multivariate_diag_normal (zeros 3) (fill 3 2)))))]
+    [assume cluster (mem (lambda (k) (make_collapsed_multivariate_normal (zeros 2) 0.05 4 (id_matrix 2))))]
+    [assume x (lambda (i) ((cluster (z i))))]
+    [assume y (lambda (i x) (bernoulli (linear_logistic (w (z i)) x)))]
+    [assume parity (mem (lambda (p) (normal 0 1)))]
+    [assume pair (lambda (i j) (normal (parity (< (+ (z i) (z j)) 4)) 1))]";
+
+fn number(rng: &mut Rng) -> f64 {
+    (rng.uniform() * 60.0).round() / 10.0 - 3.0
+}
+
+fn observe(world: &mut World, what: usize, row: usize, rng: &mut Rng) {
+    let (a, b) = (number(rng), number(rng));
+    let directive = match what {
+        0 => format!("x{row}: [observe (x {row}) (vector {a} {b})]"),
+        1 => format!("y{row}: [observe (y {row} (vector {a} {b})) {}]", rng.coin()),
+        _ => format!("p{row}: [observe (pair {row} {}) {a}]", (row + 5) % ROWS),
+    };
+    world.execute(&directive).expect("an observation");
+}
+
+/// Something else happens.
+fn change(world: &mut World, observed: &mut [[bool; 3]; ROWS], rng: &mut Rng) {
+    let row = rng.below(ROWS);
+    match rng.below(10) {
+        0..5 => {
+            let what = rng.below(3);
+            let is_observed = &mut observed[row][what];
+            *is_observed = !*is_observed;
+            match *is_observed {
+                true => observe(world, what, row, rng),
+                false => {
+                    let label = format!("[forget {}{row}]", ["x", "y", "p"][what]);
+                    world.execute(&label).expect("it was observed");
+                }
+            }
+        }
+        5 => world.infer("(gibbs z one 2)"),
+        6 => world.infer("(mh z one 4)"),
+        7 => world.infer("(mh default one 4)"),
+        8 => world.infer("(subsampled_mh w one 5 0.1 'drift 0.5 2)"),
+        _ => {
+            let more = format!("more: [predict (+ (z {row}) (crp))] [infer (mh z one 2)]");
+            world.execute(&more).expect("a prediction");
+            if rng.coin() {
+                world.execute("[forget more]").expect("it is there");
+            } else {
+                world.execute("[infer (gibbs z one 1)] [forget more]").expect("it is there");
+            }
+        }
+    }
+}
+
+fn block(world: &World, row: usize) -> Option<NodeId> {
+    let scopes = world.model.scopes();
+    scopes.block(&Value::symbol("z"), &Value::Number(row as f64)).first().copied()
+}
+
+/// How often weights differed, what was kept was used, and there was something to compare.
+fn compare(seed: u64, rounds: usize, breaks: bool) -> (usize, usize, usize) {
+    let mut world = World::new(MODEL, seed);
+    let mut rng = Rng::for_chain(seed, 1);
+    let mut observed = [[false; 3]; ROWS];
+    for (row, is_observed) in observed.iter_mut().enumerate() {
+        for (what, is_observed) in is_observed.iter_mut().enumerate().take(2) {
+            *is_observed = true;
+            observe(&mut world, what, row, &mut rng);
+        }
+    }
+    let (mut fast, mut slow) = (Enumeration::new(), Enumeration::of_proposals());
+    let (mut wrong, mut recalled, mut all) = (0, 0, 0);
+    for round in 0..rounds {
+        let row = rng.below(ROWS);
+        let Some(choice) = block(&world, row) else { continue };
+        let scope = Value::symbol("z");
+        let drawn_from =
+            [DrawnFrom::Nothing, DrawnFrom::Choices, DrawnFrom::Scope(&scope)][round % 3];
+        let trace = world.model.trace_mut();
+        fast.weigh(trace, &[choice], drawn_from, &mut rng).expect("weights");
+        for _ in 0..rng.below(3) {
+            change(&mut world, &mut observed, &mut rng);
+        }
+        if block(&world, row) != Some(choice) {
+            continue;
+        }
+        let trace = world.model.trace_mut();
+        if breaks {
+            pretend_no_edge_changed(trace);
+        }
+        let stream = rng.seed();
+        fast.weigh(trace, &[choice], drawn_from, &mut Rng::from_seed(stream)).expect("weights");
+        slow.weigh(trace, &[choice], drawn_from, &mut Rng::from_seed(stream)).expect("weights");
+        let close =
+            |(a, b): (&f64, &f64)| a == b || (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()));
+        let (a, b) = (fast.log_weights(), slow.log_weights());
+        all += 1;
+        recalled += usize::from(fast.is_recalled());
+        wrong += usize::from(a.len() != b.len() || !a.iter().zip(b).all(close));
+        if !breaks {
+            assert_eq!(wrong, 0, "round {round}, row {row}\n{a:?}\n{b:?}");
+            check(trace).unwrap();
+        }
+    }
+    (wrong, recalled, all)
+}
+
+#[test]
+fn what_is_kept_is_never_stale() {
+    let (mut recalled, mut all) = (0, 0);
+    for seed in 0..8 {
+        let (_, now_recalled, now_all) = compare(seed, 150, false);
+        recalled += now_recalled;
+        all += now_all;
+    }
+    assert!(recalled * 4 > all, "{recalled} of {all} by what was kept");
+}
+
+#[test]
+fn a_twin_that_forgets_what_changed_is_caught() {
+    let wrong: usize = (0..4).map(|seed| compare(seed, 100, true).0).sum();
+    assert!(wrong > 10, "{wrong}");
+}
