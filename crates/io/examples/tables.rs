@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use arrow_array::builder::{FixedSizeListBuilder, Float64Builder};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
 use arrow_ipc::writer::FileWriter;
 use parquet::arrow::ArrowWriter;
@@ -83,6 +86,13 @@ fn write(folder: &Path, rows: usize) -> Result<(), Box<dyn Error>> {
         ("label", Arc::new(Int64Array::from(label))),
     ];
     let batch = RecordBatch::try_from_iter(columns)?;
+    let vectors =
+        RecordBatch::try_from_iter([("x", vectors(&batch)), ("label", batch.column(2).clone())])?;
+    let snappy = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let target = File::create(file("vectors.parquet"))?;
+    let mut writer = ArrowWriter::try_new(target, vectors.schema(), Some(snappy))?;
+    writer.write(&vectors)?;
+    writer.close()?;
     for (name, compression) in [
         ("plain.parquet", Compression::UNCOMPRESSED),
         ("snappy.parquet", Compression::SNAPPY),
@@ -102,6 +112,17 @@ fn write(folder: &Path, rows: usize) -> Result<(), Box<dyn Error>> {
         writer.finish()?;
     }
     Ok(())
+}
+
+/// The first two columns as lists of two.
+fn vectors(batch: &RecordBatch) -> ArrayRef {
+    let mut lists = FixedSizeListBuilder::new(Float64Builder::new(), 2);
+    let reals = [0, 1].map(|i| batch.column(i).as_primitive::<Float64Type>().values().clone());
+    for i in 0..batch.num_rows() {
+        reals.iter().for_each(|column| lists.values().append_value(column[i]));
+        lists.append(true);
+    }
+    Arc::new(lists.finish())
 }
 
 /// The first bytes of an array of doubles with three columns.
