@@ -155,7 +155,7 @@ fn what_is_wrong_with_data_is_said() {
     }
     fails(&format!("{mixed}[for row in t [predict row.index]]"), &["row.index", "column `index`"]);
     shows(&format!("{mixed}[sample (cell t index 1)]"), &["8"]);
-    shows("[table t \"tests/language/mixed.csv\" (text y)] [sample (cell t y 2)]", &["two"]);
+    shows("[table t \"tests/language/mixed.csv\" (text y)] [sample (cell t y 2)]", &["\"two\""]);
     fails("[table t \"tests/language/mixed.csv\" (text z)]", &["`z`"]);
     fails("[table t \"tests/language/mixed.csv\" (texts y)]", &["option"]);
     fails("[for row in nobody [predict 1]]", &["nobody"]);
