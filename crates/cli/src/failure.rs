@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
+use smidgen::io::source::DECODER;
 use smidgen::lang::{Diagnostic, SourceMap};
 use smidgen::{SampleError, Session};
 
@@ -85,6 +86,10 @@ pub fn guarded<T>(body: impl FnOnce() -> T) -> Option<T> {
 /// A bug of ours is one line for the user; `SMIDGEN_BACKTRACE` asks for the details.
 pub fn describe_bugs_in_one_line() {
     std::panic::set_hook(Box::new(|info| {
+        // A damaged file, which is reported as such.
+        if std::thread::current().name() == Some(DECODER) {
+            return;
+        }
         let what = info.payload_as_str().unwrap_or("no details").lines().next().unwrap_or_default();
         let place = info.location().map_or_else(String::new, |at| format!(" at {at}"));
         say(&format!("internal error: this is a bug of smidgen ({what}{place})"));

@@ -11,11 +11,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use smidgen::io::json_to_value;
 use smidgen::lang::Diagnostic;
 use smidgen::sampling::unused_parameters;
+use smidgen::tables::Watcher;
 use smidgen::value::Value;
 use smidgen::{Session, Settings, TopDirective};
 
 use crate::args::{InputArgs, SeedArgs};
 use crate::failure::{Failure, say};
+use crate::progress;
 
 // ---------------------------------------------------------------- parameters and data
 
@@ -94,7 +96,8 @@ pub fn session(
         params.insert(name, value);
     }
     let data = distinct("--data", inputs.data.iter().cloned())?;
-    Ok(Session::new(Settings { seed, params, data, interrupt }))
+    let watcher = Some(Arc::new(progress::while_reading) as Watcher);
+    Ok(Session::new(Settings { seed, params, data, interrupt, watcher }))
 }
 
 /// The directives of a file.

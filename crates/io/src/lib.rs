@@ -10,4 +10,7 @@ pub mod source;
 
 pub use json::{json_to_value, run_to_json, value_to_json};
 pub use sink::{SinkError, WriteReport, write_draws};
-pub use source::{ColumnSelection, DataError, TableOptions, VectorColumn, read_table};
+pub use source::{
+    ColumnSelection, DataError, Progress, Reading, TableOptions, VectorColumn, read_table,
+    read_table_with,
+};

@@ -209,7 +209,9 @@ pub static DIRECTIVES: &[Form] = &[
         name: "table",
         shape: "[table name \"path\" option ...]",
         summary: "loads a table; without a path the data come from outside (--data name=path). \
-                  In a CSV, (vector x \"x*\") binds several columns as one",
+                  The extension names the format: .csv, .parquet, .arrow, .npy, .npz. \
+                  (vector x \"x*\") binds several columns as one, (text code) reads a column of a \
+                  CSV as text",
         example: "[table train \"train.csv\" (vector x \"x*\")]",
     },
     Form {

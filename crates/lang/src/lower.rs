@@ -178,6 +178,14 @@ impl<'a> Lowering<'a> {
                     }
                 }
             }
+            Some(Found::TwoIndices) => {
+                let message = format!(
+                    "`{name}` is the number of the row, but the table has a column `index`"
+                );
+                let hint =
+                    "give the column another name in the file; (cell TABLE index i) reads it";
+                self.error(Diagnostic::error(span, message).hint(hint))
+            }
             Some(Found::Row { table }) => {
                 let columns = column_names(&table, "");
                 let message = format!("`{name}` is a row of a table: use `{name}.column`");
@@ -202,6 +210,9 @@ impl<'a> Lowering<'a> {
 }
 
 fn unknown_column(table: &Table, column: Symbol, span: Span) -> Diagnostic {
+    if let Some(reason) = table.unusable(column) {
+        return Diagnostic::error(span, format!("the column `{column}` cannot be used: {reason}"));
+    }
     let error = Diagnostic::error(span, format!("the table has no column `{column}`"))
         .hint(format!("its columns are {}", column_names(table, column.as_str())));
     match closest(column.as_str(), table.names().iter().map(|name| name.as_str())) {

@@ -4,10 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use smidgen_lang::lower;
 use smidgen_prob::registry;
 use smidgen_value::{Symbol, Table, Value};
+
+use crate::tables::Watcher;
 
 #[derive(Clone, Default)]
 pub struct Catalog {
@@ -15,7 +18,13 @@ pub struct Catalog {
     pub params: BTreeMap<String, Value>,
     /// `--data name=path`
     pub data: BTreeMap<String, PathBuf>,
+    /// Set it to stop the reading of a table.
+    pub interrupt: Arc<AtomicBool>,
+    /// Shows how far the reading of a table is.
+    pub watcher: Option<Watcher>,
     tables: BTreeMap<String, Arc<Table>>,
+    /// Where several runs are to see the same data: files that were read, with their options.
+    files: Option<BTreeMap<(PathBuf, String), Arc<Table>>>,
     constants: BTreeMap<String, Value>,
     assumed: Vec<Symbol>,
 }
@@ -25,8 +34,23 @@ impl Catalog {
         Catalog { params, data, ..Catalog::default() }
     }
 
-    pub fn add_table(&mut self, name: Symbol, table: Table) {
-        self.tables.insert(name.to_string(), Arc::new(table));
+    pub fn add_table(&mut self, name: Symbol, table: Arc<Table>) {
+        self.tables.insert(name.to_string(), table);
+    }
+
+    /// From now on a file is read once, whatever happens to it and to the program.
+    pub fn keep_files(&mut self) {
+        self.files.get_or_insert_default();
+    }
+
+    pub fn read_before(&self, file: &(PathBuf, String)) -> Option<Arc<Table>> {
+        self.files.as_ref()?.get(file).cloned()
+    }
+
+    pub fn remember(&mut self, file: (PathBuf, String), table: &Arc<Table>) {
+        if let Some(files) = &mut self.files {
+            files.insert(file, table.clone());
+        }
     }
 
     pub fn define(&mut self, name: Symbol, value: Value) {

@@ -152,8 +152,9 @@ impl Runs<'_> {
         change: &dyn Fn(SampleRequest) -> SampleRequest,
     ) -> Result<Sampled, SampleError> {
         let Runs { session, program, request, stage } = self;
-        // Tables and constants of the run before are not those of this one.
+        // Names of the run before are not those of this one, but the data are.
         session.catalog.clear();
+        session.catalog.keep_files();
         let plain = SampleRequest {
             kernel: request.kernel.clone(),
             draws: request.draws,

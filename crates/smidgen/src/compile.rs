@@ -7,14 +7,14 @@ use std::sync::Arc;
 use smidgen_engine::Model;
 use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Code;
-use smidgen_io::{ColumnSelection, TableOptions, VectorColumn, read_table};
 use smidgen_lang::core::ExprRef;
 use smidgen_lang::lower::{self, Scope};
 use smidgen_lang::syntax::{Directive, DirectiveKind, ForSource, Named, Syntax, SyntaxKind};
 use smidgen_lang::{Diagnostic, SourceMap, Span, printer};
-use smidgen_value::{Rng, Symbol, Table};
+use smidgen_value::{Rng, Symbol};
 
 use crate::catalog::Catalog;
+use crate::tables;
 
 /// A directive ready to run.
 pub struct Step {
@@ -102,7 +102,7 @@ impl Compiler<'_> {
             }
             DirectiveKind::Table { name, path, options } => {
                 self.check_free(name)?;
-                self.table(name, path.as_ref(), options, folder)?;
+                tables::load(self.catalog, name, path.as_ref(), options, folder)?;
                 Ok(None)
             }
             DirectiveKind::Assume { name, .. } => {
@@ -225,62 +225,6 @@ impl Compiler<'_> {
             Err(diagnostics)
         }
     }
-
-    fn table(
-        &mut self,
-        name: &Named<Symbol>,
-        path: Option<&Named<String>>,
-        options: &[Syntax],
-        folder: &Path,
-    ) -> Compiled<()> {
-        let options =
-            TableOptions { vectors: options.iter().map(vector_option).collect::<Result<_, _>>()? };
-        let path = match (self.catalog.data.get(name.name.as_str()), path) {
-            (Some(outside), _) => outside.clone(),
-            (None, Some(path)) => folder.join(&path.name),
-            (None, None) => {
-                let message = format!("table `{}` has no file", name.name);
-                let hint = format!("give one with --data {}=path.csv", name.name);
-                return Err(vec![Diagnostic::error(name.span, message).hint(hint)]);
-            }
-        };
-        let span = name.span;
-        let table: Table = read_table(&path, &options)
-            .map_err(|error| vec![Diagnostic::error(span, error.to_string())])?;
-        self.catalog.add_table(name.name, table);
-        Ok(())
-    }
-}
-
-/// `(vector x "x*")` or `(vector x a b c)`.
-fn vector_option(option: &Syntax) -> Compiled<VectorColumn> {
-    let wrong = || {
-        vec![Diagnostic::error(option.span, "this is no option of a table").hint(
-            "an option binds several columns as one vector: (vector x \"x*\") or (vector x a b c)",
-        )]
-    };
-    let SyntaxKind::List(items) = &option.kind else { return Err(wrong()) };
-    let [head, name, columns @ ..] = items.as_slice() else { return Err(wrong()) };
-    let (SyntaxKind::Name(head), SyntaxKind::Name(name)) = (&head.kind, &name.kind) else {
-        return Err(wrong());
-    };
-    if head.as_str() != "vector" || columns.is_empty() {
-        return Err(wrong());
-    }
-    let names: Option<Vec<String>> = columns
-        .iter()
-        .map(|column| match &column.kind {
-            SyntaxKind::Name(name) => Some(name.to_string()),
-            SyntaxKind::Text(text) => Some(text.clone()),
-            _ => None,
-        })
-        .collect();
-    let names = names.ok_or_else(wrong)?;
-    let columns = match names.as_slice() {
-        [pattern] if pattern.contains('*') => ColumnSelection::Glob(pattern.clone()),
-        _ => ColumnSelection::List(names),
-    };
-    Ok(VectorColumn { name: *name, columns })
 }
 
 /// The parameters `{name}` that a program mentions.

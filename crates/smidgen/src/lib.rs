@@ -36,6 +36,7 @@ pub mod sampling;
 pub mod session;
 pub mod stage;
 pub mod stopwatch;
+pub mod tables;
 
 pub use catalog::Catalog;
 pub use compare::CompareRequest;

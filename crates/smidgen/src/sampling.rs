@@ -4,7 +4,7 @@
 //! draws do not depend on the number of threads. One draw is one application of the kernel.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use smidgen_draws::{self as draws, Draws, KernelReport};
@@ -77,13 +77,8 @@ const RECORDING: u64 = 1 << 32;
 /// Transitions from which on a kernel that never accepts is worth a warning.
 const MANY: u64 = 100;
 
-/// How far the chains are: read it from another thread.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Applications of the kernel, warm-up included, over all chains.
-    pub done: AtomicU64,
-    pub total: AtomicU64,
-}
+/// How far the chains are, in applications of the kernel, warm-up included, over all chains.
+pub use smidgen_io::Progress;
 
 pub struct Sampled {
     pub run: draws::Run,

@@ -15,6 +15,7 @@ use crate::compile::{Compiler, mentioned_parameters};
 use crate::load::{Loader, TopDirective};
 use crate::outcome::Outcome;
 use crate::stage::{Context, Stage};
+use crate::tables::Watcher;
 
 /// What a session takes from outside.
 #[derive(Clone, Default)]
@@ -22,8 +23,10 @@ pub struct Settings {
     pub seed: u64,
     pub params: BTreeMap<String, Value>,
     pub data: BTreeMap<String, PathBuf>,
-    /// Set it to stop the inference that is running.
+    /// Set it to stop the inference that is running, or the reading of a table.
     pub interrupt: Arc<AtomicBool>,
+    /// Shows how far the reading of a table is.
+    pub watcher: Option<Watcher>,
 }
 
 pub struct Session {
@@ -36,7 +39,9 @@ pub struct Session {
 
 impl Session {
     pub fn new(settings: Settings) -> Session {
-        let catalog = Catalog::new(settings.params, settings.data);
+        let mut catalog = Catalog::new(settings.params, settings.data);
+        catalog.interrupt = settings.interrupt.clone();
+        catalog.watcher = settings.watcher;
         Session {
             sources: SourceMap::default(),
             catalog,

@@ -146,6 +146,18 @@ fn what_is_wrong_with_data_is_said() {
     fails(&format!("{TABLE} [sample (column t zork)]"), &["zork"]);
     fails(&format!("{TABLE} [for row in t [predict row.zork]]"), &["zork"]);
     fails(&format!("{TABLE} [sample (cell t a 3)]"), &["3"]);
+    let mixed = "[table t \"tests/language/mixed.csv\"] ";
+    for program in
+        ["[sample (column t y)]", "[sample (cell t y 0)]", "[for row in t [predict row.y]]"]
+    {
+        let words = ["`y`", "mixed.csv", "row 3 (line 4)", "number", "two", "(text y)"];
+        fails(&format!("{mixed}{program}"), &words);
+    }
+    fails(&format!("{mixed}[for row in t [predict row.index]]"), &["row.index", "column `index`"]);
+    shows(&format!("{mixed}[sample (cell t index 1)]"), &["8"]);
+    shows("[table t \"tests/language/mixed.csv\" (text y)] [sample (cell t y 2)]", &["\"two\""]);
+    fails("[table t \"tests/language/mixed.csv\" (text z)]", &["`z`"]);
+    fails("[table t \"tests/language/mixed.csv\" (texts y)]", &["option"]);
     fails("[for row in nobody [predict 1]]", &["nobody"]);
     fails(&format!("{TABLE} [for row in t [assume x 1]]"), &["assume"]);
 }

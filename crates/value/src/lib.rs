@@ -19,6 +19,6 @@ pub use error::ArgumentError;
 pub use matrix::Matrix;
 pub use rng::Rng;
 pub use symbol::Symbol;
-pub use table::{Column, Table};
+pub use table::{Column, Reals, Table, Texts};
 pub use value::{Dict, Opaque, Pair, Value};
 pub use vector::Vector;

@@ -1,5 +1,10 @@
 //! Named columns of equal length: the data that programs observe. Shared by all chains,
 //! never copied into a trace.
+//!
+//! A column is one contiguous buffer that a reader has filled and nobody changes: 8 bytes per
+//! number, 1 per truth value, 4 per text beside one copy of each distinct word. Code that goes
+//! over many rows takes the buffer ([`Column::reals`], [`Column::booleans`], [`Column::texts`]); a
+//! value of the language is made for a cell only when somebody asks for that cell.
 
 use std::sync::Arc;
 
@@ -9,7 +14,7 @@ use crate::{Symbol, Value, Vector};
 pub enum Column {
     Reals(Arc<[f64]>),
     Booleans(Arc<[bool]>),
-    Texts(Arc<[Arc<String>]>),
+    Texts(Texts),
     /// Row i is `data[i * width .. (i + 1) * width]`.
     Vectors {
         data: Arc<[f64]>,
@@ -17,18 +22,75 @@ pub enum Column {
     },
 }
 
+/// Texts by number: cell i is `words[codes[i]]`. Words stand in the order of their first cells.
+#[derive(Clone, Debug)]
+pub struct Texts {
+    codes: Arc<[u32]>,
+    words: Arc<[Arc<String>]>,
+}
+
+impl Texts {
+    /// # Panics
+    /// If a code has no word.
+    pub fn new(codes: Arc<[u32]>, words: Arc<[Arc<String>]>) -> Texts {
+        let known = |code: &u32| (*code as usize) < words.len();
+        assert!(codes.iter().all(known), "every code has its word");
+        Texts { codes, words }
+    }
+
+    pub fn codes(&self) -> &[u32] {
+        &self.codes
+    }
+
+    pub fn words(&self) -> &[Arc<String>] {
+        &self.words
+    }
+}
+
+/// Numbers of a column, row by row: row i is `data[i * width .. (i + 1) * width]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Reals<'a> {
+    pub data: &'a [f64],
+    pub width: usize,
+}
+
+impl<'a> Reals<'a> {
+    /// # Panics
+    /// If there is no such row.
+    pub fn row(&self, i: usize) -> &'a [f64] {
+        &self.data[i * self.width..(i + 1) * self.width]
+    }
+}
+
 impl Column {
     pub fn len(&self) -> usize {
         match self {
             Column::Reals(xs) => xs.len(),
             Column::Booleans(xs) => xs.len(),
-            Column::Texts(xs) => xs.len(),
+            Column::Texts(texts) => texts.codes.len(),
             Column::Vectors { data, width } => data.len().checked_div(*width).unwrap_or(0),
         }
     }
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The numbers of a column of numbers (width 1) or of vectors.
+    pub fn reals(&self) -> Option<Reals<'_>> {
+        match self {
+            Column::Reals(data) => Some(Reals { data, width: 1 }),
+            Column::Vectors { data, width } => Some(Reals { data, width: *width }),
+            Column::Booleans(_) | Column::Texts(_) => None,
+        }
+    }
+
+    pub fn booleans(&self) -> Option<&[bool]> {
+        if let Column::Booleans(cells) = self { Some(cells) } else { None }
+    }
+
+    pub fn texts(&self) -> Option<&Texts> {
+        if let Column::Texts(texts) = self { Some(texts) } else { None }
     }
 
     /// The cell in row `i`, without copying data.
@@ -39,7 +101,7 @@ impl Column {
         match self {
             Column::Reals(xs) => Value::Number(xs[i]),
             Column::Booleans(xs) => Value::Bool(xs[i]),
-            Column::Texts(xs) => Value::Text(xs[i].clone()),
+            Column::Texts(texts) => Value::Text(texts.words[texts.codes[i] as usize].clone()),
             Column::Vectors { data, width } => {
                 Value::Vector(Arc::new(Vector::view(data.clone(), i * width, *width)))
             }
@@ -73,6 +135,8 @@ pub struct Table {
     names: Vec<Symbol>,
     columns: Vec<Column>,
     rows: usize,
+    /// Columns that the file has and a program cannot use, with the reason.
+    unusable: Vec<(Symbol, String)>,
 }
 
 impl Table {
@@ -80,9 +144,23 @@ impl Table {
     /// If the columns differ in length (a reader has checked its input before).
     pub fn new(columns: Vec<(Symbol, Column)>) -> Table {
         let rows = columns.first().map_or(0, |(_, c)| c.len());
+        Table::with_rows(rows, columns)
+    }
+
+    /// A table whose number of rows is known even if it has no columns.
+    ///
+    /// # Panics
+    /// If a column has another length.
+    pub fn with_rows(rows: usize, columns: Vec<(Symbol, Column)>) -> Table {
         assert!(columns.iter().all(|(_, c)| c.len() == rows), "columns have equal length");
         let (names, columns) = columns.into_iter().unzip();
-        Table { names, columns, rows }
+        Table { names, columns, rows, unusable: Vec::new() }
+    }
+
+    /// The same table, with the reasons why further columns of its file cannot be used.
+    pub fn with_unusable(mut self, unusable: Vec<(Symbol, String)>) -> Table {
+        self.unusable = unusable;
+        self
     }
 
     pub fn rows(&self) -> usize {
@@ -95,5 +173,43 @@ impl Table {
 
     pub fn column(&self, name: Symbol) -> Option<&Column> {
         self.names.iter().position(|n| *n == name).map(|i| &self.columns[i])
+    }
+
+    /// Whether the file has a column of this name, usable or not.
+    pub fn has(&self, name: Symbol) -> bool {
+        self.column(name).is_some() || self.unusable(name).is_some()
+    }
+
+    /// Why there is no column of this name, although the file has one.
+    pub fn unusable(&self, name: Symbol) -> Option<&str> {
+        self.unusable.iter().find(|(n, _)| *n == name).map(|(_, reason)| reason.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_read_as_buffers_and_as_cells() {
+        let reals = Column::Reals(Arc::new([1.0, 2.0]));
+        let vectors = Column::Vectors { data: Arc::new([1.0, 2.0, 3.0, 4.0]), width: 2 };
+        let words = ["a", "b"].map(|word| Arc::new(word.to_owned()));
+        let texts = Column::Texts(Texts::new(Arc::new([1, 0]), Arc::new(words)));
+        let booleans = Column::Booleans(Arc::new([true, false]));
+        assert_eq!(reals.reals().map(|r| (r.width, r.row(1))), Some((1, &[2.0][..])));
+        assert_eq!(vectors.reals().map(|r| (r.width, r.row(1))), Some((2, &[3.0, 4.0][..])));
+        assert_eq!(vectors.cell(1), Value::vector([3.0, 4.0]));
+        assert_eq!(texts.cell(0), Value::text("b"));
+        assert_eq!(texts.texts().map(|t| t.codes().to_vec()), Some(vec![1, 0]));
+        assert_eq!(booleans.booleans(), Some(&[true, false][..]));
+        assert!(texts.reals().is_none() && booleans.reals().is_none());
+        let columns = [("r", reals), ("v", vectors), ("t", texts), ("b", booleans)];
+        let columns = columns.map(|(name, column)| (Symbol::new(name), column)).to_vec();
+        let unusable = vec![(Symbol::new("date"), "a date".to_owned())];
+        let table = Table::new(columns).with_unusable(unusable);
+        assert_eq!((table.rows(), table.names().len()), (2, 4));
+        assert_eq!(table.unusable(Symbol::new("date")), Some("a date"));
+        assert_eq!(table.unusable(Symbol::new("r")), None);
     }
 }

@@ -1,83 +1,90 @@
 //! CSV with a header line.
 //!
 //! The type of a column follows from its cells: numbers if all are numbers, booleans if all
-//! are `true` or `false` (in any case), else texts. One pass does it: the first cell proposes a
-//! type, and a column that breaks its promise is read again as text in a second pass. Blanks
-//! around numbers, booleans and column names do not count; a text is kept as it is.
-//! Cost: linear in the file; in memory are only the columns (and the file, if it is a pipe).
+//! are `true` or `false` (in any case), else texts. A column most of whose cells are numbers (or
+//! booleans) is no text, though: it is set aside, and a program that uses it hears of the first
+//! cell that does not fit (`cells.rs`). One pass does it; a column that began with numbers and
+//! turned out to be texts is read again in a second pass. Blanks around numbers, booleans and column
+//! names do not count; a text is kept as it is. Cost: linear in the file; in memory are only the
+//! columns (and the file, if it is a pipe).
 
-use std::collections::HashSet;
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
-use std::sync::Arc;
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use smidgen_value::{Column, Symbol, Table};
 
-use super::error::{DataError, Place, Problem};
-use super::selection::select;
-use super::{TableOptions, VectorColumn};
+use super::cells::{BadCell, Cells, Verdict, is_missing, number};
+use super::error::{Place, Problem};
+use super::growing::Growing;
+use super::plan::{From, Plan};
+use super::reading::{Counted, Opened, Reading};
+use super::{TableOptions, refuse_empty};
 
-pub(super) fn read(path: &Path, options: &TableOptions) -> Result<Table, DataError> {
-    let read = || {
-        let input = Input::new(path)?;
-        let plan = Plan::new(&input, &options.vectors)?;
-        plan.read(&input)
-    };
-    read().map_err(|problem| problem.of(path))
+pub(super) fn read(
+    path: &Path,
+    options: &TableOptions,
+    reading: Reading,
+) -> Result<Table, Problem> {
+    let input = Input::new(path, reading)?;
+    let plan = Plan::new(read_header(&input)?, options)?;
+    let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    File { input, plan, name: &file }.read()
 }
 
 // ---------------------------------------------------------------- the bytes
 
 /// Something that can be read more than once.
-enum Input<'a> {
-    File {
-        path: &'a Path,
-        size: u64,
-    },
+struct Input<'a> {
+    source: Source,
+    reading: Reading<'a>,
+}
+
+enum Source {
+    File(Opened),
     /// What came through a pipe.
     Bytes(Vec<u8>),
 }
 
-impl Input<'_> {
-    fn new(path: &Path) -> Result<Input<'_>, Problem> {
-        let metadata = std::fs::metadata(path).map_err(Problem::Io)?;
-        if metadata.is_dir() {
-            return Err(Problem::Directory);
-        }
-        if metadata.is_file() {
-            return Ok(Input::File { path, size: metadata.len() });
-        }
-        std::fs::read(path).map(Input::Bytes).map_err(Problem::Io)
+type Records<'a> = Reader<io::Chain<Counted<'a, Box<dyn Read + 'a>>, &'static [u8]>>;
+
+impl<'a> Input<'a> {
+    fn new(path: &Path, reading: Reading<'a>) -> Result<Input<'a>, Problem> {
+        let source = match Opened::new(path) {
+            Err(Problem::NotAFile) => {
+                std::fs::read(path).map(Source::Bytes).map_err(Problem::Io)?
+            }
+            opened => Source::File(opened?),
+        };
+        Ok(Input { source, reading })
     }
 
     fn open(&self) -> Result<Box<dyn Read + '_>, Problem> {
-        Ok(match self {
-            Input::File { path, .. } => Box::new(File::open(path).map_err(Problem::Io)?),
-            Input::Bytes(bytes) => Box::new(bytes.as_slice()),
+        Ok(match &self.source {
+            Source::File(opened) => Box::new(opened.rewound()?),
+            Source::Bytes(bytes) => Box::new(bytes.as_slice()),
         })
     }
 
     fn size(&self) -> u64 {
-        match self {
-            Input::File { size, .. } => *size,
-            Input::Bytes(bytes) => bytes.len() as u64,
+        match &self.source {
+            Source::File(opened) => opened.size,
+            Source::Bytes(bytes) => bytes.len() as u64,
         }
     }
 
-    fn records(&self) -> Result<Reader<impl Read>, Problem> {
-        // With a newline at the very end, every record ends in one.
-        let bytes = self.open()?.chain(&b"\n"[..]);
+    fn records(&self) -> Result<Records<'_>, Problem> {
+        self.reading.begin(self.size());
+        let bytes = Counted { inner: self.open()?, bytes: 0, reading: self.reading };
         let mut builder = ReaderBuilder::new();
         builder.has_headers(false).flexible(true).buffer_capacity(1 << 18);
-        Ok(builder.from_reader(bytes))
+        // With a newline at the very end, every record ends in one.
+        Ok(builder.from_reader(bytes.chain(&b"\n"[..])))
     }
 
     /// The line on which the record begins that was read from this byte on. Only for
     /// messages: the file is read up to there once more.
-    fn line(&self, record: &ByteRecord) -> Result<u64, Problem> {
-        let start = record.position().map_or(0, |position| position.byte());
+    fn line(&self, start: u64) -> Result<u64, Problem> {
         let mut line = 1;
         for (at, byte) in BufReader::new(self.open()?).bytes().enumerate() {
             let byte = byte.map_err(Problem::Io)?;
@@ -90,42 +97,11 @@ impl Input<'_> {
     }
 }
 
-fn next(records: &mut Reader<impl Read>, record: &mut ByteRecord) -> Result<bool, Problem> {
+fn next(records: &mut Records, record: &mut ByteRecord) -> Result<bool, Problem> {
     records.read_byte_record(record).map_err(|error| match error.into_kind() {
         csv::ErrorKind::Io(error) => Problem::Io(error),
         other => Problem::Io(io::Error::other(format!("{other:?}"))),
     })
-}
-
-// ---------------------------------------------------------------- the header
-
-/// Which columns there are and where they go.
-struct Plan {
-    header: Vec<String>,
-    /// Name and columns of each vector.
-    vectors: Vec<(Symbol, Vec<usize>)>,
-    /// The columns that stay single.
-    singles: Vec<usize>,
-}
-
-impl Plan {
-    fn new(input: &Input, vectors: &[VectorColumn]) -> Result<Plan, Problem> {
-        let header = read_header(input)?;
-        let mut selected = Vec::new();
-        for vector in vectors {
-            selected.push((vector.name, select(vector, &header)?));
-        }
-        let single = |column: &usize| !selected.iter().any(|(_, places)| places.contains(column));
-        let singles: Vec<usize> = (0..header.len()).filter(single).collect();
-        let mut names: HashSet<Symbol> =
-            singles.iter().map(|&column| Symbol::new(&header[column])).collect();
-        for (name, _) in &selected {
-            if !names.insert(*name) {
-                return Err(Problem::TakenName { vector: name.to_string() });
-            }
-        }
-        Ok(Plan { header, vectors: selected, singles })
-    }
 }
 
 fn read_header(input: &Input) -> Result<Vec<String>, Problem> {
@@ -135,233 +111,177 @@ fn read_header(input: &Input) -> Result<Vec<String>, Problem> {
         return Err(Problem::Empty);
     }
     let mut names: Vec<String> = Vec::new();
-    for (i, name) in record.iter().enumerate() {
+    for name in &record {
         let name = std::str::from_utf8(name).map_err(|_| Problem::HeaderNotUtf8)?.trim();
-        if name.is_empty() {
-            return Err(Problem::UnnamedColumn { position: i + 1 });
-        }
         names.push(name.to_owned());
     }
-    if let [header] = names.as_slice()
-        && header.contains([';', '\t'])
-    {
-        return Err(Problem::Separator { header: header.clone() });
-    }
-    let mut seen = HashSet::new();
-    match names.iter().find(|name| !seen.insert(*name)) {
-        Some(twice) => Err(Problem::DuplicateColumn { name: twice.clone() }),
-        None => Ok(names),
-    }
-}
-
-// ---------------------------------------------------------------- the cells
-
-/// The cells of one column so far.
-enum Cells {
-    Unread,
-    Reals(Vec<f64>),
-    Booleans(Vec<bool>),
-    Texts(Texts),
-    /// Began as numbers or booleans and turned out to be texts: to be read again.
-    Mixed,
-}
-
-/// Equal texts of a column are stored once.
-#[derive(Default)]
-struct Texts {
-    cells: Vec<Arc<String>>,
-    known: HashSet<Arc<String>>,
-    /// Room for the text that is looked up.
-    cell: String,
-}
-
-enum BadCell {
-    Missing,
-    NotUtf8,
-}
-
-impl Cells {
-    fn push(&mut self, cell: &[u8]) -> Result<(), BadCell> {
-        if matches!(self, Cells::Unread) {
-            *self = match (number(cell), boolean(cell)) {
-                (Some(_), _) => Cells::Reals(Vec::new()),
-                (_, Some(_)) => Cells::Booleans(Vec::new()),
-                _ => Cells::Texts(Texts::default()),
-            };
+    match names.as_slice() {
+        [header] if header.contains([';', '\t']) => {
+            Err(Problem::Separator { header: header.clone() })
         }
-        match self {
-            Cells::Reals(cells) => {
-                if let Some(x) = number(cell) {
-                    cells.push(x);
-                    return Ok(());
+        _ => Ok(names),
+    }
+}
+
+// ---------------------------------------------------------------- the rows
+
+struct File<'a> {
+    input: Input<'a>,
+    plan: Plan,
+    name: &'a str,
+}
+
+/// A column of the table while it is read.
+enum Growth {
+    Cells(Cells),
+    Vector(Growing<f64>),
+}
+
+impl File<'_> {
+    fn read(&self) -> Result<Table, Problem> {
+        let mut growth: Vec<Growth> = self.plan.targets.iter().map(|t| begin(&t.from)).collect();
+        let rows = self.each_row(|row| {
+            let targets = self.plan.targets.iter().zip(&mut growth);
+            for (target, growth) in targets {
+                match (&target.from, growth) {
+                    (From::Single { column, .. }, Growth::Cells(cells)) => {
+                        row.put(*column, cells)?
+                    }
+                    (From::Several(columns), Growth::Vector(data)) => {
+                        row.put_vector(target.name, columns, data)?;
+                    }
+                    _ => unreachable!("a single column grows cells, several a vector"),
                 }
-            }
-            Cells::Booleans(cells) => {
-                if let Some(b) = boolean(cell) {
-                    cells.push(b);
-                    return Ok(());
-                }
-            }
-            _ => {}
-        }
-        if is_missing(cell) {
-            return Err(BadCell::Missing);
-        }
-        match self {
-            Cells::Texts(texts) => texts.push(std::str::from_utf8(cell).or(Err(BadCell::NotUtf8))?),
-            _ => *self = Cells::Mixed,
-        }
-        Ok(())
-    }
-
-    fn into_column(self) -> Column {
-        match self {
-            Cells::Unread => Column::Reals(Arc::new([])),
-            Cells::Reals(cells) => Column::Reals(cells.into()),
-            Cells::Booleans(cells) => Column::Booleans(cells.into()),
-            Cells::Texts(texts) => Column::Texts(texts.cells.into()),
-            Cells::Mixed => unreachable!("mixed columns are read again as texts"),
-        }
-    }
-}
-
-impl Texts {
-    fn push(&mut self, text: &str) {
-        self.cell.clear();
-        self.cell.push_str(text);
-        let text = match self.known.get(&self.cell) {
-            Some(known) => known.clone(),
-            None => {
-                let new = Arc::new(self.cell.clone());
-                self.known.insert(new.clone());
-                new
-            }
-        };
-        self.cells.push(text);
-    }
-}
-
-/// A number; `nan` is none (it stands for a missing one), `inf` is.
-fn number(cell: &[u8]) -> Option<f64> {
-    let text = std::str::from_utf8(cell.trim_ascii()).ok()?;
-    text.parse().ok().filter(|x: &f64| !x.is_nan())
-}
-
-fn boolean(cell: &[u8]) -> Option<bool> {
-    let cell = cell.trim_ascii();
-    if cell.eq_ignore_ascii_case(b"true") {
-        Some(true)
-    } else if cell.eq_ignore_ascii_case(b"false") {
-        Some(false)
-    } else {
-        None
-    }
-}
-
-/// The ways in which files say that a value is not there.
-fn is_missing(cell: &[u8]) -> bool {
-    const WORDS: [&[u8]; 8] = [b"", b"na", b"n/a", b"nan", b"-nan", b"+nan", b"null", b"?"];
-    let cell = cell.trim_ascii();
-    WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word))
-}
-
-fn shown(cell: &[u8]) -> String {
-    String::from_utf8_lossy(cell).trim().to_owned()
-}
-
-impl Plan {
-    fn read(&self, input: &Input) -> Result<Table, Problem> {
-        let mut cells: Vec<Cells> = self.singles.iter().map(|_| Cells::Unread).collect();
-        let mut vectors: Vec<Vec<f64>> = self.vectors.iter().map(|_| Vec::new()).collect();
-        self.each_row(input, |row| {
-            row.put(&self.singles, &mut cells)?;
-            for ((name, columns), data) in self.vectors.iter().zip(&mut vectors) {
-                row.put_vector(*name, columns, data)?;
             }
             Ok(())
         })?;
-        self.read_mixed(input, &mut cells)?;
-        let singles = self.singles.iter().zip(cells);
-        let singles =
-            singles.map(|(&i, cells)| (i, Symbol::new(&self.header[i]), cells.into_column()));
-        let vectors = self.vectors.iter().zip(vectors).map(|((name, columns), data)| {
-            let column = Column::Vectors { data: data.into(), width: columns.len() };
-            (columns[0], *name, column)
-        });
-        // In the order of the file; a vector stands where its first column stood.
-        let mut columns: Vec<(usize, Symbol, Column)> = singles.chain(vectors).collect();
-        columns.sort_by_key(|(place, _, _)| *place);
-        Ok(Table::new(columns.into_iter().map(|(_, name, column)| (name, column)).collect()))
+        refuse_empty(rows)?;
+        let (mut columns, mut unusable, mut again) = (Vec::new(), Vec::new(), Vec::new());
+        for (target, growth) in self.plan.targets.iter().zip(growth) {
+            let place = columns.len();
+            match (&target.from, growth) {
+                (From::Several(places), Growth::Vector(data)) => {
+                    let column = Column::Vectors { data: data.finish(), width: places.len() };
+                    columns.push((target.name, Some(column)));
+                }
+                (From::Single { column, .. }, Growth::Cells(cells)) => match cells.verdict() {
+                    Verdict::Column(cells) => columns.push((target.name, Some(cells))),
+                    Verdict::ReadAgain => {
+                        again.push((place, *column));
+                        columns.push((target.name, None));
+                    }
+                    Verdict::Odd { expected, row, start, cell } => {
+                        let place = Place { row, line: Some(self.input.line(start)?) };
+                        let reason = format!(
+                            "{}: {place}: expected a {expected}, as in most rows, found {cell:?}; \
+                             correct the file, or write (text {name}) in the table directive to \
+                             read the column as text",
+                            self.name,
+                            name = target.name
+                        );
+                        unusable.push((target.name, reason));
+                    }
+                },
+                _ => unreachable!("a single column grows cells, several a vector"),
+            }
+        }
+        for ((place, _), texts) in again.iter().zip(self.read_texts(&again, rows)?) {
+            columns[*place].1 = Some(texts);
+        }
+        let finished = |column: Option<Column>| column.expect("missing columns were read again");
+        let columns = columns.into_iter().map(|(name, column)| (name, finished(column))).collect();
+        Ok(Table::with_rows(rows, columns).with_unusable(unusable))
     }
 
     /// The second pass, over the columns that need it.
-    fn read_mixed(&self, input: &Input, cells: &mut [Cells]) -> Result<(), Problem> {
-        let is_mixed = |i: &usize| matches!(cells[*i], Cells::Mixed);
-        let mixed: Vec<usize> = (0..cells.len()).filter(is_mixed).collect();
-        if mixed.is_empty() {
-            return Ok(());
+    fn read_texts(&self, again: &[(usize, usize)], rows: usize) -> Result<Vec<Column>, Problem> {
+        if again.is_empty() {
+            return Ok(Vec::new());
         }
-        let columns: Vec<usize> = mixed.iter().map(|&i| self.singles[i]).collect();
-        let mut texts: Vec<Cells> = mixed.iter().map(|_| Cells::Texts(Texts::default())).collect();
-        self.each_row(input, |row| row.put(&columns, &mut texts))?;
-        for (i, texts) in mixed.into_iter().zip(texts) {
-            cells[i] = texts;
+        let mut texts: Vec<Cells> = again.iter().map(|_| Cells::texts()).collect();
+        let rows_now = self.each_row(|row| {
+            again
+                .iter()
+                .zip(&mut texts)
+                .try_for_each(|((_, column), cells)| row.put(*column, cells))
+        })?;
+        if rows_now != rows {
+            return Err(Problem::Changed);
         }
-        Ok(())
+        let column = |cells: Cells| match cells.verdict() {
+            Verdict::Column(column) => column,
+            _ => unreachable!("what is read as texts is a column of texts"),
+        };
+        Ok(texts.into_iter().map(column).collect())
     }
 
+    /// Shows every row to `body`; says how many there were.
     fn each_row(
         &self,
-        input: &Input,
         mut body: impl FnMut(&Row) -> Result<(), Problem>,
-    ) -> Result<(), Problem> {
-        let mut records = input.records()?;
+    ) -> Result<usize, Problem> {
+        let columns = self.plan.header.len();
+        let mut records = self.input.records()?;
         let mut record = ByteRecord::new();
         next(&mut records, &mut record)?;
         let mut number = 0;
         while next(&mut records, &mut record)? {
             number += 1;
-            let row = Row { plan: self, input, record: &record, number };
+            let row = Row { file: self, record: &record, number };
             if row.swallows_the_end(records.position().byte())? {
                 return Err(Problem::OpenQuote { place: row.place()? });
             }
-            if record.len() != self.header.len() {
-                let (cells, columns) = (record.len(), self.header.len());
+            if record.len() != columns {
+                let cells = record.len();
                 return Err(Problem::Ragged { place: row.place()?, cells, columns });
             }
             if record.len() == 1 && row.follows_a_blank_line(records.position().line()) {
-                let column = self.header[0].clone();
+                let column = self.plan.header[0].clone();
                 return Err(Problem::BlankLine { place: row.place()?, column });
             }
             body(&row)?;
         }
-        Ok(())
+        match records.get_ref().get_ref().0.bytes < self.input.size() {
+            true => Err(Problem::Changed),
+            false => Ok(number),
+        }
+    }
+}
+
+fn begin(from: &From) -> Growth {
+    match from {
+        From::Single { as_text: true, .. } => Growth::Cells(Cells::texts()),
+        From::Single { as_text: false, .. } => Growth::Cells(Cells::new()),
+        From::Several(_) => Growth::Vector(Growing::new()),
     }
 }
 
 /// One data row.
 struct Row<'a> {
-    plan: &'a Plan,
-    input: &'a Input<'a>,
+    file: &'a File<'a>,
     record: &'a ByteRecord,
     /// Counted from 1.
     number: usize,
 }
 
 impl Row<'_> {
+    fn start(&self) -> u64 {
+        self.record.position().map_or(0, |position| position.byte())
+    }
+
     fn place(&self) -> Result<Place, Problem> {
-        Ok(Place { row: self.number, line: self.input.line(self.record)? })
+        Ok(Place { row: self.number, line: Some(self.file.input.line(self.start())?) })
     }
 
     /// A quote that is never closed makes the rest of the file, up to the newline that
     /// [`Input::records`] appends, part of the last cell.
     fn swallows_the_end(&self, byte_after: u64) -> Result<bool, Problem> {
         let ends_in_newline = self.record.iter().next_back().is_some_and(|c| c.ends_with(b"\n"));
-        if !ends_in_newline || byte_after <= self.input.size() {
+        if !ends_in_newline || byte_after <= self.file.input.size() {
             return Ok(false);
         }
         let mut quotes = 0u64;
-        for byte in BufReader::new(self.input.open()?).bytes() {
+        for byte in BufReader::new(self.file.input.open()?).bytes() {
             quotes += u64::from(byte.map_err(Problem::Io)? == b'"');
         }
         Ok(!quotes.is_multiple_of(2))
@@ -375,40 +295,40 @@ impl Row<'_> {
         line_after - line_before > 1 + inside
     }
 
-    fn put(&self, columns: &[usize], cells: &mut [Cells]) -> Result<(), Problem> {
-        for (&column, cells) in columns.iter().zip(cells) {
-            let cell = &self.record[column];
-            if let Err(bad) = cells.push(cell) {
-                let (place, name) = (self.place()?, self.plan.header[column].clone());
-                return Err(match bad {
-                    BadCell::Missing => Problem::Missing { place, column: name, cell: shown(cell) },
-                    BadCell::NotUtf8 => Problem::NotUtf8 { place, column: name },
-                });
-            }
-        }
-        Ok(())
+    fn put(&self, column: usize, cells: &mut Cells) -> Result<(), Problem> {
+        let cell = &self.record[column];
+        cells.push(cell, || (self.number, self.start())).or_else(|bad| {
+            let (place, column) = (self.place()?, self.file.plan.header[column].clone());
+            Err(match bad {
+                BadCell::Missing => Problem::Missing { place, column, cell: shown(cell) },
+                BadCell::NotUtf8 => Problem::NotUtf8 { place, column },
+            })
+        })
     }
 
     fn put_vector(
         &self,
         name: Symbol,
         columns: &[usize],
-        data: &mut Vec<f64>,
+        data: &mut Growing<f64>,
     ) -> Result<(), Problem> {
         for &i in columns {
-            let cell = &self.record[i];
-            let Some(x) = number(cell) else {
-                let (place, column) = (self.place()?, self.plan.header[i].clone());
-                let cell_shown = shown(cell);
-                return Err(if is_missing(cell) {
-                    Problem::Missing { place, column, cell: cell_shown }
+            let bytes = &self.record[i];
+            let Some(x) = number(bytes) else {
+                let (place, column) = (self.place()?, self.file.plan.header[i].clone());
+                let cell = shown(bytes);
+                return Err(if is_missing(bytes) {
+                    Problem::Missing { place, column, cell }
                 } else {
-                    let vector = name.to_string();
-                    Problem::NotNumeric { place, column, vector, cell: cell_shown }
+                    Problem::NotNumeric { place, column, vector: name.to_string(), cell }
                 });
             };
             data.push(x);
         }
         Ok(())
     }
+}
+
+fn shown(cell: &[u8]) -> String {
+    String::from_utf8_lossy(cell).trim().to_owned()
 }

@@ -11,34 +11,129 @@ pub struct DataError {
     problem: Problem,
 }
 
-/// The row counts data rows from 1, the line counts lines of the file from 1.
+/// The row counts data rows from 1, the line counts lines of a text file from 1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub row: usize,
-    pub line: u64,
+    pub line: Option<u64>,
 }
 
 #[derive(Debug)]
 pub(super) enum Problem {
     Io(io::Error),
+    Interrupted,
     Directory,
+    NotAFile,
     Format,
+    /// The file is shorter now than it was when it was opened.
+    Changed,
+    /// The file ends too early.
+    CutOff,
+    /// The file is not what its extension says, or its bytes are wrong, in the decoder's words.
+    Damaged {
+        format: &'static str,
+        reason: String,
+    },
     Empty,
+    NoColumns,
+    NoRows,
     HeaderNotUtf8,
-    Separator { header: String },
-    UnnamedColumn { position: usize },
-    DuplicateColumn { name: String },
-    Ragged { place: Place, cells: usize, columns: usize },
-    Missing { place: Place, column: String, cell: String },
-    BlankLine { place: Place, column: String },
-    OpenQuote { place: Place },
-    NotUtf8 { place: Place, column: String },
-    NotNumeric { place: Place, column: String, vector: String, cell: String },
-    NoMatch { vector: String, pattern: String, columns: Vec<String> },
-    UnknownColumn { vector: String, column: String, columns: Vec<String> },
-    RepeatedColumn { vector: String, column: String },
-    EmptyVector { vector: String },
-    TakenName { vector: String },
+    Separator {
+        header: String,
+    },
+    UnnamedColumn {
+        position: usize,
+    },
+    DuplicateColumn {
+        name: String,
+    },
+    Ragged {
+        place: Place,
+        cells: usize,
+        columns: usize,
+    },
+    Missing {
+        place: Place,
+        column: String,
+        cell: String,
+    },
+    BlankLine {
+        place: Place,
+        column: String,
+    },
+    OpenQuote {
+        place: Place,
+    },
+    NotUtf8 {
+        place: Place,
+        column: String,
+    },
+    NotNumeric {
+        place: Place,
+        column: String,
+        vector: String,
+        cell: String,
+    },
+    /// A column of another type in a file that knows types.
+    NotNumericType {
+        column: String,
+        vector: String,
+        found: String,
+    },
+    NotText {
+        column: String,
+        found: String,
+    },
+    /// A whole number that no double holds exactly.
+    TooLarge {
+        place: Place,
+        column: String,
+        number: String,
+    },
+    /// Lists of different lengths in one column.
+    ListLength {
+        place: Place,
+        column: String,
+        found: usize,
+        expected: usize,
+    },
+    EmptyList {
+        place: Place,
+        column: String,
+    },
+    /// Arrays of an archive.
+    Lengths {
+        first: (String, usize),
+        other: (String, usize),
+    },
+    /// An array that is no table.
+    Shape {
+        shape: Vec<usize>,
+    },
+    NoMatch {
+        vector: String,
+        pattern: String,
+        columns: Vec<String>,
+    },
+    UnknownColumn {
+        vector: String,
+        column: String,
+        columns: Vec<String>,
+    },
+    UnknownText {
+        column: String,
+        columns: Vec<String>,
+    },
+    RepeatedColumn {
+        vector: String,
+        column: String,
+    },
+    EmptyVector {
+        vector: String,
+    },
+    TakenName {
+        vector: String,
+    },
 }
 
 impl Problem {
@@ -49,7 +144,10 @@ impl Problem {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "row {} (line {})", self.row, self.line)
+        match self.line {
+            Some(line) => write!(f, "row {} (line {line})", self.row),
+            None => write!(f, "row {} (row.index {})", self.row, self.row - 1),
+        }
     }
 }
 
@@ -73,9 +171,22 @@ impl fmt::Display for DataError {
             Problem::Io(error) => write!(f, "cannot read the file: {error}"),
             Problem::Directory => f.write_str("this is a directory; a table is read from a file"),
             Problem::Format => f.write_str(
-                "the extension names no format that can be read; tables are read from CSV files \
-                 (.csv) with a header line",
+                "the extension names no format that can be read; tables are read from .csv (with a \
+                 header line), .parquet, .arrow (or .feather, .ipc), .npy and .npz files",
             ),
+            Problem::Interrupted => f.write_str("reading was interrupted"),
+            Problem::NotAFile => {
+                f.write_str("this is no regular file; only a CSV can be read from a pipe")
+            }
+            Problem::Changed => f.write_str("the file became shorter while it was read"),
+            Problem::CutOff => {
+                f.write_str("the file is cut off: it ends before its data do; copy it again")
+            }
+            Problem::Damaged { format, reason } => {
+                write!(f, "this is no {format} file, or it is damaged: {reason}")
+            }
+            Problem::NoColumns => f.write_str("the file has no columns"),
+            Problem::NoRows => f.write_str("the table has no rows, so there is nothing to observe"),
             Problem::Empty => {
                 f.write_str("the file is empty; its first line should name the columns")
             }
@@ -87,10 +198,10 @@ impl fmt::Display for DataError {
                 "the header is the single column {header:?}; columns are separated by commas"
             ),
             Problem::UnnamedColumn { position } => {
-                write!(f, "column {position} has no name in the header line")
+                write!(f, "column {position} has no name")
             }
             Problem::DuplicateColumn { name } => {
-                write!(f, "the header line names the column `{name}` twice")
+                write!(f, "the file names the column `{name}` twice")
             }
             Problem::Ragged { place, cells, columns } => {
                 write!(f, "{place} has {cells} cells, but the header names {columns} columns")
@@ -118,6 +229,45 @@ impl fmt::Display for DataError {
                 f,
                 "{place}, column `{column}`: expected a number, because the column is part of the \
                  vector `{vector}`, found {cell:?}"
+            ),
+            Problem::NotNumericType { column, vector, found } => write!(
+                f,
+                "column `{column}`: expected numbers, because the column is part of the vector \
+                 `{vector}`, found {found}"
+            ),
+            Problem::NotText { column, found } => write!(
+                f,
+                "column `{column}`: expected text, because of (text {column}), found {found}; only \
+                 CSV files leave that open"
+            ),
+            Problem::TooLarge { place, column, number } => write!(
+                f,
+                "{place}, column `{column}`: the number {number} is beyond 2^53, and numbers of \
+                 that size are not exact; write it as text, or smaller"
+            ),
+            Problem::ListLength { place, column, found, expected } => write!(
+                f,
+                "{place}, column `{column}`: the list has {found} elements, in the rows before \
+                 {expected}; the vectors of a column have one length"
+            ),
+            Problem::EmptyList { place, column } => {
+                write!(f, "{place}, column `{column}`: the list is empty")
+            }
+            Problem::Lengths { first, other } => write!(
+                f,
+                "the array `{}` has {} rows, the array `{}` has {}; arrays that form a table have \
+                 equal first dimensions",
+                first.0, first.1, other.0, other.1
+            ),
+            Problem::Shape { shape } => write!(
+                f,
+                "the array has the shape {shape:?}; a table is made from one dimension (numbers) or \
+                 two (vectors)"
+            ),
+            Problem::UnknownText { column, columns } => write!(
+                f,
+                "there is no column `{column}` to read as text; the columns are {}",
+                list(columns)
             ),
             Problem::NoMatch { vector, pattern, columns } => write!(
                 f,

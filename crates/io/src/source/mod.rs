@@ -1,14 +1,34 @@
 //! Tables from files. The extension names the format; one file of this folder per format.
+//!
+//! A table is read whole and then owns its columns: nothing that happens to the file afterwards
+//! matters. Arrow files are not mapped into memory, for three reasons: a mapped file that somebody
+//! shortens kills the process; a mapping needs `unsafe`; and the columns have to be
+//! looked through anyway, for missing values and for whole numbers that are no doubles. What it
+//! costs is one copy at the speed of memory.
+//!
+//! `growing.rs` holds columns of unknown length; `plan.rs` and `selection.rs` say which columns the table
+//! gets; `batches.rs` takes columns from Arrow's arrays, for Arrow and Parquet alike.
 
+mod arrow;
+mod batches;
+mod cells;
 mod csv;
 mod error;
+mod growing;
+mod numpy;
+mod parquet;
+mod plan;
+mod reading;
 mod selection;
 
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use smidgen_value::Table;
 
 pub use error::DataError;
+pub use reading::{Progress, Reading};
 pub use selection::{ColumnSelection, VectorColumn};
 
 use error::Problem;
@@ -18,13 +38,59 @@ use error::Problem;
 pub struct TableOptions {
     /// Groups of numeric columns that are bound as one column of vectors.
     pub vectors: Vec<VectorColumn>,
+    /// Columns of a CSV that are text, whatever their cells look like.
+    pub texts: Vec<String>,
 }
 
 /// Reads a whole table into memory.
 pub fn read_table(path: &Path, options: &TableOptions) -> Result<Table, DataError> {
+    let (progress, stop) = (Progress::default(), AtomicBool::new(false));
+    read_table_with(path, options, Reading { progress: &progress, stop: &stop })
+}
+
+/// The same; it can be watched and stopped from another thread.
+pub fn read_table_with(
+    path: &Path,
+    options: &TableOptions,
+    reading: Reading,
+) -> Result<Table, DataError> {
     let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
-    match extension.as_deref() {
-        Some("csv") => csv::read(path, options),
-        _ => Err(Problem::Format.of(path)),
-    }
+    let table = match extension.as_deref() {
+        Some("csv") => csv::read(path, options, reading),
+        Some("parquet" | "pq") => decoded("Parquet", || parquet::read(path, options, reading)),
+        Some("arrow" | "arrows" | "feather" | "ipc") => {
+            decoded("Arrow", || arrow::read(path, options, reading))
+        }
+        Some("npy") => numpy::read_array(path, options, reading),
+        Some("npz") => decoded("NumPy archive", || numpy::read_archive(path, options, reading)),
+        _ => Err(Problem::Format),
+    };
+    let stopped = || reading.stop.load(std::sync::atomic::Ordering::Relaxed);
+    table.map_err(|problem| if stopped() { Problem::Interrupted } else { problem }.of(path))
+}
+
+/// The name of the thread in which decoders of other people run. They may panic on a damaged
+/// file; that is reported as an error, and a panic hook need not speak of it.
+pub const DECODER: &str = "decoder of tables";
+
+/// Runs a decoder that may panic on a damaged file.
+fn decoded(
+    format: &'static str,
+    read: impl FnOnce() -> Result<Table, Problem> + Send,
+) -> Result<Table, Problem> {
+    let damaged = |reason: String| Problem::Damaged { format, reason };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name(DECODER.to_owned());
+        let running = thread.spawn_scoped(scope, AssertUnwindSafe(read)).map_err(Problem::Io)?;
+        running.join().unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
+            Err(damaged(text.unwrap_or_else(|| "its decoder failed".to_owned())))
+        })
+    })
+}
+
+/// A table without rows is a mistake more often than not, and a silent one.
+fn refuse_empty(rows: usize) -> Result<(), Problem> {
+    if rows == 0 { Err(Problem::NoRows) } else { Ok(()) }
 }

@@ -43,6 +43,8 @@ pub(super) enum Found<'n> {
         table: Arc<Table>,
         column: &'n str,
     },
+    /// `row.index` where a column has that name too.
+    TwoIndices,
     /// `row` alone.
     Row {
         table: Arc<Table>,
@@ -146,6 +148,7 @@ impl Scope {
                     let behind = text.strip_prefix(variable.as_str());
                     if let Some(column) = behind.and_then(|behind| behind.strip_prefix('.')) {
                         return Some(match column {
+                            "index" if table.has(Symbol::new("index")) => Found::TwoIndices,
                             "index" => Found::Local { depth, slot: 0 },
                             _ => Found::Column { depth, slot: 0, table: table.clone(), column },
                         });

@@ -1,0 +1,151 @@
+//! Arrow IPC files (also known as Feather version 2) and streams, batch by batch.
+//!
+//! Both are read through the decoders that take bytes from us, never through readers that
+//! allocate what a damaged file asks for: a block must lie inside the file, and what a compressed
+//! buffer claims to unfold to must be possible.
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_buffer::Buffer;
+use arrow_ipc::convert::fb_to_schema;
+use arrow_ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
+use arrow_ipc::{Block, Footer, MessageHeader, root_as_footer, root_as_message};
+use arrow_schema::ArrowError;
+use smidgen_value::Table;
+
+use super::TableOptions;
+use super::batches::Batches;
+use super::error::Problem;
+use super::reading::{Opened, Reading};
+
+const MAGIC: &[u8] = b"ARROW1";
+
+pub(super) fn read(
+    path: &Path,
+    options: &TableOptions,
+    reading: Reading,
+) -> Result<Table, Problem> {
+    let opened = Opened::new(path)?;
+    reading.begin(opened.size);
+    match opened.begins_with(MAGIC)? {
+        true => read_file(&opened, options, reading),
+        false => read_stream(&opened, options, reading),
+    }
+}
+
+fn read_file(opened: &Opened, options: &TableOptions, reading: Reading) -> Result<Table, Problem> {
+    if !opened.ends_with(MAGIC)? {
+        return Err(Problem::CutOff);
+    }
+    let tail = opened.bytes(opened.size.saturating_sub(10), 10)?;
+    let tail: [u8; 10] = tail.try_into().map_err(|_| Problem::CutOff)?;
+    let length = read_footer_length(tail).map_err(decoder)? as u64;
+    let start = opened.size.checked_sub(10 + length).ok_or_else(|| damaged("no footer"))?;
+    let footer = opened.bytes(start, length)?;
+    let footer: Footer = root_as_footer(&footer).map_err(|error| damaged(&error.to_string()))?;
+    let schema = footer.schema().ok_or_else(|| damaged("it has no schema"))?;
+    let schema = Arc::new(fb_to_schema(schema));
+    let mut batches = Batches::new(&schema, options)?;
+    let mut blocks = FileDecoder::new(schema, footer.version());
+    for block in footer.dictionaries().iter().flatten() {
+        let bytes = read_block(opened, block)?;
+        blocks.read_dictionary(block, &bytes).map_err(decoder)?;
+    }
+    for block in footer.recordBatches().iter().flatten() {
+        let bytes = read_block(opened, block)?;
+        if let Some(batch) = blocks.read_record_batch(block, &bytes).map_err(decoder)? {
+            batches.push(&batch)?;
+        }
+        reading.advance(bytes.len() as u64)?;
+    }
+    batches.finish()
+}
+
+/// A message and its body.
+fn read_block(opened: &Opened, block: &Block) -> Result<Buffer, Problem> {
+    let outside = || damaged("a block lies outside the file");
+    let start = u64::try_from(block.offset()).map_err(|_| outside())?;
+    let head = u64::try_from(block.metaDataLength()).map_err(|_| outside())?;
+    let body = u64::try_from(block.bodyLength()).map_err(|_| outside())?;
+    let length = head.checked_add(body).ok_or_else(outside)?;
+    if start.checked_add(length).is_none_or(|end| end > opened.size) {
+        return Err(outside());
+    }
+    let bytes = opened.bytes(start, length)?;
+    check_unfolding(&bytes, head as usize)?;
+    Ok(Buffer::from_vec(bytes))
+}
+
+/// Before the decoder makes room for it: what a compressed buffer claims to hold. No
+/// compression that Arrow knows makes a buffer more than 2^16 times smaller.
+fn check_unfolding(block: &[u8], head: usize) -> Result<(), Problem> {
+    let skipped = if block.starts_with(&[0xff; 4]) { 8 } else { 4 };
+    let message = block.get(skipped..head).ok_or_else(|| damaged("a block is too short"))?;
+    let message = root_as_message(message).map_err(|error| damaged(&error.to_string()))?;
+    let batch = match message.header_type() {
+        MessageHeader::RecordBatch => message.header_as_record_batch(),
+        MessageHeader::DictionaryBatch => {
+            message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data())
+        }
+        _ => None,
+    };
+    let Some(batch) = batch.filter(|batch| batch.compression().is_some()) else { return Ok(()) };
+    for buffer in batch.buffers().iter().flatten() {
+        let start = usize::try_from(buffer.offset()).ok().and_then(|at| at.checked_add(head));
+        let length = usize::try_from(buffer.length()).unwrap_or(usize::MAX);
+        let claim = start.and_then(|start| block.get(start..)?.first_chunk::<8>());
+        let (Some(claim), true) = (claim, length > 8) else { continue };
+        let claim = i64::from_le_bytes(*claim);
+        if claim > i64::try_from(length).unwrap_or(i64::MAX).saturating_mul(1 << 16) {
+            return Err(damaged("a buffer claims an impossible size"));
+        }
+    }
+    Ok(())
+}
+
+fn read_stream(
+    opened: &Opened,
+    options: &TableOptions,
+    reading: Reading,
+) -> Result<Table, Problem> {
+    /// What a writer puts at the end of a stream. Without it, part of the data may be lost.
+    const END: &[u8] = &[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
+    let mut decoder_of_stream = StreamDecoder::new();
+    let mut batches: Option<Batches> = None;
+    let file = opened.rewound()?;
+    loop {
+        let mut bytes = Vec::new();
+        file.take(1 << 22).read_to_end(&mut bytes).map_err(Problem::Io)?;
+        if bytes.is_empty() {
+            break;
+        }
+        reading.advance(bytes.len() as u64)?;
+        let mut buffer = Buffer::from_vec(bytes);
+        while !buffer.is_empty() {
+            let Some(batch) = decoder_of_stream.decode(&mut buffer).map_err(decoder)? else {
+                continue;
+            };
+            if batches.is_none() {
+                batches = Some(Batches::new(&batch.schema(), options)?);
+            }
+            if let Some(batches) = &mut batches {
+                batches.push(&batch)?;
+            }
+        }
+    }
+    decoder_of_stream.finish().map_err(|_| Problem::CutOff)?;
+    if !opened.ends_with(END)? {
+        return Err(Problem::CutOff);
+    }
+    batches.ok_or(Problem::NoRows)?.finish()
+}
+
+fn decoder(error: ArrowError) -> Problem {
+    damaged(&error.to_string())
+}
+
+fn damaged(reason: &str) -> Problem {
+    Problem::Damaged { format: "Arrow", reason: reason.to_owned() }
+}

@@ -1,0 +1,96 @@
+//! `[table name "path" option ...]`: which file, with which options, watched and stopped from outside.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use smidgen_io::{ColumnSelection, Progress, Reading, TableOptions, VectorColumn, read_table_with};
+use smidgen_lang::Diagnostic;
+use smidgen_lang::syntax::{Named, Syntax, SyntaxKind};
+use smidgen_value::Symbol;
+
+use crate::catalog::Catalog;
+
+/// Calls its last argument, which does something long, while it shows the name and the progress.
+pub type Watcher = Arc<dyn Fn(&str, &Progress, &mut dyn FnMut()) + Send + Sync>;
+
+type Read<T> = Result<T, Vec<Diagnostic>>;
+
+/// Reads the table of a directive into the catalog.
+pub fn load(
+    catalog: &mut Catalog,
+    name: &Named<Symbol>,
+    path: Option<&Named<String>>,
+    options: &[Syntax],
+    folder: &Path,
+) -> Read<()> {
+    let options = table_options(options)?;
+    let path = match (catalog.data.get(name.name.as_str()), path) {
+        (Some(outside), _) => outside.clone(),
+        (None, Some(path)) => folder.join(&path.name),
+        (None, None) => {
+            let message = format!("table `{}` has no file", name.name);
+            let hint = format!("give one with --data {}=path.csv", name.name);
+            return Err(vec![Diagnostic::error(name.span, message).hint(hint)]);
+        }
+    };
+    let key = (path.clone(), format!("{options:?}"));
+    if let Some(table) = catalog.read_before(&key) {
+        catalog.add_table(name.name, table);
+        return Ok(());
+    }
+    let progress = Progress::default();
+    let reading = Reading { progress: &progress, stop: &catalog.interrupt };
+    let mut read = None;
+    let mut work = || read = Some(read_table_with(&path, &options, reading));
+    match &catalog.watcher {
+        Some(watch) => watch(&format!("reading {}", path.display()), &progress, &mut work),
+        None => work(),
+    }
+    let table = read.expect("a watcher does the work");
+    let table = table.map_err(|error| vec![Diagnostic::error(name.span, error.to_string())])?;
+    let table = Arc::new(table);
+    catalog.remember(key, &table);
+    catalog.add_table(name.name, table);
+    Ok(())
+}
+
+/// `(vector x "x*")`, `(vector x a b c)` and `(text a b)`.
+fn table_options(options: &[Syntax]) -> Read<TableOptions> {
+    let mut found = TableOptions::default();
+    for option in options {
+        let wrong = || {
+            vec![Diagnostic::error(option.span, "this is no option of a table").hint(
+                "(vector x \"x*\") or (vector x a b c) binds several columns as one vector; \
+                 (text a b) reads columns of a CSV as text",
+            )]
+        };
+        let SyntaxKind::List(items) = &option.kind else { return Err(wrong()) };
+        let [head, columns @ ..] = items.as_slice() else { return Err(wrong()) };
+        let SyntaxKind::Name(head) = &head.kind else { return Err(wrong()) };
+        match (head.as_str(), columns) {
+            ("vector", [name, columns @ ..]) if !columns.is_empty() => {
+                let SyntaxKind::Name(name) = name.kind else { return Err(wrong()) };
+                let names = column_names(columns).ok_or_else(wrong)?;
+                let columns = match names.as_slice() {
+                    [pattern] if pattern.contains('*') => ColumnSelection::Glob(pattern.clone()),
+                    _ => ColumnSelection::List(names),
+                };
+                found.vectors.push(VectorColumn { name, columns });
+            }
+            ("text", columns) if !columns.is_empty() => {
+                found.texts.extend(column_names(columns).ok_or_else(wrong)?);
+            }
+            _ => return Err(wrong()),
+        }
+    }
+    Ok(found)
+}
+
+fn column_names(columns: &[Syntax]) -> Option<Vec<String>> {
+    let name = |column: &Syntax| match &column.kind {
+        SyntaxKind::Name(name) => Some(name.to_string()),
+        SyntaxKind::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    columns.iter().map(name).collect()
+}
