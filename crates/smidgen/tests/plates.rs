@@ -13,7 +13,7 @@ use smidgen::execute::{Desk, Executor, Mode};
 use smidgen::lang::SourceMap;
 use smidgen::load::Loader;
 use smidgen::outcome::OutcomeKind;
-use smidgen::value::{Column, Rng, Symbol, Table, Value, math};
+use smidgen::value::{Column, Rng, Symbol, Table, Texts, Value, math};
 
 const ROWS: usize = 150;
 
@@ -36,8 +36,9 @@ fn table(rng: &mut Rng) -> Table {
     let group = reals(&|rng| rng.below(4) as f64);
     let features = (0..3 * ROWS).map(|_| 2.0 * rng.uniform() - 1.0).collect::<Vec<_>>();
     let labels: Vec<bool> = (0..ROWS).map(|_| rng.coin()).collect();
-    let names: Vec<Arc<String>> =
-        (0..ROWS).map(|_| Arc::new(["north", "south", "east"][rng.below(3)].to_owned())).collect();
+    let words: Vec<Arc<String>> =
+        ["north", "south", "east"].map(|word| Arc::new(word.to_owned())).into();
+    let codes: Vec<u32> = (0..ROWS).map(|_| rng.below(3) as u32).collect();
     Table::new(vec![
         (Symbol::new("x"), x),
         (Symbol::new("y"), y),
@@ -46,7 +47,7 @@ fn table(rng: &mut Rng) -> Table {
         (Symbol::new("group"), group),
         (Symbol::new("v"), Column::Vectors { data: features.into(), width: 3 }),
         (Symbol::new("label"), Column::Booleans(labels.into())),
-        (Symbol::new("place"), Column::Texts(names.into())),
+        (Symbol::new("place"), Column::Texts(Texts::new(codes.into(), words.into()))),
     ])
 }
 

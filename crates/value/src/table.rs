@@ -57,6 +57,7 @@ pub struct Reals<'a> {
 impl<'a> Reals<'a> {
     /// # Panics
     /// If there is no such row.
+    #[inline(always)]
     pub fn row(&self, i: usize) -> &'a [f64] {
         &self.data[i * self.width..(i + 1) * self.width]
     }
@@ -113,7 +114,7 @@ impl Column {
         match (self, other) {
             (Column::Reals(a), Column::Reals(b)) => Arc::ptr_eq(a, b),
             (Column::Booleans(a), Column::Booleans(b)) => Arc::ptr_eq(a, b),
-            (Column::Texts(a), Column::Texts(b)) => Arc::ptr_eq(a, b),
+            (Column::Texts(a), Column::Texts(b)) => Arc::ptr_eq(&a.codes, &b.codes),
             (Column::Vectors { data: a, width: v }, Column::Vectors { data: b, width: w }) => {
                 Arc::ptr_eq(a, b) && v == w
             }

@@ -1,6 +1,6 @@
 //! Cells of tables as leaves: read where they are, whichever rows are asked for.
 
-use smidgen_value::Column;
+use smidgen_value::{Column, Reals};
 
 /// Which rows stand in the lanes.
 #[derive(Clone, Copy)]
@@ -18,20 +18,6 @@ impl Pick<'_> {
             Pick::From(start) => start,
             Pick::These(rows) => rows.first().map_or(0, |row| *row as usize),
         }
-    }
-}
-
-/// Vectors of one length, one after the other.
-#[derive(Clone, Copy)]
-pub(crate) struct RowMajor<'a> {
-    pub data: &'a [f64],
-    pub width: usize,
-}
-
-impl<'a> RowMajor<'a> {
-    #[inline(always)]
-    pub(crate) fn row(self, row: usize) -> &'a [f64] {
-        &self.data[row * self.width..(row + 1) * self.width]
     }
 }
 
@@ -54,11 +40,9 @@ impl Cells {
     }
 
     /// Whole cells as slices, if they are vectors.
-    pub(crate) fn rows(&self) -> Option<RowMajor<'_>> {
+    pub(crate) fn rows(&self) -> Option<Reals<'_>> {
         match self {
-            Cells::Column(Column::Vectors { data, width }) => {
-                Some(RowMajor { data, width: *width })
-            }
+            Cells::Column(column @ Column::Vectors { .. }) => column.reals(),
             _ => None,
         }
     }

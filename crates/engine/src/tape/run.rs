@@ -4,7 +4,9 @@
 //! so a split of the store is enough to hold both. The backward pass adds, for every step from the
 //! last to the first, (∂out/∂in)·slope(out) to slope(in).
 
-use super::cells::{Pick, RowMajor};
+use smidgen_value::Reals;
+
+use super::cells::Pick;
 use super::wide::Wide;
 use super::{GeneralOp, MOST_ARGS, Op, Register, Tape};
 
@@ -40,7 +42,7 @@ pub(crate) enum Block<'a> {
     /// Entry k of lane l at k·stride + l.
     Lanes(&'a [f64]),
     /// In the rows of a table.
-    Rows(RowMajor<'a>, Pick<'a>),
+    Rows(Reals<'a>, Pick<'a>),
 }
 
 /// Adds the slopes of the weights of a leaf, given those of the products and the block of data.

@@ -2,9 +2,9 @@
 //! run time. Nothing is reordered: the numbers are the same on every machine.
 
 use pulp::{Arch, NullaryFnOnce};
-use smidgen_value::math;
+use smidgen_value::{Reals, math};
 
-use super::cells::{Pick, RowMajor};
+use super::cells::Pick;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Wide(Arch);
@@ -36,7 +36,7 @@ impl Wide {
     pub(crate) fn linear_rows(
         self,
         weights: &[f64],
-        rows: RowMajor<'_>,
+        rows: Reals<'_>,
         pick: Pick<'_>,
         out: &mut [f64],
     ) {
@@ -47,7 +47,7 @@ impl Wide {
     pub(crate) fn pull_rows(
         self,
         out_slope: &[f64],
-        rows: RowMajor<'_>,
+        rows: Reals<'_>,
         pick: Pick<'_>,
         slopes: &mut [f64],
     ) {
@@ -100,7 +100,7 @@ impl NullaryFnOnce for PullLinear<'_> {
 
 struct LinearRows<'a> {
     weights: &'a [f64],
-    rows: RowMajor<'a>,
+    rows: Reals<'a>,
     pick: Pick<'a>,
     out: &'a mut [f64],
 }
@@ -127,7 +127,7 @@ impl NullaryFnOnce for LinearRows<'_> {
 
 struct PullRows<'a> {
     out_slope: &'a [f64],
-    rows: RowMajor<'a>,
+    rows: Reals<'a>,
     pick: Pick<'a>,
     slopes: &'a mut [f64],
 }
