@@ -70,9 +70,14 @@ fn check_target(path: &Path) -> Result<(), Failure> {
     const KNOWN: [&str; 4] = ["csv", "json", "parquet", "arrow"];
     let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
     let shown = path.display();
-    if !extension.is_some_and(|extension| KNOWN.contains(&extension.as_str())) {
+    if !extension.as_ref().is_some_and(|extension| KNOWN.contains(&extension.as_str())) {
         let formats = ".csv, .json, .parquet and .arrow";
         return Err(Failure::Usage(format!("--out {shown}: draws are written to {formats} files")));
+    }
+    if !smidgen::io::COLUMNAR && extension.is_some_and(|e| e == "parquet" || e == "arrow") {
+        let message =
+            format!("--out {shown}: this smidgen was built without the feature `columnar`");
+        return Err(Failure::Usage(message));
     }
     target::check("--out", path)
 }

@@ -4,6 +4,9 @@
 //! * [`sink`]: draws to CSV, JSON, Parquet and Arrow files, by file extension;
 //! * [`json`]: values and runs as JSON.
 
+/// Whether this build reads and writes Parquet, Arrow and NumPy files.
+pub const COLUMNAR: bool = cfg!(feature = "columnar");
+
 pub mod json;
 pub mod sink;
 pub mod source;

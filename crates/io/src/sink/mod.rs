@@ -3,9 +3,11 @@
 //! A file is written under a temporary name beside its target and then renamed, so that an
 //! interrupted write leaves the target as it was.
 
+#[cfg(feature = "columnar")]
 mod arrow;
 mod csv;
 mod json;
+#[cfg(feature = "columnar")]
 mod parquet;
 
 use std::fmt;
@@ -76,7 +78,9 @@ pub fn write_draws(path: &Path, run: &Run) -> Result<WriteReport, SinkError> {
     let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
     let written = match extension.as_deref() {
         Some("csv") => replace(path, |file| csv::write(file, &Rows::new(run))),
+        #[cfg(feature = "columnar")]
         Some("parquet") => replace(path, |file| parquet::write(file, &Rows::new(run), run)),
+        #[cfg(feature = "columnar")]
         Some("arrow") => replace(path, |file| arrow::write(file, &Rows::new(run), run)),
         Some("json") => replace(path, |file| json::write(file, run)),
         _ => Err(Problem::Format),

@@ -19,12 +19,16 @@ pub(super) struct Place {
 }
 
 #[derive(Debug)]
+#[cfg_attr(not(feature = "columnar"), allow(dead_code))]
 pub(super) enum Problem {
     Io(io::Error),
     Interrupted,
     Directory,
     NotAFile,
     Format,
+    /// This build does not read the format.
+    #[cfg_attr(feature = "columnar", allow(dead_code))]
+    LeftOut,
     /// The file is shorter now than it was when it was opened.
     Changed,
     /// The file ends too early.
@@ -32,6 +36,10 @@ pub(super) enum Problem {
     /// The file is not what its extension says, or its bytes are wrong, in the decoder's words.
     Damaged {
         format: &'static str,
+        reason: String,
+    },
+    /// The decoder knows the compression but was built without it.
+    Compression {
         reason: String,
     },
     Empty,
@@ -174,6 +182,9 @@ impl fmt::Display for DataError {
                 "the extension names no format that can be read; tables are read from .csv (with a \
                  header line), .parquet, .arrow (or .feather, .ipc), .npy and .npz files",
             ),
+            Problem::LeftOut => f.write_str(
+                "this smidgen was built without the feature `columnar`, which reads such files",
+            ),
             Problem::Interrupted => f.write_str("reading was interrupted"),
             Problem::NotAFile => {
                 f.write_str("this is no regular file; only a CSV can be read from a pipe")
@@ -185,6 +196,11 @@ impl fmt::Display for DataError {
             Problem::Damaged { format, reason } => {
                 write!(f, "this is no {format} file, or it is damaged: {reason}")
             }
+            Problem::Compression { reason } => write!(
+                f,
+                "the file is compressed in a way that is not supported ({reason}); snappy, gzip, \
+                 lz4 and zstd are"
+            ),
             Problem::NoColumns => f.write_str("the file has no columns"),
             Problem::NoRows => f.write_str("the table has no rows, so there is nothing to observe"),
             Problem::Empty => {

@@ -36,6 +36,7 @@ impl<T: Copy> Growing<T> {
         self.last.push(item);
     }
 
+    #[cfg(feature = "columnar")]
     pub fn extend(&mut self, mut items: &[T]) {
         while !items.is_empty() {
             if self.last.len() == self.last.capacity() {
@@ -103,6 +104,7 @@ impl GrowingTexts {
 mod tests {
     use super::*;
 
+    #[cfg(feature = "columnar")]
     #[test]
     fn what_goes_in_comes_out() {
         for len in [0, 1, FIRST_PIECE, FIRST_PIECE + 1, 10 * FIRST_PIECE + 3] {

@@ -7,21 +7,18 @@
 //! costs is one copy at the speed of memory.
 //!
 //! `growing.rs` holds columns of unknown length; `plan.rs` and `selection.rs` say which columns the table
-//! gets; `batches.rs` takes columns from Arrow's arrays, for Arrow and Parquet alike.
+//! gets; `columnar` has every format but CSV, and can be left out of a build.
 
-mod arrow;
-mod batches;
 mod cells;
+#[cfg(feature = "columnar")]
+mod columnar;
 mod csv;
 mod error;
 mod growing;
-mod numpy;
-mod parquet;
 mod plan;
 mod reading;
 mod selection;
 
-use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -57,38 +54,29 @@ pub fn read_table_with(
     let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
     let table = match extension.as_deref() {
         Some("csv") => csv::read(path, options, reading),
-        Some("parquet" | "pq") => decoded("Parquet", || parquet::read(path, options, reading)),
-        Some("arrow" | "arrows" | "feather" | "ipc") => {
-            decoded("Arrow", || arrow::read(path, options, reading))
+        Some(extension) if COLUMNAR.contains(&extension) => {
+            read_columnar(extension, path, options, reading)
         }
-        Some("npy") => numpy::read_array(path, options, reading),
-        Some("npz") => decoded("NumPy archive", || numpy::read_archive(path, options, reading)),
         _ => Err(Problem::Format),
     };
     let stopped = || reading.stop.load(std::sync::atomic::Ordering::Relaxed);
     table.map_err(|problem| if stopped() { Problem::Interrupted } else { problem }.of(path))
 }
 
+/// Extensions of files that need decoders of other people.
+const COLUMNAR: [&str; 8] = ["parquet", "pq", "arrow", "arrows", "feather", "ipc", "npy", "npz"];
+
+#[cfg(feature = "columnar")]
+use columnar::read as read_columnar;
+
+#[cfg(not(feature = "columnar"))]
+fn read_columnar(_: &str, _: &Path, _: &TableOptions, _: Reading) -> Result<Table, Problem> {
+    Err(Problem::LeftOut)
+}
+
 /// The name of the thread in which decoders of other people run. They may panic on a damaged
 /// file; that is reported as an error, and a panic hook need not speak of it.
 pub const DECODER: &str = "decoder of tables";
-
-/// Runs a decoder that may panic on a damaged file.
-fn decoded(
-    format: &'static str,
-    read: impl FnOnce() -> Result<Table, Problem> + Send,
-) -> Result<Table, Problem> {
-    let damaged = |reason: String| Problem::Damaged { format, reason };
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name(DECODER.to_owned());
-        let running = thread.spawn_scoped(scope, AssertUnwindSafe(read)).map_err(Problem::Io)?;
-        running.join().unwrap_or_else(|panic| {
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
-            Err(damaged(text.unwrap_or_else(|| "its decoder failed".to_owned())))
-        })
-    })
-}
 
 /// A table without rows is a mistake more often than not, and a silent one.
 fn refuse_empty(rows: usize) -> Result<(), Problem> {

@@ -62,6 +62,7 @@ impl Opened {
     }
 
     /// So many bytes from `start` on.
+    #[cfg(feature = "columnar")]
     pub fn bytes(&self, start: u64, length: u64) -> Result<Vec<u8>, Problem> {
         let mut file = &self.file;
         file.seek(SeekFrom::Start(start)).map_err(Problem::Io)?;
@@ -71,11 +72,13 @@ impl Opened {
         if bytes.len() as u64 == length { Ok(bytes) } else { Err(Problem::CutOff) }
     }
 
+    #[cfg(feature = "columnar")]
     pub fn begins_with(&self, magic: &[u8]) -> Result<bool, Problem> {
         let length = self.size.min(magic.len() as u64);
         Ok(self.bytes(0, length)? == magic)
     }
 
+    #[cfg(feature = "columnar")]
     pub fn ends_with(&self, magic: &[u8]) -> Result<bool, Problem> {
         let length = self.size.min(magic.len() as u64);
         Ok(self.bytes(self.size - length, length)? == magic)

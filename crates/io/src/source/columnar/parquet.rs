@@ -6,10 +6,10 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::errors::ParquetError;
 use smidgen_value::Table;
 
-use super::TableOptions;
 use super::batches::{Batches, ROWS_AT_ONCE};
-use super::error::Problem;
-use super::reading::{Opened, Reading};
+use crate::source::TableOptions;
+use crate::source::error::Problem;
+use crate::source::reading::{Opened, Reading};
 
 pub(super) fn read(
     path: &Path,
@@ -39,8 +39,10 @@ pub(super) fn read(
 }
 
 fn decoder(error: ParquetError) -> Problem {
+    let reason = error.to_string();
     match error {
         ParquetError::EOF(_) => Problem::CutOff,
-        other => Problem::Damaged { format: "Parquet", reason: other.to_string() },
+        _ if reason.contains("Disabled feature") => Problem::Compression { reason },
+        _ => Problem::Damaged { format: "Parquet", reason },
     }
 }

@@ -15,12 +15,15 @@ use arrow_ipc::{Block, Footer, MessageHeader, root_as_footer, root_as_message};
 use arrow_schema::ArrowError;
 use smidgen_value::Table;
 
-use super::TableOptions;
 use super::batches::Batches;
-use super::error::Problem;
-use super::reading::{Opened, Reading};
+use crate::source::TableOptions;
+use crate::source::error::Problem;
+use crate::source::reading::{Opened, Reading};
 
+/// The first bytes of a file.
 const MAGIC: &[u8] = b"ARROW1";
+/// The first bytes of a message, and so of a stream.
+const MESSAGE: &[u8] = &[0xff; 4];
 
 pub(super) fn read(
     path: &Path,
@@ -29,9 +32,16 @@ pub(super) fn read(
 ) -> Result<Table, Problem> {
     let opened = Opened::new(path)?;
     reading.begin(opened.size);
-    match opened.begins_with(MAGIC)? {
-        true => read_file(&opened, options, reading),
-        false => read_stream(&opened, options, reading),
+    if opened.begins_with(MAGIC)? {
+        read_file(&opened, options, reading)
+    } else if opened.begins_with(MESSAGE)? {
+        read_stream(&opened, options, reading)
+    } else if opened.begins_with(b"FEA1")? {
+        Err(damaged("it is Feather version 1; write version 2"))
+    } else if opened.size < 8 {
+        Err(Problem::CutOff)
+    } else {
+        Err(damaged("it does not begin like one"))
     }
 }
 

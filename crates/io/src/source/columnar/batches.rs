@@ -15,10 +15,10 @@ use arrow_array::{Array, ArrayRef, OffsetSizeTrait, PrimitiveArray, RecordBatch}
 use arrow_schema::{DataType, Schema};
 use smidgen_value::{Column, Symbol, Table};
 
-use super::error::{Place, Problem};
-use super::growing::{Growing, GrowingTexts};
-use super::plan::{From, Plan};
-use super::{TableOptions, refuse_empty};
+use crate::source::error::{Place, Problem};
+use crate::source::growing::{Growing, GrowingTexts};
+use crate::source::plan::{From, Plan};
+use crate::source::{TableOptions, refuse_empty};
 
 /// Enough to keep decoders busy, and few enough to stay in the cache.
 pub(super) const ROWS_AT_ONCE: usize = 1 << 16;

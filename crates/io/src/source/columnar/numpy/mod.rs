@@ -18,10 +18,10 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use self::array::{NumpyArray, damaged};
-use super::TableOptions;
 use super::batches::{Batches, ROWS_AT_ONCE};
-use super::error::Problem;
-use super::reading::{Opened, Reading};
+use crate::source::TableOptions;
+use crate::source::error::Problem;
+use crate::source::reading::{Opened, Reading};
 
 /// The column of an array that has no name.
 const PLAIN: &str = "x";
