@@ -133,7 +133,7 @@ struct File<'a> {
 
 /// A column of the table while it is read.
 enum Growth {
-    Cells(Cells),
+    Cells(Box<Cells>),
     Vector(Growing<f64>),
 }
 
@@ -250,8 +250,8 @@ impl File<'_> {
 
 fn begin(from: &From) -> Growth {
     match from {
-        From::Single { as_text: true, .. } => Growth::Cells(Cells::texts()),
-        From::Single { as_text: false, .. } => Growth::Cells(Cells::new()),
+        From::Single { as_text: true, .. } => Growth::Cells(Box::new(Cells::texts())),
+        From::Single { as_text: false, .. } => Growth::Cells(Box::new(Cells::new())),
         From::Several(_) => Growth::Vector(Growing::new()),
     }
 }
