@@ -5,10 +5,8 @@ use smidgen_engine::{EvalError, Evaluator, Partition, Proposal};
 use smidgen_value::Rng;
 
 use crate::acceptance::LogWeights;
-use crate::acceptance::shuffle::Shuffle;
+use crate::acceptance::shuffle::{LOT, Shuffle};
 
-/// Sections are drawn in lots of this size, and looked at before they are weighed.
-const LOT: usize = 128;
 /// A scan of all sections weighs so many at a time.
 const SCAN: usize = 1024;
 
@@ -55,13 +53,9 @@ impl LogWeights for Source<'_, '_> {
         let mut more = n;
         while more > 0 {
             let mut places: SmallVec<[usize; LOT]> = SmallVec::new();
-            while places.len() < more.min(LOT) {
-                let next = self.orders.all.next(self.rng);
-                let place = next.expect("a test asks for no more than there is");
-                if !self.partition.is_excluded(place) {
-                    places.push(place);
-                }
-            }
+            self.orders.all.next_lot(more.min(LOT), self.rng, &mut places);
+            assert!(!places.is_empty(), "a test asks for no more than there is");
+            places.retain(|place| !self.partition.is_excluded(*place));
             more -= places.len();
             self.weigh(&places, weights)?;
         }

@@ -126,13 +126,19 @@ pub struct Plate {
     pub(crate) program: Arc<Program>,
     pub(crate) members: Members,
     /// Totals at the last two values of the numbers around it: of a move, those before and after.
-    totals: Mutex<[Option<(Vec<f64>, f64)>; 2]>,
+    totals: Mutex<[Option<Total>; 2]>,
 }
 
 impl Clone for Plate {
     fn clone(&self) -> Plate {
         Plate::new(self.program.clone(), self.members.clone())
     }
+}
+
+/// The numbers around a plate, and the log density of its rows there.
+struct Total {
+    numbers: Vec<f64>,
+    log_p: f64,
 }
 
 /// What plates are evaluated on; one for a whole trace.
@@ -196,15 +202,16 @@ impl Plate {
             known.len() == numbers.len()
                 && known.iter().zip(numbers).all(|(a, b)| a.to_bits() == b.to_bits())
         };
-        let known = totals.iter().position(|t| t.as_ref().is_some_and(|(known, _)| same(known)));
+        let known =
+            totals.iter().position(|t| t.as_ref().is_some_and(|total| same(&total.numbers)));
         if let Some(k) = known {
             totals.swap(0, k);
         } else {
-            let total = self.scan(desk, numbers, None)?;
+            let log_p = self.scan(desk, numbers, None)?;
             totals.swap(0, 1);
-            totals[0] = Some((numbers.to_vec(), total));
+            totals[0] = Some(Total { numbers: numbers.to_vec(), log_p });
         }
-        Ok(totals[0].as_ref().map_or(0.0, |(_, total)| *total))
+        Ok(totals[0].as_ref().map_or(0.0, |total| total.log_p))
     }
 
     /// The same with its gradient, which is added to `slopes`.

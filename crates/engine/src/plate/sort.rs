@@ -11,7 +11,7 @@ use super::write::{Guard, Written};
 
 enum Way {
     Fork {
-        guard: Guard,
+        guard: Box<Guard>,
         ways: FxHashMap<Value, Option<Way>>,
     },
     /// The number of the plate.
@@ -58,7 +58,8 @@ fn insert(way: &mut Option<Way>, guards: &mut dyn Iterator<Item = (Guard, Value)
         *way = Some(Way::Plate(number));
         return;
     };
-    let fork = way.get_or_insert_with(|| Way::Fork { guard, ways: FxHashMap::default() });
+    let fork =
+        way.get_or_insert_with(|| Way::Fork { guard: Box::new(guard), ways: FxHashMap::default() });
     let Way::Fork { ways, .. } = fork else {
         unreachable!("rows whose guards agree so far have the same next guard")
     };

@@ -304,7 +304,7 @@ impl Host for Writer<'_, '_> {
         {
             return self.cell(&Column::Reals(data.clone()), &args[1]);
         }
-        let of_row = values.iter().any(|value| has_local_marks(value));
+        let of_row = values.iter().any(has_local_marks);
         let tape = if of_row { &mut self.tape } else { &mut self.prelude };
         lower::function(tape, function, &values).map_err(no_plate)
     }

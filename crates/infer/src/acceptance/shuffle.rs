@@ -7,7 +7,11 @@
 //! shuffles, which may start from any permutation.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use smidgen_value::Rng;
+
+/// Elements are drawn in lots of about this size.
+pub const LOT: usize = 128;
 
 #[derive(Default)]
 pub struct Shuffle {
@@ -57,6 +61,27 @@ impl Shuffle {
         Some(self.next_sparse(i, j))
     }
 
+    /// The next n elements, or all that are left, at the end of a list; as by [`Shuffle::next`]. The places
+    /// to swap with lie far apart in memory: looked at in a loop without dependencies they arrive
+    /// several at a time.
+    pub fn next_lot(&mut self, n: usize, rng: &mut Rng, out: &mut SmallVec<[usize; LOT]>) {
+        let n = n.min(self.population - self.drawn);
+        if self.dense.is_empty() {
+            out.extend((0..n).map_while(|_| self.next(rng)));
+            return;
+        }
+        let first = self.drawn;
+        let mut places: SmallVec<[u32; LOT]> = SmallVec::new();
+        places.extend((first..first + n).map(|i| (i + rng.below(self.population - i)) as u32));
+        let seen = places.iter().fold(0, |seen, j| seen ^ self.dense[*j as usize]);
+        std::hint::black_box(seen);
+        for (i, j) in (first..).zip(&places) {
+            self.dense.swap(i, *j as usize);
+        }
+        out.extend(self.dense[first..first + n].iter().map(|element| *element as usize));
+        self.drawn += n;
+    }
+
     fn next_sparse(&mut self, i: usize, j: usize) -> usize {
         self.drawn_in_all += 1;
         if self.drawn_in_all > self.population / DENSE {
@@ -93,6 +118,23 @@ mod tests {
             let mut all: Vec<usize> = std::iter::from_fn(|| shuffle.next(&mut rng)).collect();
             all.sort_unstable();
             assert_eq!(all, (0..population).collect::<Vec<_>>());
+        }
+    }
+
+    /// Drawn in lots or one by one: the same stream gives the same elements.
+    #[test]
+    fn lots_are_single_draws() {
+        let (mut a, mut b) = (Rng::for_chain(4, 0), Rng::for_chain(4, 0));
+        let (mut one, mut many) = (Shuffle::default(), Shuffle::default());
+        for round in 0..20 {
+            one.begin(300);
+            many.begin(300);
+            for n in [1, 7, 50, 300] {
+                let mut lot = SmallVec::new();
+                many.next_lot(n, &mut b, &mut lot);
+                let single: Vec<usize> = (0..n).map_while(|_| one.next(&mut a)).collect();
+                assert_eq!(&lot[..], single, "round {round}");
+            }
         }
     }
 
