@@ -250,9 +250,28 @@ pub struct BenchArgs {
     /// A program with hand-written code for the same models, to be run beside
     #[arg(long, value_name = "PATH")]
     pub anchor: Option<std::path::PathBuf>,
+    /// Only one part: small programs, kernels, sections, or (not otherwise) growth with the data
+    #[arg(long, value_enum, value_name = "PART")]
+    pub only: Option<Part>,
+    /// The largest number of rows for `--only growth`
+    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    pub rows: usize,
     /// How the result is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+}
+
+/// A part of the benchmarks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// Transitions per second on small programs
+    Programs,
+    /// What the kernels beside mh cost
+    Kernels,
+    /// What one section costs
+    Sections,
+    /// What a transition costs from a thousand rows on
+    Growth,
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {

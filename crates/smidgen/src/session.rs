@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use smidgen_engine::Model;
 use smidgen_lang::syntax::DirectiveKind;
 use smidgen_lang::{Diagnostic, SourceMap};
-use smidgen_value::{Rng, Value};
+use smidgen_value::{Rng, Symbol, Table, Value};
 
 use crate::catalog::Catalog;
 use crate::compile::{Compiler, mentioned_parameters};
@@ -62,6 +62,11 @@ impl Session {
     /// The trace; after a `resample`, that of the first particle.
     pub fn model(&mut self) -> &mut Model {
         self.stage.front()
+    }
+
+    /// Gives programs a table of this name that was made elsewhere.
+    pub fn add_table(&mut self, name: &str, table: Table) {
+        self.catalog.add_table(Symbol::new(name), Arc::new(table));
     }
 
     pub fn catalog(&self) -> &Catalog {

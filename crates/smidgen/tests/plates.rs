@@ -54,7 +54,7 @@ fn table(rng: &mut Rng) -> Table {
 impl Twin {
     fn new(data: u64, plates_from: usize) -> Twin {
         let mut catalog = Catalog::new(Default::default(), Default::default());
-        catalog.add_table(Symbol::new("t"), table(&mut Rng::from_seed(data)));
+        catalog.add_table(Symbol::new("t"), Arc::new(table(&mut Rng::from_seed(data))));
         let mut model = Model::new();
         model.set_plates_from(plates_from);
         Twin { model, rng: Rng::from_seed(1), sources: SourceMap::default(), catalog }

@@ -2,13 +2,13 @@
 //! draws per second of `nuts`.
 
 use std::path::Path;
-use std::process::Command;
 
 use smidgen::lang::syntax::DirectiveKind;
 use smidgen::sampling::{self, Progress, SampleRequest};
 use smidgen::stopwatch::Stopwatch;
 use smidgen::{Session, Settings, TopDirective, draws};
 
+use super::anchor::Anchor;
 use super::subjects::{self, Written};
 use crate::failure::Failure;
 
@@ -51,15 +51,9 @@ struct Sizes {
 const FULL: Sizes = Sizes { mixture: 10_000, series: 1000, regression: 12_214, draws: 300 };
 /// For a look whether everything runs; the numbers mean nothing.
 const SMALL: Sizes = Sizes { mixture: 100, series: 20, regression: 100, draws: 30 };
-/// Seconds below which a look is all there is time for.
-const A_LOOK: f64 = 0.05;
 
-pub fn measure_all(
-    folder: &Path,
-    seconds: f64,
-    anchor: Option<&Path>,
-) -> Result<Vec<Cost>, Failure> {
-    let sizes = if seconds < A_LOOK { SMALL } else { FULL };
+pub fn measure_all(folder: &Path, seconds: f64, anchor: &Anchor) -> Result<Vec<Cost>, Failure> {
+    let sizes = if seconds < super::A_LOOK { SMALL } else { FULL };
     let z_step: &[&str] = &["ns_per_z_step", "median"];
     let subjects = [
         Subject {
@@ -119,7 +113,7 @@ fn measure(
     subject: Subject,
     folder: &Path,
     seconds: f64,
-    anchor: Option<&Path>,
+    anchor: &Anchor,
 ) -> Result<Cost, Failure> {
     let mut session = Session::new(Settings { seed: 1, ..Settings::default() });
     let program = subject.written.open(&mut session, folder)?;
@@ -140,9 +134,9 @@ fn measure(
         times.push(run(&mut session, subject.batch)?);
     }
     times.sort_by(f64::total_cmp);
-    let anchor = match (anchor, subject.anchor) {
-        (Some(path), Some((arguments, names))) => Some(ask(path, arguments, names)?),
-        _ => None,
+    let anchor = match subject.anchor {
+        Some((arguments, names)) => anchor.ask(&arguments.split(' ').collect::<Vec<_>>(), names)?,
+        None => None,
     };
     Ok(Cost {
         name: subject.name,
@@ -179,23 +173,5 @@ fn effective_draws(folder: &Path, sizes: Sizes) -> Result<Cost, Failure> {
         target: 142.0,
         more_is_better: true,
         anchor: None,
-    })
-}
-
-/// Runs the anchor and reads a number of its first line.
-fn ask(path: &Path, arguments: &str, names: &[&str]) -> Result<f64, Failure> {
-    let output = Command::new(path)
-        .args(["--secs", "0.2", "--reps", "5"])
-        .args(arguments.split(' '))
-        .output()
-        .map_err(|error| Failure::message(format!("cannot run {}: {error}", path.display())))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let first = text.lines().next().unwrap_or_default();
-    let found = serde_json::from_str::<serde_json::Value>(first).ok().and_then(|value| {
-        names.iter().try_fold(&value, |value, name| value.get(name)).and_then(|x| x.as_f64())
-    });
-    found.ok_or_else(|| {
-        let message = format!("{} {arguments} did not say its speed", path.display());
-        Failure::message(message)
     })
 }

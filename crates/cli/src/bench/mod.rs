@@ -1,7 +1,9 @@
 //! `smidgen bench`: transitions per second on small bundled programs, and what the other kernels
 //! cost, beside hand-written code for the same models if it is there (`--anchor`).
 
+mod anchor;
 mod kernels;
+mod sections;
 mod subjects;
 mod transitions;
 
@@ -10,27 +12,47 @@ use std::path::PathBuf;
 
 use smidgen::stopwatch::Stopwatch;
 
-use crate::args::{BenchArgs, Format};
+use crate::args::{BenchArgs, Format, Part};
 use crate::failure::{Failure, say};
+use anchor::Anchor;
 use kernels::Cost;
+use sections::{Growth, growth_table};
 use transitions::Measured;
 
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let folder = Folder::new().map_err(|error| {
         Failure::message(format!("cannot write to the folder for temporary files: {error}"))
     })?;
-    let measured = transitions::measure_all(&folder.0, args.seconds)?;
-    let costs = kernels::measure_all(&folder.0, args.seconds, args.anchor.as_deref())?;
+    let anchor = Anchor(args.anchor.clone());
+    let asked = |part: Part| args.only.is_none_or(|only| only == part);
+    let mut measured = Vec::new();
+    let mut costs = Vec::new();
+    if asked(Part::Programs) {
+        measured = transitions::measure_all(&folder.0, args.seconds)?;
+    }
+    if asked(Part::Kernels) {
+        costs.extend(kernels::measure_all(&folder.0, args.seconds, &anchor)?);
+    }
+    if asked(Part::Sections) {
+        costs.extend(sections::measure_all(&folder.0, args.seconds, &anchor)?);
+    }
+    let growth = match args.only {
+        Some(Part::Growth) => sections::growth(args.seconds, args.rows, &anchor)?,
+        _ => Vec::new(),
+    };
     if !Stopwatch::knows_processor_time() {
         say("processor time is not known here: these are seconds on the clock");
     }
     let text = match args.format {
-        Format::Text => format!("{}\n{}", table(&measured), cost_table(&costs)),
-        Format::Json => format!("{}\n", json(&measured, &costs)),
+        Format::Text => text(&measured, &costs, &growth),
+        Format::Json => format!("{}\n", json(&measured, &costs, &growth)),
     };
     io::stdout().write_all(text.as_bytes())?;
     Ok(())
 }
+
+/// Seconds below which a look is all there is time for.
+const A_LOOK: f64 = 0.05;
 
 /// A folder of its own, gone at the end.
 struct Folder(PathBuf);
@@ -52,6 +74,20 @@ impl Drop for Folder {
 
 // ---------------------------------------------------------------- showing
 
+fn text(measured: &[Measured], costs: &[Cost], growth: &[Growth]) -> String {
+    let mut parts = Vec::new();
+    if !measured.is_empty() {
+        parts.push(table(measured));
+    }
+    if !costs.is_empty() {
+        parts.push(cost_table(costs));
+    }
+    if !growth.is_empty() {
+        parts.push(growth_table(growth));
+    }
+    parts.join("\n")
+}
+
 fn table(measured: &[Measured]) -> String {
     let mut text =
         format!("{:<12}{:>16}{:>12}{:>8}\n", "program", "transitions/s", "target", "ratio");
@@ -62,28 +98,33 @@ fn table(measured: &[Measured]) -> String {
     text
 }
 
+/// Two figures at least.
+fn brief(x: f64) -> String {
+    if x < 10.0 { format!("{x:.2}") } else { format!("{x:.0}") }
+}
+
 fn cost_table(costs: &[Cost]) -> String {
     let mut text = format!(
-        "{:<44}{:>10}{:>10}{:>10}{:>8}\n",
+        "{:<48}{:>10}{:>12}{:>10}{:>8}\n",
         "kernel", "measured", "target", "anchor", "ratio"
     );
     for cost in costs {
         let target = if cost.more_is_better { "at least" } else { "at most" };
         let (anchor, ratio) = match cost.anchor {
-            Some(anchor) => (format!("{anchor:.0}"), format!("{:.1}", cost.measured / anchor)),
+            Some(anchor) => (brief(anchor), format!("{:.1}", cost.measured / anchor)),
             None => ("-".to_owned(), "-".to_owned()),
         };
         let name = format!("{} [{}]", cost.name, cost.unit);
         text.push_str(&format!(
-            "{name:<44}{:>10.0}{:>10}{anchor:>10}{ratio:>8}\n",
-            cost.measured,
-            format!("{} {:.0}", &target[3..].trim(), cost.target),
+            "{name:<48}{:>10}{:>12}{anchor:>10}{ratio:>8}\n",
+            brief(cost.measured),
+            format!("{} {}", &target[3..].trim(), brief(cost.target)),
         ));
     }
     text
 }
 
-fn json(measured: &[Measured], costs: &[Cost]) -> serde_json::Value {
+fn json(measured: &[Measured], costs: &[Cost], growth: &[Growth]) -> serde_json::Value {
     let row = |m: &Measured| {
         serde_json::json!({
             "program": m.name,
@@ -103,7 +144,18 @@ fn json(measured: &[Measured], costs: &[Cost]) -> serde_json::Value {
             "ratio": c.anchor.map(|anchor| c.measured / anchor),
         })
     };
+    let grown = |g: &Growth| {
+        serde_json::json!({
+            "rows": g.rows,
+            "sections_per_transition": g.sections,
+            "exact_us": g.exact,
+            "subsampled_us": g.subsampled,
+            "anchor_exact_us": g.anchor.map(|anchor| anchor.0),
+            "anchor_subsampled_us": g.anchor.map(|anchor| anchor.1),
+        })
+    };
     serde_json::json!({
+        "growth": growth.iter().map(grown).collect::<Vec<_>>(),
         "programs": measured.iter().map(row).collect::<Vec<_>>(),
         "kernels": costs.iter().map(cost).collect::<Vec<_>>(),
     })

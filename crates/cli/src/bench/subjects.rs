@@ -29,7 +29,7 @@ impl Written {
     }
 }
 
-fn normal(rng: &mut Rng) -> f64 {
+pub fn normal(rng: &mut Rng) -> f64 {
     let (u, v) = (1.0 - rng.uniform(), rng.uniform());
     math::sqrt(-2.0 * math::ln(u)) * math::cos(std::f64::consts::TAU * v)
 }
