@@ -108,8 +108,22 @@ pub fn kernel_lines(kernel: &KernelReport) -> String {
     let transitions = kernel.transitions;
     let plural = if transitions == 1 { "" } else { "s" };
     let mut text = format!("{}: {transitions} transition{plural}", kernel.kernel);
-    if transitions > 0 {
-        text.push_str(&format!(", {} accepted", percent(kernel.accepted, transitions)));
+    let (drawn, proposed) = (kernel.drawn, transitions - kernel.drawn);
+    if proposed > 0 {
+        let accepted = percent(kernel.accepted - kernel.changed, proposed);
+        match drawn {
+            0 => text.push_str(&format!(", {accepted} accepted")),
+            _ => text.push_str(&format!(", {accepted} of {proposed} proposals accepted")),
+        }
+    }
+    if drawn > 0 {
+        let changed = percent(kernel.changed, drawn);
+        match proposed {
+            0 => text.push_str(&format!(", {changed} changed a value")),
+            _ => {
+                text.push_str(&format!(", {changed} of {drawn} conditional draws changed a value"))
+            }
+        }
     }
     if kernel.population > 0 {
         let (used, all) = (kernel.sections_used, kernel.population);

@@ -9,6 +9,10 @@ pub struct KernelReport {
     pub kernel: String,
     pub transitions: u64,
     pub accepted: u64,
+    /// Transitions that drew from a conditional law, where nothing is rejected, and those of them that
+    /// changed a value.
+    pub drawn: u64,
+    pub changed: u64,
     /// Local sections that were evaluated, of `population` that an exact scan would have read.
     pub sections_used: u64,
     pub population: u64,

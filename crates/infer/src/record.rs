@@ -12,6 +12,10 @@ use crate::austerity::{Check, Trust};
 pub struct Tally {
     pub transitions: u64,
     pub accepted: u64,
+    /// Of the transitions, those that drew from a conditional law, where nothing is rejected; and how
+    /// many of these changed a value (they are among the accepted).
+    pub drawn: u64,
+    pub changed: u64,
     /// Sections read for decisions (for an exact move of a whole scaffold: absorbing choices), of
     /// how many there were.
     pub sections_used: u64,
@@ -30,9 +34,21 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// A transition that drew from a conditional law, by weighing so many absorbing choices.
+    pub fn draw(&mut self, sections: u64, changed: bool) {
+        self.transitions += 1;
+        self.drawn += 1;
+        self.accepted += u64::from(changed);
+        self.changed += u64::from(changed);
+        self.sections_used += sections;
+        self.population += sections;
+    }
+
     pub fn add(&mut self, other: &Tally) {
         self.transitions += other.transitions;
         self.accepted += other.accepted;
+        self.drawn += other.drawn;
+        self.changed += other.changed;
         self.sections_used += other.sections_used;
         self.population += other.population;
         self.approximate += other.approximate;
@@ -126,6 +142,8 @@ impl KernelRecord {
             kernel: kernel.to_owned(),
             transitions: tally.transitions,
             accepted: tally.accepted,
+            drawn: tally.drawn,
+            changed: tally.changed,
             sections_used: tally.sections_used,
             population: tally.population,
             evaluator: evaluator.to_owned(),

@@ -246,6 +246,13 @@ fn read_target(
                     .hint("its shape is (ordered_range low high), both ends included"));
             };
             let (low, high) = (reader.value(low)?, reader.value(high)?);
+            if low > high {
+                let message = format!(
+                    "the range from {low} to {high} is empty: its low end is above its high end"
+                );
+                return Err(Diagnostic::error(block.span, message)
+                    .hint(format!("did you mean (ordered_range {high} {low})? Blocks are always moved in ascending order")));
+            }
             Block::Range { low, high }
         }
         SyntaxKind::Name(name) if !reader.is_loop_variable(*name) => match name.as_str() {

@@ -335,7 +335,9 @@ fn refused(text: &str, kernel: &str) -> String {
 fn bad_arguments_are_refused() {
     let text = "[assume x (normal 0 1)]";
     for (kernel, words) in [
-        ("(pgibbs default all 1 1)", "2 or more"),
+        ("(pgibbs default all 1 1)", "from 2 to 1000000"),
+        ("(pgibbs default all 2000000 1)", "from 2 to 1000000"),
+        ("(pgibbs x (ordered_range 3 1) 5 1)", "range from 3 to 1 is empty"),
         ("(pgibbs default all 2.5 1)", "number of particles"),
         ("(pgibbs default all 3 'ancestor 'maybe 1)", "true or false"),
         ("(pgibbs default all 1)", "pgibbs takes 4 arguments"),

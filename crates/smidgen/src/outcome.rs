@@ -45,6 +45,8 @@ impl Inferred {
                 Some(known) => {
                     known.transitions += kernel.transitions;
                     known.accepted += kernel.accepted;
+                    known.drawn += kernel.drawn;
+                    known.changed += kernel.changed;
                     known.sections_used += kernel.sections_used;
                     known.population += kernel.population;
                 }

@@ -310,6 +310,7 @@ impl Plan<'_> {
             let mut record = KernelRecord::default();
             (record.tally.transitions, record.tally.accepted) =
                 (report.transitions, report.accepted);
+            (record.tally.drawn, record.tally.changed) = (report.drawn, report.changed);
             (record.tally.sections_used, record.tally.population) =
                 (report.sections_used, report.population);
             record

@@ -77,6 +77,8 @@ pub static DECLARED: &[(&str, f64)] = &[
     ("geweke: gibbs", 5e-6),
     ("pgibbs rows", 2e-5),
     ("geweke: pgibbs", 5e-6),
+    ("default kernel rows with a chain", 5e-6),
+    ("exact start: default kernel, a chain", 5e-6),
     ("exact start: pgibbs, stochastic volatility", 5e-6),
     ("exact start: pgibbs, a long memory", 5e-6),
     ("exact start: pgibbs, changing structure", 5e-6),

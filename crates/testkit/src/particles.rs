@@ -1,5 +1,5 @@
-//! The transition matrix of conditional sequential Monte Carlo on a finite program, exactly; and the
-//! algorithm with one mistake each.
+//! The transition matrix of conditional sequential Monte Carlo on a finite program, exactly, and of
+//! draws of whole paths; the algorithm with one mistake each.
 //!
 //! A pass is a tree of chances: which ancestors are drawn, what the fresh particles draw, which
 //! particle is chosen at the end. Ancestors and the chosen particle come from a [`Lottery`] that takes
@@ -295,27 +295,71 @@ fn number(value: &Value) -> f64 {
     value.as_number().expect("a number")
 }
 
+/// The matrix of a kernel on the states of a chain, row by row. The world walks by single-site moves.
+fn matrix_of(
+    world: &mut World,
+    chain: &Chain,
+    mut row: impl FnMut(&World) -> Vec<f64>,
+) -> Vec<Vec<f64>> {
+    let mut rows: Vec<Option<Vec<f64>>> = vec![None; chain.states.len()];
+    let mut walk = world.program("(mh default one 1)");
+    for _ in 0..1_000_000 {
+        let here = place(chain, &world.state());
+        if rows[here].is_none() {
+            rows[here] = Some(row(world));
+        }
+        if rows.iter().all(Option::is_some) {
+            return rows.into_iter().flatten().collect();
+        }
+        world.step(&mut walk);
+    }
+    panic!("some states cannot be reached");
+}
+
+fn place(chain: &Chain, state: &str) -> usize {
+    chain.states.iter().position(|known| known == state).expect("a known state")
+}
+
+/// The matrix of draws of whole paths by [`Sequence::draw_path`], with log weights times `tilt` (1 if
+/// it is to be right).
+///
+/// # Panics
+/// If the blocks of the target are no chain, or a draw leads to an unknown state.
+pub fn paths(world: &mut World, chain: &Chain, target: &Target, tilt: f64) -> Vec<Vec<f64>> {
+    matrix_of(world, chain, |world| {
+        let mut row = vec![0.0; chain.states.len()];
+        let way = RefCell::new(Way::default());
+        let (mut rng, mut copies) = (Rng::from_seed(0), 0);
+        loop {
+            copies += 1;
+            let mut model = world.model.copy(copies);
+            let groups = target.groups(&model, &mut rng);
+            let mut sequence = Sequence::new();
+            let trace = model.trace_mut();
+            sequence.prepare(trace, &groups, LookAhead::Never).expect("a sequence");
+            let mut lots = Enumerated { way: &way, probabilities: vec![] };
+            let pick = &mut |log_weights: &[f64]| {
+                let tilted: Vec<f64> = log_weights.iter().map(|w| w * tilt).collect();
+                assert!(lots.weigh(&tilted));
+                lots.draw(&mut rng)
+            };
+            assert!(sequence.draw_path(trace, pick).expect("a draw").is_some(), "no chain");
+            let there = place(chain, &state_of(&model, &world.predicted));
+            row[there] += way.borrow().probability();
+            if !way.borrow_mut().turn() {
+                return row;
+            }
+        }
+    })
+}
+
 impl Pass {
-    /// The matrix on the states of a chain. The world walks by single-site moves.
+    /// The matrix on the states of a chain.
     ///
     /// # Panics
     /// If the draws of a segment cannot be exhausted, or a pass leads to an unknown state.
     pub fn matrix(&self, world: &mut World, chain: &Chain) -> Vec<Vec<f64>> {
-        let n = chain.states.len();
-        let mut rows: Vec<Option<Vec<f64>>> = vec![None; n];
-        let mut walk = world.program("(mh default one 1)");
-        for _ in 0..1_000_000 {
-            let state = world.state();
-            let here = chain.states.iter().position(|known| *known == state).expect("a state");
-            if rows[here].is_none() {
-                rows[here] = Some(self.row(world, chain));
-            }
-            if rows.iter().all(Option::is_some) {
-                return rows.into_iter().flatten().collect();
-            }
-            world.step(&mut walk);
-        }
-        panic!("some states cannot be reached");
+        matrix_of(world, chain, |world| self.row(world, chain))
     }
 
     /// The probabilities of all states after a pass from this one.
@@ -341,9 +385,8 @@ impl Pass {
             match twin_smc(&mut watched, self.particles, self.bug, &mut lots, &mut rng) {
                 Ok(Some(k)) => {
                     system.settle(k).expect("a state");
-                    let state = state_of(&model, &world.predicted);
-                    let there = chain.states.iter().position(|known| *known == state);
-                    row[there.expect("a known state")] += way.borrow().probability();
+                    let there = place(chain, &state_of(&model, &world.predicted));
+                    row[there] += way.borrow().probability();
                 }
                 Ok(None) => panic!("every path is impossible"),
                 Err(error) => assert!(error.to_string().contains(MET), "{error}"),

@@ -117,9 +117,27 @@ impl Page<'_> {
         let mut run = format!("{per_run} transition{plural} in one run of the program");
         let warmup = &found.warmup;
         if warmup.transitions > 0 {
-            let share = warmup.accepted as f64 / warmup.transitions as f64;
+            let proposed = warmup.transitions - warmup.drawn;
             let moves = counted(warmup.transitions as usize, "move");
-            run.push_str(&format!("; {moves} in the warm-up, {} accepted", percent(share)));
+            run.push_str(&format!("; {moves} in the warm-up"));
+            if proposed > 0 {
+                let share = (warmup.accepted - warmup.changed) as f64 / proposed as f64;
+                let of = if warmup.drawn > 0 {
+                    format!(" of {proposed} proposals")
+                } else {
+                    String::new()
+                };
+                run.push_str(&format!(", {}{of} accepted", percent(share)));
+            }
+            if warmup.drawn > 0 {
+                let share = warmup.changed as f64 / warmup.drawn as f64;
+                let of = if proposed > 0 {
+                    format!(" of {} conditional draws", warmup.drawn)
+                } else {
+                    String::new()
+                };
+                run.push_str(&format!(", {}{of} changed a value", percent(share)));
+            }
         }
         if warmup.approximate > 0 {
             let share = warmup.sections_used as f64 / warmup.population as f64;

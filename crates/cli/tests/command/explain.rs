@@ -24,6 +24,23 @@ fn advises(block: &Json, word: &str) -> bool {
     advice.iter().any(|text| text.as_str().is_some_and(|text| text.contains(word)))
 }
 
+/// Chains are moved as a whole, and what is drawn from a conditional law is not said to be accepted.
+#[test]
+fn chains_under_the_default_kernel() {
+    let states = "[assume p (beta 2 2)]
+        [assume z (mem (lambda (t)
+          (if (= t 0) (bernoulli 0.5) (bernoulli (lookup (array p 0.9) (z (- t 1)))))))]
+        [for t in (range 0 20) [observe (normal (z t) 1) (mod t 3)]]";
+    let text = Folder::with_program(states).call(&["explain", "m.smg", "--seed", "1"]).good();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("forward filtering and backward sampling: bernoulli (19"), "{text}");
+    let rare = "[assume z (mem (lambda (t) (scope_include 'z t (bernoulli 0.001))))]
+                [for t in (range 0 20) [predict (z t)]] [infer (gibbs z one 100)]";
+    let text = Folder::with_program(rare).call(&["explain", "m.smg", "--seed", "1"]).good();
+    assert!(text.contains("changed a value") && !text.contains("accepted"), "{text}");
+    assert!(!text.contains("smaller steps"), "{text}");
+}
+
 #[test]
 fn the_border_and_the_sections_of_a_mean() {
     let folder = mean_with("(subsampled_mh m 0 50 0.05 'drift 0.05 20)");

@@ -80,9 +80,7 @@ impl<'a> Flight<'a> {
         buffers: &'a mut Buffers,
         particles: usize,
     ) -> Result<Flight<'a>, EvalError> {
-        for (place, id) in &plan.outside {
-            plan.fixed[*place as usize] = trace.value(*id)?.clone();
-        }
+        plan.refresh(trace)?;
         let room = |values: &mut Vec<Value>, columns: usize| {
             values.resize(columns * particles, Value::Nil);
         };

@@ -18,6 +18,8 @@
 mod ahead;
 mod flight;
 mod lanes;
+mod lattice;
+mod order;
 mod plan;
 mod replay;
 mod segment;
@@ -31,6 +33,7 @@ use crate::scaffold::Scaffold;
 use crate::trace::Trace;
 
 use flight::{Buffers, Flight};
+use lattice::{Lattice, Room, Shape};
 use plan::Plan;
 use replay::Replay;
 use segment::{Segment, segments};
@@ -84,9 +87,12 @@ pub struct Sequence {
     segments: Vec<Segment>,
     /// If nothing in D decides what exists.
     plan: Option<Plan>,
+    /// If, besides, every density hangs on neighbouring groups alone, of one choice each.
+    shape: Option<Shape>,
     /// The structure that the plan was made for.
     structure: u64,
     buffers: Buffers,
+    room: Room,
 }
 
 impl Sequence {
@@ -122,8 +128,26 @@ impl Sequence {
             true => None,
             false => Some(Plan::compile(trace, &self.segments, look_ahead)),
         };
+        self.shape = self.plan.as_ref().and_then(|plan| Shape::of(trace, plan));
         self.structure = trace.structure_revision();
         Ok(())
+    }
+
+    /// Whether the groups are a chain: a path of finite choices can be drawn as a whole.
+    pub fn is_chain(&self) -> bool {
+        self.shape.is_some()
+    }
+
+    /// Draws a whole path of a chain from its conditional law (see [`lattice`]); `draw` picks a place
+    /// from log weights. The number of choices that changed; none if it cannot be done.
+    pub fn draw_path(
+        &mut self,
+        trace: &mut Trace,
+        draw: &mut dyn FnMut(&[f64]) -> usize,
+    ) -> Result<Option<usize>, EvalError> {
+        let (Some(plan), Some(shape)) = (&mut self.plan, &self.shape) else { return Ok(None) };
+        plan.refresh(trace)?;
+        Lattice { trace, plan, shape, room: &mut self.room }.draw(draw)
     }
 
     /// Number of groups that have something to make.

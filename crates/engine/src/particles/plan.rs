@@ -17,6 +17,7 @@ use super::LookAhead;
 use super::ahead::Ahead;
 use super::lanes::elementary;
 use super::segment::Segment;
+use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::node::Op;
 use crate::operand::Operand;
@@ -40,6 +41,15 @@ pub(super) enum Rule {
     /// A structure: the value of its root.
     Follow,
     Choice(&'static dyn Distribution, Option<Scalar>),
+}
+
+impl Rule {
+    pub fn function(self) -> Option<&'static Function> {
+        match self {
+            Rule::Function(function) | Rule::Elementary(function, _) => Some(function),
+            Rule::Follow | Rule::Choice(..) => None,
+        }
+    }
 }
 
 /// How an absorbing node is weighed.
@@ -147,6 +157,14 @@ impl Plan {
         }
         compiler.plan.looks_ahead = looks_ahead;
         compiler.plan
+    }
+
+    /// Reads what is outside D.
+    pub fn refresh(&mut self, trace: &mut Trace) -> Result<(), EvalError> {
+        for (place, id) in &self.outside {
+            self.fixed[*place as usize] = trace.value(*id)?.clone();
+        }
+        Ok(())
     }
 }
 

@@ -235,7 +235,9 @@ pub fn whole(explanation: &mut Explanation) {
             "one run of the program makes {transitions:.0} moves among {blocks} blocks: give it more, or `each` instead of `one`"
         ));
     }
-    let Tally { transitions, accepted, .. } = explanation.warmup;
+    // What is drawn from a conditional law has no steps.
+    let Tally { transitions, accepted, drawn, changed, .. } = explanation.warmup;
+    let (transitions, accepted) = (transitions - drawn, accepted - changed);
     let measured = (transitions >= ENOUGH).then(|| accepted as f64 / transitions as f64);
     for block in &mut explanation.blocks {
         let said = block.prediction.as_ref().and_then(|found| steps(found, measured));

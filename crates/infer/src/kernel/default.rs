@@ -1,9 +1,11 @@
 //! The default kernel, for people who do not want to choose: an integer k as an inference
 //! program is k sweeps of it.
 //!
-//! One sweep moves everything: all continuous choices with a gradient jointly by `nuts`, then the
-//! others one after the other in a fixed order ([`plan`]). Exact.
+//! One sweep moves everything: all continuous choices with a gradient jointly by `nuts`, then each
+//! chain of finite choices as a whole, then the others one after the other in a fixed order
+//! ([`plan`]). Exact.
 
+mod chain;
 mod explain;
 pub mod plan;
 
@@ -125,7 +127,10 @@ impl Kernel for Default {
             }
         }
         self.sweeps += 1;
-        if self.joint && !self.plan.has_others() {
+        for chain in &mut self.plan.chains {
+            chain.transition(trace, &mut self.enumeration, rng, &mut log.tally)?;
+        }
+        if self.joint && !self.plan.has_singles() {
             return Ok(());
         }
         let target = Target { scope: Scope::Default, block: Block::Each };
@@ -155,6 +160,7 @@ impl Default {
     ) -> Result<(), EvalError> {
         match self.plan.class(trace, id)? {
             Class::Smooth if self.joint => return Ok(()),
+            Class::Chain => return Ok(()),
             Class::Tall => {
                 let target = Target { scope: Scope::Default, block: Block::Each };
                 let kernel = self.subsampled.entry(trace.address(id));

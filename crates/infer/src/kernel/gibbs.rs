@@ -1,7 +1,7 @@
 //! `(gibbs scope block n)`: enumerative Gibbs over a block of finite choices (theory 8.2).
 //!
 //! Every combination of values is weighed (see [`Enumeration`]) and one is drawn in proportion to its
-//! weight W: P(k) = W_k / Σ_j W_j. Nothing is rejected; `accepted` counts the transitions that
+//! weight W: P(k) = W_k / Σ_j W_j. Nothing is rejected; counted is which transitions
 //! changed a value. If every weight is 0 the state stays as it is.
 //!
 //! An observation that moves from one lasting choice to another makes what is redrawn depend on
@@ -98,12 +98,8 @@ pub fn gibbs_move(
         true => draw_pair(log_weights, rng),
         false => draw(log_weights, rng.uniform()),
     };
-    let sections = enumeration.absorbing() as u64;
-    tally.transitions += 1;
-    tally.sections_used += sections;
-    tally.population += sections;
+    tally.draw(enumeration.absorbing() as u64, chosen > 0);
     if chosen > 0 {
-        tally.accepted += 1;
         enumeration.install(trace, chosen)?;
     }
     Ok(())

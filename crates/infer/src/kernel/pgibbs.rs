@@ -42,7 +42,7 @@ const MOST_PARTICLES: i64 = 1_000_000;
 
 /// A number of particles of at least `least`.
 pub fn read_particles(argument: &Argument<'_>, least: i64) -> Result<usize, Diagnostic> {
-    let wanted = format!("a number of particles (a whole number, {least} or more)");
+    let wanted = format!("a number of particles (a whole number from {least} to {MOST_PARTICLES})");
     let count = argument.value.as_integer().filter(|n| (least..=MOST_PARTICLES).contains(n));
     count.map(|n| n as usize).ok_or_else(|| argument.error(&wanted))
 }
@@ -111,10 +111,7 @@ impl Kernel for Pgibbs {
             Some(k) => particles.settle(k)?,
             None => false,
         };
-        log.tally.transitions += 1;
-        log.tally.accepted += u64::from(moved);
-        log.tally.sections_used += sections;
-        log.tally.population += sections;
+        log.tally.draw(sections, moved);
         Ok(())
     }
 

@@ -49,6 +49,10 @@ fn words(class: Class) -> (&'static str, &'static str) {
     match class {
         Class::Smooth => ("nuts, jointly", "continuous, with a gradient"),
         Class::Tall => ("subsampled_mh", "many local sections"),
+        Class::Chain => (
+            "whole chains, by forward filtering and backward sampling",
+            "a few values each, and each hangs on the one before",
+        ),
         Class::Finite => ("gibbs, one by one", "a few values"),
         Class::Line => ("slice_doubling, one by one", "a single real number"),
         Class::Other => ("mh, one by one", "neither a gradient nor a few values"),

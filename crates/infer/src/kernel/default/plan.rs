@@ -4,6 +4,7 @@
 //! |---|---|
 //! | continuous, and log density differentiable in it | one joint block of `nuts` |
 //! | the same, above many local sections, if approximate moves are allowed | `subsampled_mh` |
+//! | finitely many values, each reading the one before | a whole chain at a time, see [`super::chain`] |
 //! | finitely many values | `gibbs` |
 //! | a single real number, structure fixed | `slice_doubling` |
 //! | anything else | `mh`, from the prior or by a walk of random scale |
@@ -16,6 +17,8 @@ use smidgen_engine::smooth::{Density, Form};
 use smidgen_engine::{EvalError, NodeId, Partition, Trace};
 use smidgen_prob::Support;
 
+use super::chain::Chain;
+
 /// More values than these are not enumerated.
 const MOST_VALUES: usize = 300;
 
@@ -26,6 +29,8 @@ const MANY_SECTIONS: usize = 2000;
 pub enum Class {
     Smooth,
     Tall,
+    /// Part of a chain that is drawn as a whole.
+    Chain,
     Finite,
     Line,
     Other,
@@ -50,6 +55,7 @@ pub struct Plan {
     /// Whether the location or the scale of some of its choices depends on others.
     pub is_hierarchical: bool,
     pub excluded: Vec<Exclusion>,
+    pub chains: Vec<Chain>,
     /// Addresses of choices that come and go: they are moved one by one.
     fickle: FxHashSet<u64>,
     /// Addresses of choices above many sections of which all have to be read.
@@ -105,6 +111,7 @@ impl Plan {
             }
         }
         self.find_smooth(trace, candidates)?;
+        self.find_chains(trace, &choices);
         // Compiling changes nothing.
         self.structure = Some(trace.structure_revision());
         Ok(())
@@ -144,6 +151,16 @@ impl Plan {
         Ok(())
     }
 
+    /// Chains among the finite choices.
+    fn find_chains(&mut self, trace: &mut Trace, choices: &[(u64, NodeId)]) {
+        let is_finite = |id: &NodeId| self.classes[id].1 == Class::Finite;
+        let finite: Vec<NodeId> = choices.iter().map(|(_, id)| *id).filter(is_finite).collect();
+        self.chains = Chain::all(trace, &finite, std::mem::take(&mut self.chains));
+        for id in self.chains.iter().flat_map(|chain| &chain.choices) {
+            self.classes.insert(*id, (trace.address(*id), Class::Chain));
+        }
+    }
+
     /// Reading less does not pay for this choice: from the next plan on it moves as all others.
     pub fn move_exactly(&mut self, address: u64) {
         if self.exact.insert(address) {
@@ -154,6 +171,12 @@ impl Plan {
     /// Whether there are choices outside the joint block.
     pub fn has_others(&self) -> bool {
         self.classes.len() > self.smooth.len()
+    }
+
+    /// Whether there are choices that are moved by themselves.
+    pub fn has_singles(&self) -> bool {
+        let drawn: usize = self.chains.iter().map(|chain| chain.choices.len()).sum();
+        self.classes.len() > self.smooth.len() + drawn
     }
 
     /// How a choice is moved. One that has come since the plan was made is moved by itself.

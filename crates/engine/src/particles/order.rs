@@ -1,0 +1,79 @@
+//! Chains among choices: each reads, through deterministic nodes, the one before, which no other of
+//! them reads. What several read (a discrete parameter) is no part of a chain and does not hinder it;
+//! nor does it matter what is outside the set. O(nodes above the choices).
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use crate::id::NodeId;
+use crate::node::Op;
+use crate::trace::Trace;
+
+/// The choices of the set that a node hangs on, each once; none if there are many.
+type Above = Option<SmallVec<[NodeId; 4]>>;
+
+const MANY: usize = 8;
+
+struct Search<'a> {
+    trace: &'a Trace,
+    among: FxHashSet<NodeId>,
+    known: FxHashMap<NodeId, Above>,
+}
+
+impl Search<'_> {
+    fn above(&mut self, id: NodeId) -> Above {
+        let trace = self.trace;
+        let mut found = SmallVec::new();
+        for parent in trace.node(id).args.iter().filter_map(|arg| arg.operand.node()) {
+            for choice in self.through(parent)? {
+                if !found.contains(&choice) {
+                    found.push(choice);
+                }
+            }
+        }
+        (found.len() <= MANY).then_some(found)
+    }
+
+    fn through(&mut self, id: NodeId) -> Above {
+        if self.among.contains(&id) {
+            return Some(SmallVec::from_slice(&[id]));
+        }
+        if !matches!(self.trace.node(id).op, Op::Function(_) | Op::Structure(_)) {
+            return Some(SmallVec::new());
+        }
+        if let Some(above) = self.known.get(&id) {
+            return above.clone();
+        }
+        let above = stacker::maybe_grow(64 << 10, 1 << 20, || self.above(id));
+        self.known.insert(id, above.clone());
+        above
+    }
+}
+
+impl Trace {
+    /// The chains among these choices, of `least` choices or more, first to last; in the order of
+    /// their first choices.
+    pub fn chains(&self, choices: &[NodeId], least: usize) -> Vec<Vec<NodeId>> {
+        let among = choices.iter().copied().collect();
+        let mut search = Search { trace: self, among, known: FxHashMap::default() };
+        let above: Vec<Above> = choices.iter().map(|id| search.above(*id)).collect();
+        let mut readers: FxHashMap<NodeId, usize> = FxHashMap::default();
+        for choice in above.iter().flatten().flatten() {
+            *readers.entry(*choice).or_default() += 1;
+        }
+        let mut after: FxHashMap<NodeId, NodeId> = FxHashMap::default();
+        let mut follows = FxHashSet::default();
+        for (id, above) in choices.iter().zip(&above) {
+            let mut own = above.iter().flatten().filter(|choice| readers[choice] == 1);
+            if let (Some(before), None) = (own.next(), own.next()) {
+                after.insert(*before, *id);
+                follows.insert(*id);
+            }
+        }
+        let chain = |first: &NodeId| {
+            std::iter::successors(Some(*first), |id| after.get(id).copied()).collect::<Vec<_>>()
+        };
+        let firsts = choices.iter().filter(|id| !follows.contains(*id));
+        firsts.map(chain).filter(|chain| chain.len() >= least).collect()
+    }
+}
