@@ -251,6 +251,7 @@ impl Plan<'_> {
         let mut aside = Rng::for_chain(self.request.seed, RECORDING + k as u64);
         let mut model = Model::new();
         model.trace_mut().interrupt = self.interrupt.clone();
+        model.trace_mut().set_threads(self.request.threads / self.request.chains.max(1));
         let desk =
             Desk::new(&mut rng, self.catalog, self.sources, self.interrupt.clone(), Mode::Sample);
         let mut executor = Executor { model: &mut model, desk };

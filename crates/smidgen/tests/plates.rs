@@ -25,20 +25,20 @@ struct Twin {
     catalog: Catalog,
 }
 
-fn table(rng: &mut Rng) -> Table {
+fn table(rng: &mut Rng, rows: usize) -> Table {
     let mut reals = |f: &dyn Fn(&mut Rng) -> f64| {
-        Column::Reals((0..ROWS).map(|_| f(rng)).collect::<Vec<_>>().into())
+        Column::Reals((0..rows).map(|_| f(rng)).collect::<Vec<_>>().into())
     };
     let x = reals(&|rng| 4.0 * rng.uniform() - 2.0);
     let y = reals(&|rng| math::ln(rng.open_uniform()) + 1.0);
     let count = reals(&|rng| rng.below(5) as f64);
     let size = reals(&|rng| (5 + rng.below(4)) as f64);
     let group = reals(&|rng| rng.below(4) as f64);
-    let features = (0..3 * ROWS).map(|_| 2.0 * rng.uniform() - 1.0).collect::<Vec<_>>();
-    let labels: Vec<bool> = (0..ROWS).map(|_| rng.coin()).collect();
+    let features = (0..3 * rows).map(|_| 2.0 * rng.uniform() - 1.0).collect::<Vec<_>>();
+    let labels: Vec<bool> = (0..rows).map(|_| rng.coin()).collect();
     let words: Vec<Arc<String>> =
         ["north", "south", "east"].map(|word| Arc::new(word.to_owned())).into();
-    let codes: Vec<u32> = (0..ROWS).map(|_| rng.below(3) as u32).collect();
+    let codes: Vec<u32> = (0..rows).map(|_| rng.below(3) as u32).collect();
     Table::new(vec![
         (Symbol::new("x"), x),
         (Symbol::new("y"), y),
@@ -53,8 +53,12 @@ fn table(rng: &mut Rng) -> Table {
 
 impl Twin {
     fn new(data: u64, plates_from: usize) -> Twin {
+        Twin::of_rows(data, plates_from, ROWS)
+    }
+
+    fn of_rows(data: u64, plates_from: usize, rows: usize) -> Twin {
         let mut catalog = Catalog::new(Default::default(), Default::default());
-        catalog.add_table(Symbol::new("t"), Arc::new(table(&mut Rng::from_seed(data))));
+        catalog.add_table(Symbol::new("t"), Arc::new(table(&mut Rng::from_seed(data), rows)));
         let mut model = Model::new();
         model.set_plates_from(plates_from);
         Twin { model, rng: Rng::from_seed(1), sources: SourceMap::default(), catalog }
@@ -251,4 +255,21 @@ fn rows_of_a_plate_are_no_nodes() {
         let nodes = twin.model.live_nodes().count();
         assert!(nodes < 40, "{nodes} nodes for {body}");
     }
+}
+
+/// However many threads share a scan, the sums are the same to the bit.
+#[test]
+fn threads_change_nothing() {
+    let text = format!(
+        "{MODEL}\n[for row in t [observe (bernoulli (linear_logistic w row.v)) row.label]]
+        [for row in t [observe (normal (+ a (* b row.x)) s) row.y]]
+        [log_joint] [infer (mh c all 'drift 0.001 3)] [infer (hmc c one 0.0001 2 2)] [log_joint] {SHOW}"
+    );
+    let shown = [1, 2, 5].map(|threads| {
+        let mut twin = Twin::of_rows(1, 1, 150_000);
+        twin.model.set_threads(threads);
+        twin.run(&text).unwrap()
+    });
+    assert_eq!(shown[0], shown[1]);
+    assert_eq!(shown[0], shown[2]);
 }

@@ -145,9 +145,30 @@ struct Total {
 #[derive(Default)]
 pub struct Desk {
     prelude: Store,
-    store: Store,
+    /// One for each thread; the first is for everything else as well.
+    stores: Vec<Store>,
     numbers: Vec<f64>,
+    /// How many threads may share a scan of all rows.
+    pub(crate) threads: usize,
 }
+
+impl Desk {
+    pub(crate) fn with_threads(threads: usize) -> Desk {
+        Desk { threads, ..Desk::default() }
+    }
+
+    fn parts(&mut self) -> (&mut Store, &mut Store) {
+        if self.stores.is_empty() {
+            self.stores.push(Store::default());
+        }
+        (&mut self.prelude, &mut self.stores[0])
+    }
+}
+
+/// Rows that one thread scans before it takes others, and from how many rows on threads share a scan. The
+/// sums do not depend on either.
+const CHUNK: usize = 16_384;
+const MANY: usize = 1 << 17;
 
 /// Something that is no finite number, in these places of a plate: to be computed one by one.
 pub(crate) struct Unclear(pub Range<usize>);
@@ -231,29 +252,54 @@ impl Plate {
         slopes: Option<&mut [f64]>,
     ) -> Result<f64, Unclear> {
         let Program { prelude, rows, .. } = &*self.program;
-        let Desk { prelude: globals, store, .. } = desk;
+        let Desk { prelude: globals, stores, threads, .. } = desk;
         let n = self.rows();
         if !begin(prelude, globals, numbers) {
             return Err(Unclear(0..n.min(1)));
         }
-        rows.fit(store);
-        rows.begin(store, &globals.values);
-        if slopes.is_some() {
-            globals.slopes.fill(0.0);
+        let workers = if n < MANY { 1 } else { (*threads).clamp(1, n.div_ceil(CHUNK)) };
+        if stores.len() < workers {
+            stores.resize_with(workers, Store::default);
         }
+        for store in &mut stores[..workers] {
+            rows.fit(store);
+            rows.begin(store, &globals.values);
+        }
+        let registers = prelude.registers as usize;
+        let with_slopes = slopes.is_some();
+        let chunk = |k: usize, store: &mut Store| {
+            let places = k * CHUNK..n.min((k + 1) * CHUNK);
+            let slopes = if with_slopes { vec![0.0; registers] } else { Vec::new() };
+            self.chunk(places, &globals.values, store, slopes)
+        };
+        let chunks = n.div_ceil(CHUNK);
+        // Chunks are added up in their order, whoever computed them.
         let mut total = 0.0;
-        for start in (0..n).step_by(rows.stride()) {
-            let lanes = rows.stride().min(n - start);
-            let pick = self.members.pick(start);
-            rows.load(store, &globals.values, pick, lanes);
-            let log_p = rows.forward(store, &globals.values, pick, lanes);
-            if !log_p.is_finite() {
-                return Err(Unclear(start..start + lanes));
-            }
+        globals.slopes.fill(0.0);
+        let mut add = |(log_p, slopes): (f64, Vec<f64>)| {
             total += log_p;
-            if slopes.is_some() {
-                let Store { values, slopes, .. } = globals;
-                rows.backward(store, values, (pick, lanes), slopes);
+            globals.slopes.iter_mut().zip(slopes).for_each(|(sum, slope)| *sum += slope);
+        };
+        if workers == 1 {
+            for k in 0..chunks {
+                add(chunk(k, &mut stores[0])?);
+            }
+        } else {
+            let mut found: Vec<_> = std::thread::scope(|scope| {
+                let mut handles = Vec::with_capacity(workers);
+                for (first, store) in stores[..workers].iter_mut().enumerate() {
+                    let chunk = &chunk;
+                    let all = (first..chunks).step_by(workers);
+                    handles.push(scope.spawn(move || {
+                        all.map(|k| (k, chunk(k, &mut *store))).collect::<Vec<_>>()
+                    }));
+                }
+                let joined = handles.into_iter().map(|handle| handle.join());
+                joined.flat_map(|part| part.expect("a scan does not panic")).collect()
+            });
+            found.sort_unstable_by_key(|(k, _)| *k);
+            for (_, found) in found {
+                add(found?);
             }
         }
         if let Some(slopes) = slopes {
@@ -268,6 +314,33 @@ impl Plate {
             }
         }
         Ok(total)
+    }
+
+    /// The log density of the rows at these places, and its slopes in the registers of the prelude if
+    /// there is room for them.
+    fn chunk(
+        &self,
+        places: Range<usize>,
+        globals: &[f64],
+        store: &mut Store,
+        mut slopes: Vec<f64>,
+    ) -> Result<(f64, Vec<f64>), Unclear> {
+        let rows = &self.program.rows;
+        let mut total = 0.0;
+        for start in places.clone().step_by(rows.stride()) {
+            let lanes = rows.stride().min(places.end - start);
+            let pick = self.members.pick(start);
+            rows.load(store, globals, pick, lanes);
+            let log_p = rows.forward(store, globals, pick, lanes);
+            if !log_p.is_finite() {
+                return Err(Unclear(start..start + lanes));
+            }
+            total += log_p;
+            if !slopes.is_empty() {
+                rows.backward(store, globals, (pick, lanes), &mut slopes);
+            }
+        }
+        Ok((total, slopes))
     }
 
     /// What the rows read of the values around the plate: the registers of its prelude. None if they
@@ -289,7 +362,7 @@ impl Plate {
         rows: &[u32],
         out: &mut [f64],
     ) -> bool {
-        let (program, store) = (&self.program.rows, &mut desk.store);
+        let (program, (_, store)) = (&self.program.rows, desk.parts());
         program.fit(store);
         let stride = program.stride();
         let mut log_before = [0.0; BLOCK];
@@ -319,7 +392,7 @@ impl Plate {
         out: &mut [f64],
     ) -> Result<(), Unclear> {
         let program = &*self.program;
-        let Desk { prelude: globals, store, .. } = desk;
+        let (globals, store) = desk.parts();
         if !begin(&program.prelude, globals, numbers) {
             return Err(Unclear(0..rows.len()));
         }
@@ -361,6 +434,11 @@ impl Trace {
     pub(crate) fn desk(&self) -> MutexGuard<'_, Desk> {
         // What is on it is of no use to anybody but who wrote it.
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets so many threads share a scan of all rows of a plate. What they find does not depend on it.
+    pub fn set_threads(&self, threads: usize) {
+        self.desk().threads = threads;
     }
 
     /// log p of all rows of a plate, given the values of its arguments.

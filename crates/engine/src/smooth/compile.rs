@@ -205,7 +205,8 @@ impl Compiler<'_> {
             let reason = "the values around a plate have changed their form".to_owned();
             return Err(Failure::At(id, reason));
         }
-        Ok(PlateTerm::new(plate, registers))
+        let threads = self.trace.desk().threads;
+        Ok(PlateTerm::new(plate, registers, threads))
     }
 
     /// What no tape can follow, whatever the values.

@@ -13,10 +13,10 @@ pub(super) struct PlateTerm {
 }
 
 impl PlateTerm {
-    pub(super) fn new(plate: Plate, registers: Vec<Register>) -> PlateTerm {
+    pub(super) fn new(plate: Plate, registers: Vec<Register>, threads: usize) -> PlateTerm {
         let zeros = vec![0.0; registers.len()];
         let (numbers, slopes) = (zeros.clone(), zeros);
-        PlateTerm { plate, registers, numbers, slopes, desk: Desk::default() }
+        PlateTerm { plate, registers, numbers, slopes, desk: Desk::with_threads(threads) }
     }
 
     pub(super) fn rows(&self) -> usize {
