@@ -9,7 +9,7 @@ use smidgen_engine::smooth::Form;
 use smidgen_infer::Kernel;
 use smidgen_infer::hamiltonian::Smoothed;
 use smidgen_infer::hamiltonian::metric::Metric;
-use smidgen_infer::hamiltonian::trajectory::{self, Options};
+use smidgen_infer::hamiltonian::trajectory::{self, Adapting, Metrics, Options};
 use smidgen_infer::kernel::default;
 use smidgen_infer::proposer::standard_normal;
 use smidgen_infer::run::{Log, Phase};
@@ -269,6 +269,62 @@ fn what_the_warm_up_learnt_draws_right() {
         let wrong = [("a", mean + 0.1, variance)];
         after_warm_up(CORRELATED, cycle, (draws, seed), &wrong)
     });
+}
+
+/// The mean of a over the draws of chains with this metric, 40 of them, against what it should be.
+fn chains_of(metrics: Metrics, (draws, seed): (usize, u64), want: f64) -> PValue {
+    const CHAINS: u64 = 40;
+    let mut means = Vec::new();
+    for chain in 0..CHAINS {
+        let mut world = World::new(CORRELATED, seed.wrapping_mul(1000) + chain);
+        let smoothed = smoothed(&mut world, Form::Plain);
+        let start = smoothed.start(world.model.trace_mut(), "test").unwrap();
+        let a = start.z.iter().position(|z| *z == world.number("a")).expect("a is a coordinate");
+        let options = Options { doublings: 6, target: 0.8 };
+        let mut chain =
+            Adapting::new(&smoothed, &start, 150, options, metrics, &mut world.rng).unwrap();
+        (0..150).for_each(|_| drop(chain.draw().unwrap()));
+        let total: f64 = (0..draws).map(|_| chain.draw().unwrap().z[a]).sum();
+        means.push(total / draws as f64);
+    }
+    let n = CHAINS as f64;
+    let found = means.iter().sum::<f64>() / n;
+    let spread = means.iter().map(|x| (x - found) * (x - found)).sum::<f64>() / (n - 1.0);
+    pvalue::z(found, want, (spread / n).sqrt())
+}
+
+#[test]
+fn both_metrics_draw_right() {
+    let (mean, _) = posterior_of_a();
+    let both =
+        [("nuts: a bold metric", Metrics::Bold), ("nuts: a careful metric", Metrics::Careful)];
+    for (test, metrics) in both {
+        demand(test, 100, |draws, seed| chains_of(metrics, (draws, seed), mean));
+        catches(test, "another mean", 100, |draws, seed| {
+            chains_of(metrics, (draws, seed), mean + 0.1)
+        });
+    }
+}
+
+/// A wide prior does not decide where a warm-up begins; `force` does.
+#[test]
+fn a_warm_up_begins_where_it_is_likely() {
+    let text = "[assume a (normal 0 1000)] [assume s (lognormal 0 30)] [assume b (normal 0 1000)]
+                [force b 700] [observe (normal a s) 0.5] [observe (normal b 1000) 0]";
+    let mut moves = 0;
+    for seed in 0..20 {
+        let mut world = World::new(text, seed);
+        let smoothed = smoothed(&mut world, Form::Plain);
+        let before = smoothed.start(world.model.trace_mut(), "test").unwrap();
+        let after = smoothed.begin(world.model.trace_mut(), &mut world.rng).unwrap().unwrap();
+        assert!(after.log_p >= before.log_p);
+        assert_eq!(world.number("b"), 700.0);
+        let (a, s) = (world.number("a"), world.number("s"));
+        let moved = after.z != before.z;
+        moves += usize::from(moved);
+        assert!(!moved || (a.abs() <= 2.0 && (0.1..8.0).contains(&s)), "{a} {s}");
+    }
+    assert!(moves > 5, "{moves} of 20");
 }
 
 #[test]

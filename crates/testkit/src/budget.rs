@@ -57,6 +57,8 @@ pub static DECLARED: &[(&str, f64)] = &[
     ("geweke: nuts", 5e-6),
     ("nuts after a warm-up", 5e-6),
     ("nuts after a warm-up in a cycle", 5e-6),
+    ("nuts: a bold metric", 5e-6),
+    ("nuts: a careful metric", 5e-6),
     ("subsampled rows", 5e-6),
     ("subsampled cycle rows", 5e-6),
     ("exact start: logistic regression by sections", 5e-6),

@@ -42,6 +42,8 @@ struct Coordinates {
     node: NodeId,
     /// Marked.
     value: Value,
+    /// How many.
+    size: usize,
     standardised: bool,
 }
 
@@ -220,6 +222,28 @@ impl Density {
             }
         }
         Ok(Some(z))
+    }
+
+    /// Coordinates drawn evenly from −`reach` to `reach`; those of choices that were forced are as
+    /// they are.
+    pub fn scatter(
+        &self,
+        trace: &mut Trace,
+        reach: f64,
+        rng: &mut Rng,
+    ) -> Result<Vec<f64>, EvalError> {
+        let mut z: Vec<f64> =
+            (0..self.dimension).map(|_| reach * (2.0 * rng.uniform() - 1.0)).collect();
+        let Some(here) = self.position(trace)? else { return Ok(z) };
+        let mut first = 0;
+        for coordinates in &self.coordinates {
+            let size = coordinates.size;
+            if trace.node(coordinates.node).forced {
+                z[first..first + size].copy_from_slice(&here[first..first + size]);
+            }
+            first += size;
+        }
+        Ok(z)
     }
 
     /// log π(z), up to a constant, and its gradient. −∞ where the state is impossible; the

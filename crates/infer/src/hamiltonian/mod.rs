@@ -13,6 +13,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smidgen_engine::smooth::{Density, Form, NotSmooth, Validity};
 use smidgen_engine::{EvalError, NodeId, Trace};
+use smidgen_value::Rng;
+
+/// Where a warm-up may begin: coordinates up to this size, and how often it is tried to find a
+/// possible state.
+const REACH: f64 = 2.0;
+const TRIES: usize = 100;
 
 /// The density of a block, shared with whoever follows trajectories in it.
 #[derive(Clone)]
@@ -69,7 +75,29 @@ impl Smoothed {
         Ok(fine.then_some(Point { z, log_p, gradient }))
     }
 
-    /// The same where there has to be such a state.
+    /// Looks for a better place to begin than the state of the trace: a point whose coordinates
+    /// are drawn evenly from −2 to 2, where the usual scales of models lie. It is taken if it is
+    /// more probable; a wide prior begins far from all data otherwise. Where the state is
+    /// impossible, several are tried. For the start of a warm-up alone.
+    pub fn begin(&self, trace: &mut Trace, rng: &mut Rng) -> Result<Option<Point>, EvalError> {
+        let here = self.look(trace)?;
+        let tries = if here.is_some() { 1 } else { TRIES };
+        for _ in 0..tries {
+            let mut density = self.density();
+            let z = density.scatter(trace, REACH, rng)?;
+            let mut gradient = vec![0.0; z.len()];
+            let log_p = density.log_density(&z, &mut gradient);
+            let fine = log_p.is_finite() && gradient.iter().all(|g| g.is_finite());
+            if fine && here.as_ref().is_none_or(|here| log_p > here.log_p) {
+                density.install(trace, &z)?;
+                drop(density);
+                return self.look(trace);
+            }
+        }
+        Ok(here)
+    }
+
+    /// [`Smoothed::look`] where there has to be such a state.
     pub fn start(&self, trace: &mut Trace, kernel: &str) -> Result<Point, EvalError> {
         if let Some(point) = self.look(trace)? {
             return Ok(point);

@@ -42,6 +42,21 @@ pub struct Options {
     pub target: f64,
 }
 
+/// How a chain that learns by itself treats directions that are not those of the coordinates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metrics {
+    /// All in which scales differ by a factor of 2 or more are learnt: best where the posterior
+    /// is nearly normal.
+    Bold,
+    /// Only those with a factor of 100 and more. Where the scales themselves vary over the
+    /// posterior, as in a funnel, what draws and gradients say about the others is true in one
+    /// part and wrong in the next.
+    Careful,
+}
+
+/// The ratio of variances from which on a direction counts for a careful metric.
+const CAREFUL: f64 = 100.0;
+
 /// The step size is varied by this share from one transition to the next, so that no trajectory
 /// is periodic for ever.
 const JITTER: f64 = 0.1;
@@ -103,6 +118,7 @@ impl Adapting {
         start: &Point,
         transitions: u64,
         options: Options,
+        metrics: Metrics,
         rng: &mut Rng,
     ) -> Result<Adapting, EvalError> {
         let mut settings = LowRankNutsSettings {
@@ -111,6 +127,9 @@ impl Adapting {
             ..LowRankNutsSettings::default()
         };
         settings.adapt_options.step_size_settings.target_accept = options.target;
+        if metrics == Metrics::Careful {
+            settings.adapt_options.mass_matrix_options.eigval_cutoff = CAREFUL;
+        }
         settings.adapt_options.step_size_settings.jitter = Some(JITTER);
         let left_support = Arc::new(AtomicBool::new(false));
         let target = Target {

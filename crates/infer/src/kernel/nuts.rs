@@ -19,7 +19,7 @@ use crate::explain::{Explanation, Look, blocks};
 use crate::hamiltonian::Smoothed;
 use crate::hamiltonian::learning::Learning;
 use crate::hamiltonian::metric::Metric;
-use crate::hamiltonian::trajectory::{self, Adapting, Drawn, Options};
+use crate::hamiltonian::trajectory::{self, Adapting, Drawn, Metrics, Options};
 use crate::kernel::Kernel;
 use crate::run::{Log, Phase};
 use crate::spec::{Arguments, KernelSpec};
@@ -125,8 +125,19 @@ struct Steady {
     chain: Adapting,
     learns_for: u64,
     at: Vec<f64>,
+    /// Whether the first metric was seen not to suit.
+    warned: bool,
     /// What would serve if the density began to change.
     reserve: Learning,
+}
+
+impl Steady {
+    /// Whether a divergence at this transition of the warm-up says that the metric does not suit:
+    /// in the second quarter it should be good enough.
+    fn is_warning(&self, drawn: &Drawn, made: u64) -> bool {
+        let quarter = self.learns_for / 4;
+        drawn.diverged && made > quarter && made <= 2 * quarter
+    }
 }
 
 const MOST_BLOCKS: usize = 10_000;
@@ -173,7 +184,12 @@ impl Blocks {
         let drawn = match self.known.get_mut(block) {
             None => {
                 let smoothed = Smoothed::new(trace, block, self.form, "nuts")?;
-                if smoothed.look(trace)?.is_none() {
+                let begins = phase == Phase::Warmup && self.step.is_none();
+                let here = match begins {
+                    true => smoothed.begin(trace, rng)?,
+                    false => smoothed.look(trace)?,
+                };
+                if here.is_none() {
                     return Ok(false);
                 }
                 let mut known = self.first(smoothed, trace, phase, planned, rng)?;
@@ -215,9 +231,11 @@ impl Blocks {
         let target = self.options.target;
         let warm = phase == Phase::Warmup && self.step.is_none();
         if warm && let Some(transitions) = planned {
-            let chain = Adapting::new(&smoothed, &start, transitions, self.options, rng)?;
+            let metrics = Metrics::Bold;
+            let chain = Adapting::new(&smoothed, &start, transitions, self.options, metrics, rng)?;
             let reserve = Learning::new(metric, 0.1, target, planned);
-            let steady = Steady { chain, learns_for: transitions, at: start.z, reserve };
+            let steady =
+                Steady { chain, learns_for: transitions, at: start.z, warned: false, reserve };
             return Ok(Known { smoothed, way: Way::Steady(Box::new(steady)), made: 0 });
         }
         let step = match self.step {
@@ -258,6 +276,18 @@ impl Known {
                 if drawn.z != steady.at {
                     self.smoothed.density().install(trace, &drawn.z)?;
                     steady.at.clone_from(&drawn.z);
+                }
+                if phase == Phase::Warmup && steady.is_warning(&drawn, self.made) {
+                    steady.warned = true;
+                }
+                // The other half of the warm-up is enough to learn once more.
+                if phase == Phase::Warmup && steady.warned && self.made == steady.learns_for / 2 {
+                    let start = self.smoothed.start(trace, "nuts")?;
+                    let left = steady.learns_for - self.made;
+                    let metrics = Metrics::Careful;
+                    steady.chain =
+                        Adapting::new(&self.smoothed, &start, left, options, metrics, rng)?;
+                    steady.at = start.z;
                 }
                 Ok(drawn)
             }
