@@ -38,7 +38,7 @@ fn ensure(holds: bool, message: impl FnOnce() -> String) -> Check {
 
 /// Takes away what tells stale plans of enumerations from those that hold: a broken twin.
 pub fn pretend_no_edge_changed(trace: &mut Trace) {
-    trace.nodes.iter_mut().for_each(|node| node.edges_at = 0);
+    trace.edges_at.fill(0);
 }
 
 /// Whether every invariant holds of a trace between two moves; the message names the first one

@@ -67,6 +67,7 @@ impl Trace {
             population: self.population,
             memo_edits: self.memo_edits,
             edge_edits: self.edge_edits,
+            edges_at: self.edges_at.clone(),
             plans: Plans::default(),
             structure: self.structure,
             sweep: self.sweep,

@@ -208,7 +208,16 @@ impl Trace {
     #[inline]
     pub(crate) fn note_edges(&mut self, id: NodeId) {
         self.edge_edits += 1;
-        self.nodes[id.index()].edges_at = self.edge_edits;
+        if self.edges_at.len() <= id.index() {
+            self.edges_at.resize(id.index() + 1, 0);
+        }
+        self.edges_at[id.index()] = self.edge_edits;
+    }
+
+    /// Number of the last change of a node's edges.
+    #[inline]
+    pub(crate) fn edges_at(&self, id: NodeId) -> u64 {
+        self.edges_at.get(id.index()).copied().unwrap_or(0)
     }
 
     /// Enters the edge from argument `slot` of `id` at the end of its parent's child list.

@@ -194,8 +194,6 @@ pub struct Node {
     pub(crate) in_section: bool,
     pub(crate) mark: u32,
     pub(crate) role: Role,
-    /// Number of the last change of its edges, see [`Trace::note_edges`](crate::trace::Trace).
-    pub(crate) edges_at: u64,
     /// Revision of the last change of the value, and the last at which it was known fresh.
     pub(crate) changed_at: u64,
     pub(crate) verified_at: u64,
@@ -225,7 +223,6 @@ impl Node {
             in_section: false,
             mark: 0,
             role: Role::Transient,
-            edges_at: 0,
             changed_at: 0,
             verified_at: 0,
         }

@@ -58,6 +58,9 @@ pub struct Trace {
     /// Number of edits of memo tables, and of edges.
     pub(crate) memo_edits: u64,
     pub(crate) edge_edits: u64,
+    /// By node: the number of the last edit of its edges. Apart from the nodes, so that the nodes of
+    /// one row are looked at together.
+    pub(crate) edges_at: Vec<u64>,
     /// What enumerations keep about single choices.
     pub(crate) plans: Plans,
     /// Rosters of local sections.

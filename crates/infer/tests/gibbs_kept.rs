@@ -4,7 +4,7 @@
 //! have changed.
 
 use smidgen_engine::check::{check, pretend_no_edge_changed};
-use smidgen_engine::{DrawnFrom, Enumeration, NodeId};
+use smidgen_engine::{DrawnFrom, Enumeration, NodeId, Trace};
 use smidgen_testkit::World;
 use smidgen_value::{Rng, Value};
 
@@ -137,4 +137,71 @@ fn what_is_kept_is_never_stale() {
 fn a_twin_that_forgets_what_changed_is_caught() {
     let wrong: usize = (0..4).map(|seed| compare(seed, 100, true).0).sum();
     assert!(wrong > 10, "{wrong}");
+}
+
+/// Observations of other kinds: a coin that is true or false, a density of several values of the
+/// cluster, weights that are computed, and a table whose values are the choices themselves.
+const KINDS: &str = "
+    [assume z (mem (lambda (i) (scope_include 'z i (uniform_discrete 0 4))))]
+    [assume mu (mem (lambda (k) (normal 0 2)))]
+    [assume sd (mem (lambda (k) (gamma 2 1)))]
+    [assume bias (normal 0 1)]
+    [assume w (mem (lambda (k) (vector bias (normal 0 1))))]
+    [assume again (mem (lambda (k) (z k)))]";
+
+#[test]
+fn observations_of_every_kind() {
+    let (mut renewed, mut recalled, mut all) = (0, 0, 0);
+    for seed in 0..4 {
+        let mut world = World::new(KINDS, seed);
+        let mut rng = Rng::for_chain(seed, 1);
+        for row in 0..ROWS {
+            let (a, b, coin) = (number(&mut rng), number(&mut rng), rng.coin());
+            let directive = match row % 4 {
+                0 => {
+                    format!("[observe (flip (linear_logistic (w (z {row})) (vector {a}))) {coin}]")
+                }
+                1 => format!(
+                    "[observe (bernoulli (linear_logistic (w (z {row})) (list {a}))) {coin}]"
+                ),
+                2 => format!("[observe (normal (again (z {row})) 1) {a}]"),
+                _ => format!(
+                    "[observe (bernoulli (linear_logistic (w (z {row})) (vector {a}))) {coin}]"
+                ),
+            };
+            world.execute(&directive).expect("an observation");
+            let directive = format!("[observe (normal (mu (z {row})) (sd (z {row}))) {b}]");
+            world.execute(&directive).expect("an observation");
+        }
+        let (mut fast, mut slow) = (Enumeration::new(), Enumeration::of_proposals());
+        for _ in 0..30 {
+            world.infer("(cycle ((gibbs z one 3) (mh default one 3)) 1)");
+            for row in 0..ROWS {
+                let choice = block(&world, row).expect("every row is observed");
+                let trace = world.model.trace_mut();
+                let stream = rng.seed();
+                let weigh = |enumeration: &mut Enumeration, trace: &mut Trace| {
+                    let mut rng = Rng::from_seed(stream);
+                    enumeration.weigh(trace, &[choice], DrawnFrom::Choices, &mut rng).unwrap();
+                    enumeration.log_weights().to_vec()
+                };
+                // By what moves have left, and by what was just made; whole proposals undo both.
+                let first = weigh(&mut fast, trace);
+                renewed += usize::from(fast.is_recalled());
+                let whole = weigh(&mut slow, trace);
+                weigh(&mut fast, trace);
+                let second = weigh(&mut fast, trace);
+                recalled += usize::from(fast.is_recalled());
+                all += 1;
+                let close =
+                    |(a, b): (&f64, &f64)| a == b || (a - b).abs() <= 1e-9 * (1.0 + a.abs());
+                for a in [first, second] {
+                    let same = a.len() == whole.len() && a.iter().zip(&whole).all(close);
+                    assert!(same, "{row}\n{a:?}\n{whole:?}");
+                }
+            }
+        }
+    }
+    assert!(renewed * 20 > all, "{renewed} of {all} after moves");
+    assert!(recalled * 4 > all, "{recalled} of {all} by what was kept");
 }

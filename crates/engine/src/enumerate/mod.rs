@@ -24,6 +24,7 @@
 mod kept;
 mod plan;
 mod sketch;
+mod terms;
 mod tree;
 mod workshop;
 
@@ -224,6 +225,14 @@ impl Enumeration {
     /// Makes a candidate the state of the trace.
     pub fn install(&mut self, trace: &mut Trace, k: usize) -> Result<(), EvalError> {
         self.candidate(trace, k)?.commit();
+        if self.sketched
+            && let ([choice], Some(sketch)) = (&self.principals[..], &self.sketch)
+            && sketch.is_planned(self.candidates[k - 1].stream as usize)
+        {
+            let mut plans = std::mem::take(&mut trace.plans);
+            plans.renew(trace, *choice);
+            trace.plans = plans;
+        }
         Ok(())
     }
 }

@@ -14,7 +14,8 @@ use smallvec::SmallVec;
 use smidgen_prob::{Distribution, Function, Maker};
 use smidgen_value::Value;
 
-use super::kept::Roots;
+use super::kept::{Found, Roots};
+use super::terms::Terms;
 use crate::id::NodeId;
 use crate::node::{Arg, Made, Node, Op, Role, StructureKind};
 use crate::operand::Operand;
@@ -100,6 +101,8 @@ pub(super) struct Shape {
     whole: bool,
     /// Whether some structure of D stands under tags.
     pub(super) tagged: bool,
+    /// The same as a list of terms, if it can be told so.
+    pub(super) terms: Option<Terms>,
 }
 
 #[derive(Clone, Copy)]
@@ -241,6 +244,7 @@ impl Plan {
             observation_moves: scaffold.observation_moves,
             whole: true,
             tagged: false,
+            terms: None,
         };
         for id in target {
             let (step, alone) = match *id == scaffold.principals[0] {
@@ -275,7 +279,7 @@ impl Plan {
     /// memory answers for all of it at a time.
     #[inline]
     pub(super) fn holds(&self, trace: &Trace) -> bool {
-        let last = self.target.iter().fold(0, |last, id| trace.node(*id).edges_at.max(last));
+        let last = self.target.iter().fold(0, |last, id| trace.edges_at(*id).max(last));
         let mut looked_at = 0.0;
         for operand in &self.operands {
             if let Operand::Constant(Value::Vector(x)) = operand {
@@ -312,13 +316,34 @@ pub(super) enum As {
     Other,
 }
 
+/// What candidates read: the operands and absorbing choices of a plan.
+pub(super) struct Row<'t> {
+    pub(super) trace: &'t Trace,
+    own_maker: Option<NodeId>,
+    pub(super) target: &'t [NodeId],
+    pub(super) operands: SmallVec<[&'t Value; 8]>,
+    pub(super) absorbing: SmallVec<[&'t Value; 4]>,
+}
+
+impl Row<'_> {
+    /// Nothing unless a candidate may be scored by the statistics of this maker: they are as they would be.
+    #[inline]
+    pub(super) fn may_apply(
+        &self,
+        maker: NodeId,
+        applied: &[NodeId],
+        left: &[NodeId],
+    ) -> Option<()> {
+        let may_read = self.trace.role(maker).is_none() && self.own_maker != Some(maker);
+        let counted = applied.contains(&maker) || left.contains(&maker);
+        (may_read && !counted).then_some(())
+    }
+}
+
 /// A plan with its operands' values.
 pub(super) struct Ready<'t> {
-    trace: &'t Trace,
+    row: Row<'t>,
     shape: &'t Shape,
-    own_maker: Option<NodeId>,
-    operands: SmallVec<[&'t Value; 8]>,
-    absorbing: SmallVec<[&'t Value; 4]>,
 }
 
 impl<'t> Ready<'t> {
@@ -328,19 +353,20 @@ impl<'t> Ready<'t> {
         Planned { plan, shape }: Planned<'t>,
         own_maker: Option<NodeId>,
     ) -> Ready<'t> {
-        Ready {
+        let row = Row {
             trace,
-            shape,
             own_maker,
+            target: &plan.target,
             operands: plan.operands.iter().map(|operand| trace.settled_value(operand)).collect(),
             absorbing: plan.absorbing.iter().map(|id| &trace.node(*id).value).collect(),
-        }
+        };
+        Ready { row, shape }
     }
 
     #[inline]
     fn get<'a>(&'a self, slots: &'a Slots<'_>, source: Source) -> &'a Value {
         match source {
-            Source::Fixed(place) => self.operands[place as usize],
+            Source::Fixed(place) => self.row.operands[place as usize],
             Source::Slot(place) => match slots.slots[place as usize] {
                 Slot::Read(value) => value,
                 Slot::Computed(place) => &slots.computed[place],
@@ -376,9 +402,12 @@ impl<'t> Ready<'t> {
         left: &mut SmallVec<[NodeId; 4]>,
         roots: &mut Roots,
     ) -> Option<f64> {
-        let trace = self.trace;
+        let trace = self.row.trace;
         if state == As::Current && !self.shape.whole {
             return None;
+        }
+        if let Some(terms) = &self.shape.terms {
+            return terms.weigh(&self.row, (k, value), state, left, roots);
         }
         let mut total = 0.0;
         let mut slots = Slots { slots: SmallVec::new(), computed: SmallVec::new() };
@@ -392,7 +421,7 @@ impl<'t> Ready<'t> {
                     slots.computed.push(value);
                     continue;
                 }
-                Step::Follow(Source::Fixed(place)) => self.operands[*place as usize],
+                Step::Follow(Source::Fixed(place)) => self.row.operands[*place as usize],
                 Step::Follow(Source::Slot(place)) => {
                     let slot = slots.slots[*place as usize];
                     slots.slots.push(slot);
@@ -400,8 +429,9 @@ impl<'t> Ready<'t> {
                 }
                 Step::Request { memo, key, table } => {
                     let key = self.get(&slots, *key);
-                    let (references, value) =
-                        roots.find(trace, (*table as usize, k), *memo, key)?;
+                    let at = (*table as usize, k);
+                    let Found { references, value, .. } =
+                        roots.find(trace, at, *memo, key, self.row.target)?;
                     // The family might be part of T.
                     if state == As::Current && references <= self.requests_of(*memo) {
                         return None;
@@ -412,20 +442,16 @@ impl<'t> Ready<'t> {
                 Step::Predict { operator, typed, maker: kind, .. } => {
                     let operator = self.get(&slots, *operator);
                     let Procedure::Made(maker) = *Procedure::of(operator)? else { return None };
-                    let may_read = trace.role(maker).is_none() && self.own_maker != Some(maker);
-                    let counted = applied.contains(&maker) || left.contains(&maker);
-                    if !may_read || counted {
-                        return None;
-                    }
+                    self.row.may_apply(maker, &applied, left)?;
                     applied.push(maker);
-                    let typed = self.operands[*typed as usize];
+                    let typed = self.row.operands[*typed as usize];
                     total += score(trace, maker, typed, *kind, state)?;
                     typed
                 }
             };
             slots.slots.push(Slot::Read(read));
         }
-        for ((distribution, args), x) in self.shape.absorbing.iter().zip(&self.absorbing) {
+        for ((distribution, args), x) in self.shape.absorbing.iter().zip(&self.row.absorbing) {
             total += self.with(&slots, args, |args| distribution.log_density(x, args)).ok()?;
         }
         if state == As::Current {
@@ -443,8 +469,8 @@ impl<'t> Ready<'t> {
 /// The log predictive of a value in the type that makers of this kind give. None for another kind,
 /// or if the maker's arguments are stale.
 #[inline]
-fn score(
-    trace: &Trace,
+pub(super) fn score<'t>(
+    trace: &'t Trace,
     maker: NodeId,
     typed: &Value,
     kind: &'static dyn Maker,
@@ -455,21 +481,21 @@ fn score(
     if !std::ptr::addr_eq(made.maker, kind) {
         return None;
     }
-    let mut params: SmallVec<[&Value; 4]> = SmallVec::new();
-    if made.maker.latent().is_some() {
-        params.push(&node.value);
-    } else {
-        for arg in &node.args {
-            match &arg.operand {
-                Operand::Constant(value) => params.push(value),
-                Operand::Node(id) if trace.is_stale(*id) => return None,
-                Operand::Node(id) => params.push(&trace.node(*id).value),
-            }
-        }
-    }
-    let log_p = match state {
-        As::Current => made.statistics.log_leave_one_out(typed, &params),
-        As::Other => made.statistics.log_predictive(typed, &params),
+    let read = |params: &[&Value]| match state {
+        As::Current => made.statistics.log_leave_one_out(typed, params).ok(),
+        As::Other => made.statistics.log_predictive(typed, params).ok(),
     };
-    log_p.ok()
+    if made.maker.latent().is_some() {
+        return read(&[&node.value]);
+    }
+    let param = |arg: &'t Arg| match &arg.operand {
+        Operand::Constant(value) => Some(value),
+        Operand::Node(id) => (!trace.is_stale(*id)).then(|| &trace.node(*id).value),
+    };
+    // As for vectors of unknown mean and covariance, without a list.
+    if let [a, b, c, d] = &node.args[..] {
+        return read(&[param(a)?, param(b)?, param(c)?, param(d)?]);
+    }
+    let params: Option<SmallVec<[&Value; 4]>> = node.args.iter().map(param).collect();
+    read(&params?)
 }

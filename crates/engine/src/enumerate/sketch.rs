@@ -145,6 +145,11 @@ impl Sketch {
         Some(plan.plan.absorbing.len())
     }
 
+    /// Whether nothing had to be made for the candidate of this number.
+    pub(super) fn is_planned(&self, k: usize) -> bool {
+        self.planned[k].is_some()
+    }
+
     /// The current state by the plan. None where the plan does not say it all.
     fn current_by_plan(
         &mut self,

@@ -3,15 +3,16 @@
 //! the same streams in the same order, and gives up (none) where it cannot follow.
 //!
 //! A memoised body that reads nothing but constants and draws nothing is the same every time, and is
-//! kept: the statistics of a new cluster are made once.
+//! kept: the statistics of a new cluster are made once. Of one that is a single draw with such
+//! arguments, the arguments are.
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 use smidgen_lang::core::{ExprKind, ExprRef};
 use smidgen_prob::registry::Builtin;
-use smidgen_prob::{Maker, Statistics};
-use smidgen_value::{Rng, Value};
+use smidgen_prob::{Distribution, Maker, Statistics};
+use smidgen_value::{Rng, Symbol, Value};
 
 use super::DrawnFrom;
 use super::sketch::{Bench, live_root};
@@ -63,6 +64,7 @@ pub(super) struct Workshop {
     applied: SmallVec<[NodeId; 4]>,
     made: Vec<Made>,
     kept: Vec<Kept>,
+    draws: Vec<Draw>,
     /// Applications met as operands, with their values if they are constant.
     expressions: Vec<(ExprRef, Option<Value>)>,
     kept_made: usize,
@@ -88,6 +90,16 @@ struct Kept {
     value: Value,
 }
 
+/// A memoised body that is one draw with constant arguments.
+struct Draw {
+    target: Value,
+    params: usize,
+    /// The scope that it is included in.
+    scope: Option<Value>,
+    operator: Symbol,
+    args: Values,
+}
+
 impl Workshop {
     pub fn begin(&mut self, stream: (u64, u64)) {
         self.stream = stream;
@@ -97,6 +109,7 @@ impl Workshop {
         self.applied.clear();
         if self.kept.len() > MOST_KEPT {
             self.kept.clear();
+            self.draws.clear();
             self.kept_made = 0;
         }
         self.made.truncate(self.kept_made);
@@ -413,8 +426,16 @@ impl Bench<'_> {
             self.shop().families.push((memo, key, value.clone()));
             return Some(value);
         }
+        if want.is_none()
+            && let Some(drawn) = self.draw_again(trace, &target, values)
+        {
+            let value = drawn?;
+            self.shop().families.push((memo, key, value.clone()));
+            return Some(value);
+        }
         let outer = std::mem::replace(&mut self.shop().constant, true);
         let value = self.apply(trace, &target, values, want)?;
+        self.keep_draw(trace, &target);
         let shop = self.shop();
         if shop.constant && want.is_none() {
             shop.kept.push(Kept { target, key: key.clone(), value: value.clone() });
@@ -423,6 +444,71 @@ impl Bench<'_> {
         shop.constant &= outer;
         shop.families.push((memo, key, value.clone()));
         Some(value)
+    }
+}
+
+impl Bench<'_> {
+    /// A draw of a memoised body that is no more than that; the outer none if it is not known as one.
+    fn draw_again(
+        &mut self,
+        trace: &mut Trace,
+        target: &Value,
+        operands: &[Value],
+    ) -> Option<Option<Value>> {
+        let shop = &mut self.sketch.workshop;
+        let known = |draw: &Draw| draw.target.is_identical(target) && draw.params == operands.len();
+        let at = shop.draws.iter().position(known)?;
+        let distribution = distribution(trace, shop.draws[at].operator)?;
+        let scope = &shop.draws[at].scope;
+        let counts = shop.in_scope || scope.is_some() && *scope == shop.scope;
+        if counts || !distribution.is_proper() {
+            return Some(None);
+        }
+        (shop.constant, shop.choices) = (false, shop.choices + 1);
+        shop.rng();
+        let Workshop { draws, open: Some(rng), .. } = shop else { return Some(None) };
+        Some(distribution.sample(&refs(&draws[at].args), rng).ok())
+    }
+
+    /// Remembers a memoised body that was just run, if it is a single draw whose arguments are known to
+    /// be constant.
+    fn keep_draw(&mut self, trace: &mut Trace, target: &Value) {
+        let shop = self.shop();
+        let Some(Procedure::Compound { lambda, .. }) = Procedure::of(target) else { return };
+        let (scope, body) = match &lambda.body.kind {
+            ExprKind::ScopeInclude { scope, block, body } => match (&scope.kind, &block.kind) {
+                (ExprKind::Constant(scope), ExprKind::Local { .. } | ExprKind::Constant(_)) => {
+                    (Some(scope.clone()), body)
+                }
+                _ => return,
+            },
+            _ => (None, &lambda.body),
+        };
+        let ExprKind::Apply { operator, operands } = &body.kind else { return };
+        let ExprKind::Global(operator) = operator.kind else { return };
+        let known = shop.draws.iter().any(|draw| draw.target.is_identical(target));
+        if known || shop.draws.len() >= MOST_KEPT || distribution(trace, operator).is_none() {
+            return;
+        }
+        let constant = |operand: &ExprRef| match &operand.kind {
+            ExprKind::Constant(value) => Some(value.clone()),
+            _ => {
+                let known = shop.expressions.iter().find(|kept| Arc::ptr_eq(&kept.0, operand));
+                known.and_then(|kept| kept.1.clone())
+            }
+        };
+        if let Some(args) = operands.iter().map(constant).collect::<Option<Values>>() {
+            let (target, params) = (target.clone(), lambda.params.len());
+            shop.draws.push(Draw { target, params, scope, operator, args });
+        }
+    }
+}
+
+/// The distribution that a name of the program stands for.
+fn distribution(trace: &mut Trace, name: Symbol) -> Option<&'static dyn Distribution> {
+    match Procedure::of(trace.global(name)?.constant()?)? {
+        Procedure::Builtin(Builtin::Distribution(distribution)) => Some(*distribution),
+        _ => None,
     }
 }
 

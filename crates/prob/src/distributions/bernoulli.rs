@@ -5,7 +5,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::procedure::{Args, Arity, Distribution, Scalar, Score, Spec};
 use crate::support::Support;
 
 pub struct Bernoulli;
@@ -63,6 +63,25 @@ impl Distribution for Bernoulli {
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn scalar(&self) -> Option<Scalar> {
+        #[inline]
+        fn success(args: &[f64]) -> Option<f64> {
+            let p = args.first().copied().unwrap_or(0.5);
+            arguments::is_probability(p).then_some(p)
+        }
+        Some(Scalar {
+            sample: |args, rng| {
+                let p = success(args)?;
+                Some(if rng.uniform() < p { 1.0 } else { 0.0 })
+            },
+            log_density: |x, args| {
+                let p = success(args)?;
+                let possible = x == 1.0 || x == 0.0;
+                Some(if possible { log_probability(x == 1.0, p) } else { f64::NEG_INFINITY })
+            },
+        })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -1,0 +1,209 @@
+//! A shape that is no more than look-ups and densities, as a list of terms.
+//!
+//! In a mixture a candidate k names families of memo keys, and its weight is a sum over what was
+//! observed: log predictives of what cluster k made, and log densities whose arguments are values of
+//! cluster k or constants of the row,
+//!
+//! log W_k = Σ_i log p(x_i | cluster k) + Σ_j log p(y_j | args_j(k)),
+//!
+//! where one argument may be linear_logistic(w_k, x). Such a shape is turned into its terms once; then
+//! every candidate is weighed without lists of values, in the order and to the bit of
+//! [`super::plan`].
+
+use smallvec::SmallVec;
+use smidgen_prob::functions::link::linear_predictor;
+use smidgen_prob::{Distribution, Function, Maker, Scalar};
+use smidgen_value::{Value, math};
+
+use super::kept::{Found, Roots};
+use super::plan::{As, Row, Shape, Source, Step, score};
+use crate::id::NodeId;
+
+/// Look-ups of one candidate at most.
+const MOST_LOOKUPS: usize = 4;
+
+pub(super) struct Terms {
+    lookups: SmallVec<[Lookup; 2]>,
+    terms: SmallVec<[Term; 2]>,
+}
+
+/// The family of the choice's value in a memo table.
+struct Lookup {
+    memo: NodeId,
+    table: u32,
+    /// How many nodes of D ask for it.
+    requests: u32,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy)]
+enum Place {
+    Choice,
+    Fixed(u32),
+    Found(u32),
+}
+
+enum Term {
+    Predict {
+        operator: u32,
+        typed: u32,
+        maker: &'static dyn Maker,
+    },
+    Density {
+        distribution: &'static dyn Distribution,
+        args: SmallVec<[Place; 3]>,
+        absorbing: u32,
+    },
+    /// The only argument is linear_logistic(w, x).
+    Logistic {
+        distribution: &'static dyn Distribution,
+        scalar: Option<Scalar>,
+        function: &'static Function,
+        w: Place,
+        x: Place,
+        absorbing: u32,
+    },
+}
+
+/// What a node of D is.
+#[derive(Clone, Copy)]
+enum Class {
+    Read(Place),
+    Logistic { function: &'static Function, w: Place, x: Place },
+}
+
+impl Terms {
+    /// None if the shape is of another kind.
+    pub(super) fn of(shape: &Shape) -> Option<Terms> {
+        let mut classes: SmallVec<[Class; 8]> = SmallVec::new();
+        let mut made = Terms { lookups: SmallVec::new(), terms: SmallVec::new() };
+        for step in &shape.steps {
+            let class = match step {
+                Step::Given => Class::Read(Place::Choice),
+                Step::Follow(source) => class(&classes, *source)?,
+                Step::Request { memo, key, table } => {
+                    let Class::Read(Place::Choice) = class(&classes, *key)? else { return None };
+                    Class::Read(Place::Found(made.lookup(*memo, *table)))
+                }
+                Step::Predict { operator, typed, maker, .. } => {
+                    let Place::Found(operator) = place(&classes, *operator)? else { return None };
+                    made.terms.push(Term::Predict { operator, typed: *typed, maker: *maker });
+                    Class::Read(Place::Fixed(*typed))
+                }
+                Step::Apply(function, args) if function.spec.name == "linear_logistic" => {
+                    let [w, x] = args[..] else { return None };
+                    let (w, x) = (place(&classes, w)?, place(&classes, x)?);
+                    Class::Logistic { function, w, x }
+                }
+                Step::Apply(..) | Step::Expand(_) => return None,
+            };
+            classes.push(class);
+        }
+        for (absorbing, (distribution, args)) in shape.absorbing.iter().enumerate() {
+            let absorbing = absorbing as u32;
+            let only = match args[..] {
+                [only] => Some(class(&classes, only)?),
+                _ => None,
+            };
+            made.terms.push(match only {
+                Some(Class::Logistic { function, w, x }) => {
+                    let (distribution, scalar) = (*distribution, distribution.scalar());
+                    Term::Logistic { distribution, scalar, function, w, x, absorbing }
+                }
+                _ => {
+                    let args = args.iter().map(|arg| place(&classes, *arg));
+                    let args = args.collect::<Option<_>>()?;
+                    Term::Density { distribution: *distribution, args, absorbing }
+                }
+            });
+        }
+        (made.lookups.len() <= MOST_LOOKUPS).then_some(made)
+    }
+
+    fn lookup(&mut self, memo: NodeId, table: u32) -> u32 {
+        let known = self.lookups.iter().position(|lookup| lookup.memo == memo);
+        let at = known.unwrap_or_else(|| {
+            self.lookups.push(Lookup { memo, table, requests: 0 });
+            self.lookups.len() - 1
+        });
+        self.lookups[at].requests += 1;
+        at as u32
+    }
+
+    /// As [`super::plan::Ready::weigh`].
+    pub(super) fn weigh(
+        &self,
+        row: &Row<'_>,
+        (k, value): (usize, &Value),
+        state: As,
+        left: &mut SmallVec<[NodeId; 4]>,
+        roots: &mut Roots,
+    ) -> Option<f64> {
+        let trace = row.trace;
+        let mut found = [Found { references: 0, value, maker: None }; MOST_LOOKUPS];
+        for (found, lookup) in found.iter_mut().zip(&self.lookups) {
+            let at = (lookup.table as usize, k);
+            *found = roots.find(trace, at, lookup.memo, value, row.target)?;
+            // The family might be part of T.
+            if state == As::Current && found.references <= lookup.requests {
+                return None;
+            }
+        }
+        let read = |place: Place| match place {
+            Place::Choice => value,
+            Place::Fixed(place) => row.operands[place as usize],
+            Place::Found(place) => found[place as usize].value,
+        };
+        let mut total = 0.0;
+        let mut applied: SmallVec<[NodeId; 4]> = SmallVec::new();
+        for term in &self.terms {
+            total += match term {
+                Term::Predict { operator, typed, maker } => {
+                    let made = found[*operator as usize].maker?;
+                    row.may_apply(made, &applied, left)?;
+                    applied.push(made);
+                    score(trace, made, row.operands[*typed as usize], *maker, state)?
+                }
+                Term::Density { distribution, args, absorbing } => {
+                    let x = row.absorbing[*absorbing as usize];
+                    let args: SmallVec<[&Value; 4]> = args.iter().map(|arg| read(*arg)).collect();
+                    distribution.log_density(x, &args).ok()?
+                }
+                Term::Logistic { distribution, scalar, function, w, x, absorbing } => {
+                    let (w, x) = (read(*w), read(*x));
+                    let outcome = row.absorbing[*absorbing as usize];
+                    match (scalar, w, x, outcome) {
+                        (Some(scalar), Value::Vector(w), Value::Vector(x), Value::Number(y))
+                            if w.len() == x.len() + 1 =>
+                        {
+                            let p = math::logistic(linear_predictor(w, x));
+                            (scalar.log_density)(*y, &[p])?
+                        }
+                        _ => {
+                            let p = (function.apply)(&[w, x]).ok()?;
+                            distribution.log_density(outcome, &[&p]).ok()?
+                        }
+                    }
+                }
+            };
+        }
+        if state == As::Current {
+            left.extend(applied);
+        }
+        (!total.is_nan()).then_some(total)
+    }
+}
+
+fn class(classes: &[Class], source: Source) -> Option<Class> {
+    match source {
+        Source::Fixed(place) => Some(Class::Read(Place::Fixed(place))),
+        Source::Slot(place) => classes.get(place as usize).copied(),
+    }
+}
+
+fn place(classes: &[Class], source: Source) -> Option<Place> {
+    match class(classes, source)? {
+        Class::Read(place) => Some(place),
+        Class::Logistic { .. } => None,
+    }
+}
