@@ -454,6 +454,17 @@ impl Partition {
         }
     }
 
+    /// Whether its sections are weighed in lanes, as far as is known: rows of plates are, sections of
+    /// nodes once one of their kind has been asked for and has a program.
+    pub fn is_compiled(&self, trace: &Trace) -> bool {
+        self.pools.iter().all(|pool| {
+            let strata = |of| trace.sections.hub(of).strata.iter();
+            pool.is_plate
+                || self.all_hubs.len() == 1
+                    && strata(pool.of).all(|stratum| trace.sections.has_program(stratum.kind))
+        })
+    }
+
     /// Whether the move changes a node that leads to sections.
     pub(crate) fn is_moved(&self, trace: &Trace, node: NodeId) -> bool {
         is_global(trace, node) || self.all_hubs.contains(&node)

@@ -81,6 +81,8 @@ pub struct BlockExplanation {
     pub refusal: Option<Refused>,
     /// Whether its transitions read sections one by one, rather than move the whole scaffold.
     pub reads_sections: bool,
+    /// Whether sections are weighed many at a time.
+    pub compiled: bool,
     pub scaffold: ScaffoldSizes,
     pub prediction: Option<Prediction>,
     /// Why it is not faster, and what to do.
@@ -89,7 +91,11 @@ pub struct BlockExplanation {
 
 impl BlockExplanation {
     pub fn evaluator(&self) -> &'static str {
-        if self.reads_sections { "interpreted sections" } else { "trace" }
+        match (self.reads_sections, self.compiled) {
+            (true, true) => "compiled sections",
+            (true, false) => "interpreted sections",
+            (false, _) => "trace",
+        }
     }
 }
 

@@ -87,6 +87,8 @@ pub struct KernelRecord {
     pub refusals: Vec<Refusal>,
     /// Whether sections were read, rather than whole scaffolds.
     pub reads_sections: bool,
+    /// Whether sections were weighed many at a time.
+    pub compiled: bool,
 }
 
 impl KernelRecord {
@@ -108,6 +110,7 @@ impl KernelRecord {
         self.sections.extend(other.sections);
         self.pairs.extend(other.pairs);
         self.reads_sections |= other.reads_sections;
+        self.compiled |= other.compiled;
         self.checks.extend(other.checks);
         other.refusals.into_iter().for_each(|refusal| self.refuse(refusal));
         // That some chain stays exact is more worth knowing than what another one chose.
@@ -120,6 +123,7 @@ impl KernelRecord {
     pub fn report(&self, kernel: &str) -> KernelReport {
         let tally = &self.tally;
         let evaluator = match (self.reads_sections, tally.gradients) {
+            (true, _) if self.compiled => "compiled sections",
             (true, _) => "interpreted sections",
             (false, 0) => "trace",
             (false, _) => "compiled density",

@@ -56,7 +56,7 @@ fn the_border_and_the_sections_of_a_mean() {
     assert_eq!(block["population"], 1000);
     assert_eq!(block["kinds"][0]["description"], "normal");
     assert_eq!(block["kinds"][0]["sections"], 1000);
-    assert_eq!(block["evaluator"], "interpreted sections");
+    assert_eq!(block["evaluator"], "compiled sections");
     assert_eq!(block["refusal"], Json::Null);
     assert_eq!(block["scaffold"]["absorbing"], 1000);
 
@@ -132,7 +132,7 @@ fn only_advice_that_applies() {
     assert!(advises(block, "subsampled_mh"), "{block}");
     assert!(!advises(block, "stratified"), "{block}");
     // Steps that are far too wide.
-    let object = explain(&folder, &["--kernel", "(subsampled_mh m 0 50 0.05 'drift 50 20)"]);
+    let object = explain(&folder, &["--kernel", "(subsampled_mh m 0 50 0.05 'drift 5000 20)"]);
     assert!(advises(&object["kernels"][0]["blocks"][0], "smaller steps"), "{object}");
 }
 

@@ -155,6 +155,10 @@ impl Sections {
         matches!(self.programs[kind], Asked::Never)
     }
 
+    pub(crate) fn has_program(&self, kind: u32) -> bool {
+        matches!(self.programs.get(kind as usize), Some(Asked::Written(_)))
+    }
+
     /// Takes the program of a kind for use, if there is one.
     pub(crate) fn take_program(&mut self, kind: u32) -> Option<Box<Program>> {
         match std::mem::replace(&mut self.programs[kind as usize], Asked::InVain) {

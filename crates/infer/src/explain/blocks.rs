@@ -166,6 +166,7 @@ fn describe_sections(
     }
     block.global_nodes = partition.global.len();
     block.population = partition.population();
+    block.compiled = partition.is_compiled(look.trace);
     block.populations = (block.population, block.population);
     block.strata = partition.strata(look.trace).iter().filter(|size| **size > 0).count();
     block.kinds = (partition.kinds(look.trace).into_iter())

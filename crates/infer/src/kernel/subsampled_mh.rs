@@ -157,7 +157,9 @@ impl SubsampledMh {
             (&mut *self.proposer, rng),
         )?;
         let population = self.partition.population();
-        log.run.kernel(log.number).reads_sections = true;
+        let compiled = self.partition.is_compiled(proposal.trace());
+        let record = log.run.kernel(log.number);
+        (record.reads_sections, record.compiled) = (true, record.compiled || compiled);
         log.tally.transitions += 1;
         log.tally.population += population as u64;
         // The number of blocks cannot change: there is no structure below the block.
