@@ -23,6 +23,9 @@ pub struct Shuffle {
     moved: FxHashMap<u32, u32>,
     /// The whole permutation, once it pays.
     dense: Vec<u32>,
+    /// Whether it was written out after some elements had been drawn, which it does not hold: it
+    /// serves this shuffle and no other.
+    lacks_drawn: bool,
 }
 
 /// The share of the population from which on the permutation is written out.
@@ -36,8 +39,13 @@ impl Shuffle {
         if population != self.population {
             (self.population, self.drawn_in_all) = (population, 0);
             self.dense.clear();
+            self.lacks_drawn = false;
         }
         self.drawn = 0;
+        if std::mem::take(&mut self.lacks_drawn) {
+            self.dense.clear();
+            self.dense.extend(0..population as u32);
+        }
         // Clearing costs what the map has room for, not what it holds.
         if self.moved.capacity() > ROOMY * (self.moved.len() + 64) {
             self.moved = FxHashMap::default();
@@ -98,6 +106,7 @@ impl Shuffle {
     }
 
     fn write_out(&mut self) {
+        self.lacks_drawn = true;
         self.dense.extend(0..self.population as u32);
         for (place, element) in self.moved.drain() {
             self.dense[place as usize] = element;
@@ -114,10 +123,16 @@ mod tests {
         let mut rng = Rng::for_chain(1, 0);
         let mut shuffle = Shuffle::default();
         for population in [1, 2, 7, 40, 1000] {
-            shuffle.begin(population);
-            let mut all: Vec<usize> = std::iter::from_fn(|| shuffle.next(&mut rng)).collect();
-            all.sort_unstable();
-            assert_eq!(all, (0..population).collect::<Vec<_>>());
+            for drawn in [population, 1, population / 3, population, population] {
+                shuffle.begin(population);
+                for _ in 0..drawn {
+                    assert!(shuffle.next(&mut rng).is_some());
+                }
+                shuffle.begin(population);
+                let mut all: Vec<usize> = std::iter::from_fn(|| shuffle.next(&mut rng)).collect();
+                all.sort_unstable();
+                assert_eq!(all, (0..population).collect::<Vec<_>>());
+            }
         }
     }
 
