@@ -111,9 +111,21 @@ impl NullaryFnOnce for LinearRows<'_> {
     fn call(self) {
         let LinearRows { weights, rows, pick, out } = self;
         match pick {
+            Pick::From(start) if let [v, w] = *weights => {
+                let pairs = rows.data[2 * start..].chunks_exact(2);
+                for (out, x) in out.iter_mut().zip(pairs) {
+                    *out = v * x[0] + w * x[1];
+                }
+            }
             Pick::From(start) => {
                 for (l, out) in out.iter_mut().enumerate() {
                     *out = dot(weights, rows.row(start + l));
+                }
+            }
+            Pick::These(these) if let [v, w] = *weights => {
+                for (out, row) in out.iter_mut().zip(these) {
+                    let x = rows.row(*row as usize);
+                    *out = v * x[0] + w * x[1];
                 }
             }
             Pick::These(these) => {
@@ -209,22 +221,30 @@ fn pull_linear(out_slope: &[f64], data: &[f64], stride: usize, slopes: &mut [f64
     }
 }
 
-/// Σ_l a_l b_l with sixteen running sums.
+/// Σ_l a_l b_l with sixteen running sums, four by four: the shape that compilers turn into wide
+/// registers.
 #[inline(always)]
 fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 16];
+    let mut sums = [[0.0; 4]; 4];
     let (mut left, mut right) = (a.chunks_exact(16), b.chunks_exact(16));
     for (a, b) in left.by_ref().zip(right.by_ref()) {
-        for k in 0..16 {
-            sums[k] += a[k] * b[k];
+        for (k, sums) in sums.iter_mut().enumerate() {
+            let (a, b) = (&a[4 * k..4 * k + 4], &b[4 * k..4 * k + 4]);
+            for l in 0..4 {
+                sums[l] += a[l] * b[l];
+            }
         }
     }
-    let tail: f64 = left.remainder().iter().zip(right.remainder()).map(|(a, b)| a * b).sum();
-    let mut total = 0.0;
-    for k in 0..4 {
-        total += (sums[k] + sums[k + 4]) + (sums[k + 8] + sums[k + 12]);
+    let [s, t, u, v] = sums;
+    let mut total = [0.0; 4];
+    for l in 0..4 {
+        total[l] = (s[l] + t[l]) + (u[l] + v[l]);
     }
-    total + tail
+    let mut tail = 0.0;
+    for (a, b) in left.remainder().iter().zip(right.remainder()) {
+        tail += a * b;
+    }
+    ((total[0] + total[1]) + (total[2] + total[3])) + tail
 }
 
 #[inline(always)]
