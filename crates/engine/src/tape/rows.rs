@@ -157,27 +157,22 @@ fn is_in_place(column: &Column) -> bool {
 
 impl Rows {
     /// Rows that read cells of tables and registers of the global part.
-    pub(crate) fn over_cells(mut tape: Tape, cells: &[Cells]) -> Rows {
-        let column = |leaf: &Leaf| match &leaf.source {
-            Source::Global(register) => Column::Uniform(*register),
-            Source::Number(x) => Column::Constant(vec![*x]),
-            Source::Vector(xs) => Column::Constant(xs.to_vec()),
-            Source::Cell(k) => Column::Cells(cells[*k as usize].clone()),
-            Source::Input(_) | Source::Live(..) => unreachable!("a row reads no such thing"),
-        };
-        let columns: Vec<Column> = tape.leaves.iter().map(column).collect();
-        let copied = read_in_place(&mut tape, &columns);
-        Rows { tape, columns, live: Vec::new(), count: 0, copied, stride: BLOCK }
+    pub(crate) fn over_cells(tape: Tape, cells: &[Cells]) -> Rows {
+        Rows::over(tape, |number| Column::Cells(cells[number as usize].clone()))
     }
 
     /// Rows whose leaves are brought into the lanes from outside.
-    pub(crate) fn over_lanes(mut tape: Tape) -> Rows {
+    pub(crate) fn over_lanes(tape: Tape) -> Rows {
+        Rows::over(tape, |_| Column::Lanes)
+    }
+
+    fn over(mut tape: Tape, cell: impl Fn(u32) -> Column) -> Rows {
         let column = |leaf: &Leaf| match &leaf.source {
             Source::Global(register) => Column::Uniform(*register),
             Source::Number(x) => Column::Constant(vec![*x]),
             Source::Vector(xs) => Column::Constant(xs.to_vec()),
-            Source::Cell(_) => Column::Lanes,
-            Source::Input(_) | Source::Live(..) => unreachable!("a section reads no such thing"),
+            Source::Cell(number) => cell(*number),
+            Source::Input(_) | Source::Live(..) => unreachable!("a row reads no such thing"),
         };
         let columns: Vec<Column> = tape.leaves.iter().map(column).collect();
         let copied = read_in_place(&mut tape, &columns);
