@@ -38,6 +38,9 @@ struct Pool {
 /// several reaches them all.
 const CREDIT: usize = 256;
 
+/// From so many sections on they do not all stay in the processor's own memory.
+const FAR_APART: usize = 1 << 13;
+
 /// The partition found last; the buffers are reused.
 #[derive(Default)]
 pub struct Partition {
@@ -339,7 +342,7 @@ impl Partition {
     /// they arrive several at a time, and are there when they are weighed.
     pub(crate) fn look_ahead(&self, trace: &Trace, places: &[usize]) {
         let [pool] = &self.pools[..] else { return };
-        if pool.is_plate {
+        if pool.is_plate || self.units < FAR_APART {
             return;
         }
         let units = &trace.sections.hub(pool.of).units;
@@ -381,6 +384,15 @@ impl Partition {
         self.look_ahead(trace, places);
         let first = weights.len();
         weights.resize(first + places.len(), 0.0);
+        // Mostly all sections hang below one hub and compute the same.
+        if let ([pool], 1) = (&self.pools[..], self.all_hubs.len())
+            && let Hub { units, strata, .. } = trace.sections.hub(pool.of)
+            && let [stratum] = &strata[..]
+        {
+            let edges: SmallVec<[Child; 128]> = places.iter().map(|k| units[*k].edge).collect();
+            let kind = (pool.of, stratum.kind);
+            return evaluator.log_weights(trace, kind, &edges, &mut weights[first..]);
+        }
         // Sections that are weighed together: the pool, the kind, and the number in this lot.
         let mut alike: SmallVec<[(u32, u32, u32); 128]> = SmallVec::new();
         for (k, place) in places.iter().enumerate() {

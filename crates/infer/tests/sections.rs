@@ -2,7 +2,7 @@
 //! program and whatever comes and goes; and what was left stale is fresh when read.
 
 use proptest::prelude::*;
-use smidgen_engine::check::check;
+use smidgen_engine::check::{check, pretend_no_edge_changed};
 use smidgen_engine::{NodeId, Partition, Refusal, Trace};
 use smidgen_testkit::World;
 use smidgen_testkit::programs::{EVERYTHING, program};
@@ -96,6 +96,41 @@ fn random_programs_have_sections() {
         }
     }
     assert!(found > 100 && joint > 15, "{found} {joint}");
+}
+
+/// How often sections and the exact ratio differed, while branches of the sections come and go: new nodes
+/// take the names of old ones.
+fn branches_that_change(seed: u64, breaks: bool) -> usize {
+    let rows = repeat(30, |i| format!("[observe (normal (h {i}) 1) {}]", i % 5));
+    let model = format!(
+        "[assume mu (normal 0 1)]
+         [assume s (gamma 2 1)]
+         [assume b (mem (lambda (i) (scope_include 'b i (flip 0.5))))]
+         [assume h (mem (lambda (i)
+           (if (b i) (normal (* mu 2) (+ s i)) (normal (* mu 3) (+ s (* i 2))))))] {rows}"
+    );
+    let mut world = World::new(&model, seed);
+    let blocks = [choice(&mut world, "mu"), choice(&mut world, "s")];
+    let mut wrong = 0;
+    for round in 0..40 {
+        world.infer(["(mh b one 3)", "(subsampled_mh default one 5 0.1 2)"][round % 2]);
+        let trace = world.model.trace_mut();
+        if breaks {
+            pretend_no_edge_changed(trace);
+        }
+        for block in blocks {
+            let both = two_ways(trace, &[block], seed + round as u64, true).expect("sections");
+            wrong += usize::from(!both.agree());
+        }
+    }
+    wrong
+}
+
+#[test]
+fn what_is_kept_about_sections_is_never_stale() {
+    assert_eq!((0..4).map(|seed| branches_that_change(seed, false)).sum::<usize>(), 0);
+    let wrong: usize = (0..4).map(|seed| branches_that_change(seed, true)).sum();
+    assert!(wrong > 20, "a twin that forgets what changed is not caught: {wrong}");
 }
 
 #[test]

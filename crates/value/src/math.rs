@@ -3,6 +3,8 @@
 
 #![allow(clippy::disallowed_methods)]
 
+use std::sync::LazyLock;
+
 use special::{Beta as _, Gamma as _};
 
 pub use std::f64::consts::{LN_2, PI};
@@ -41,6 +43,13 @@ pub fn atan2(y: f64, x: f64) -> f64 {
 #[inline]
 pub fn hypot(x: f64, y: f64) -> f64 {
     x.hypot(y)
+}
+
+/// log n of a number that counts something: looked up if it is small.
+pub fn ln_count(n: usize) -> f64 {
+    static LOGS: LazyLock<Vec<f64>> =
+        LazyLock::new(|| (0..4096).map(|n| ln(f64::from(n))).collect());
+    LOGS.get(n).copied().unwrap_or_else(|| ln(n as f64))
 }
 
 /// log |Gamma(x)|

@@ -153,12 +153,12 @@ impl Evaluator {
             let program = Program::write(trace, hub, &self.component.nodes);
             trace.sections.keep_program(kind, program.map(Box::new));
         }
-        let Some(program) = trace.sections.take_program(kind) else {
+        let Some(mut program) = trace.sections.take_program(kind) else {
             return self.one_by_one(trace, edges, walk, out);
         };
         let result =
             edges.chunks(BLOCK).zip(out.chunks_mut(BLOCK)).try_for_each(|(edges, out)| match self
-                .run(trace, &program, hub, walk, edges, out)?
+                .run(trace, &mut program, (hub, walk), edges, out)?
             {
                 true => Ok(()),
                 false => self.one_by_one(trace, edges, walk, out),
@@ -184,9 +184,8 @@ impl Evaluator {
     fn run(
         &mut self,
         trace: &mut Trace,
-        program: &Program,
-        hub: NodeId,
-        walk: Walk,
+        program: &mut Program,
+        (hub, walk): (NodeId, Walk),
         edges: &[Child],
         out: &mut [f64],
     ) -> Result<bool, EvalError> {
@@ -203,10 +202,14 @@ impl Evaluator {
             if !matches!(loaded, Ok(true)) {
                 break;
             }
-            self.gather(trace, *edge, hub, walk);
-            self.touched += self.component.nodes.len() as u64;
-            let nodes = &self.component.nodes;
-            loaded = program.load(trace, nodes, lane, &mut lanes.store, &mut lanes.room);
+            self.touched += program.nodes() as u64;
+            let Lanes { store, room, .. } = &mut lanes;
+            loaded = program.recall(trace, edge.node, lane, store, room);
+            if let Ok(false) = loaded {
+                self.gather(trace, *edge, hub, walk);
+                let section = (edge.node, &self.component.nodes[..]);
+                loaded = program.load(trace, section, lane, store, room);
+            }
         }
         let weighed = loaded.map(|loaded| {
             let sides: [&[f64]; 2] = [&lanes.before, &lanes.after];

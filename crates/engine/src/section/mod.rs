@@ -19,11 +19,12 @@
 //! | to structure, or anything else that cannot be a section | refused, with the reason |
 //!
 //! Reading order: [`component`] (what a section is, and when it is none), [`census`] (rosters),
-//! [`evaluate`] (log weights, without writing), `program` (many at a time).
+//! [`evaluate`] (log weights, without writing), `program` and `kept` (many at a time).
 
 pub mod census;
 pub mod component;
 pub mod evaluate;
+mod kept;
 pub(crate) mod program;
 
 pub use census::{Kind, Sections};

@@ -2,8 +2,8 @@
 //! weighed together, lane by lane ([`crate::tape`]), from the hub before and after.
 //!
 //! The program is written from the first section that is asked for. Its leaves are found in each
-//! section by the same ways: an argument of one of its nodes, or an argument of a deterministic
-//! argument, and so on. Such arguments are computed in the lanes rather than read, since an accepted move
+//! section by the same ways, an argument of one of its nodes, or an argument of a deterministic
+//! argument, and so on, and what was found is [`kept`](super::kept). Such arguments are computed in the lanes rather than read, since an accepted move
 //! leaves them stale (in `(normal (* phi h) sigma)` the product, when sigma moves after phi). What no
 //! program can follow is weighed node by node ([`super::evaluate`]).
 
@@ -15,6 +15,8 @@ use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::node::Op;
 use crate::operand::Operand;
+use crate::section::component::is_deterministic;
+use crate::section::kept::{Draft, Kept, Origin};
 use crate::tape::cells::Pick;
 use crate::tape::lower;
 use crate::tape::marked;
@@ -47,6 +49,8 @@ pub(crate) struct Program {
     /// Number of nodes of a section, and of numbers of the hub.
     nodes: usize,
     hub: usize,
+    kept: Kept,
+    draft: Draft,
 }
 
 struct Writer<'t> {
@@ -82,7 +86,8 @@ impl Program {
             leaf.register = kept;
         }
         leaves.retain(|leaf| leaf.register != Register::MAX);
-        Some(Program { rows, leaves, nodes: nodes.len(), hub: numbers })
+        let (nodes, hub) = (nodes.len(), numbers);
+        Some(Program { rows, leaves, nodes, hub, kept: Kept::default(), draft: Draft::default() })
     }
 
     /// Whether a value of the hub has the form that the program was written for.
@@ -95,11 +100,61 @@ impl Program {
         self.rows.fit(store);
     }
 
-    /// Brings the leaves of a section into a lane. False if it has another form.
-    pub(crate) fn load(
+    /// Number of nodes of a section.
+    pub(crate) fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// Brings the leaves of the section that begins with a node into a lane. False if it is not known
+    /// where they are.
+    #[inline]
+    pub(crate) fn recall(
         &self,
         trace: &mut Trace,
-        nodes: &[NodeId],
+        entry: NodeId,
+        lane: usize,
+        store: &mut Store,
+        room: &mut Vec<f64>,
+    ) -> Result<bool, EvalError> {
+        match self.kept.get(trace, entry) {
+            Some(origins) => self.read(trace, origins, lane, store, room),
+            None => Ok(false),
+        }
+    }
+
+    fn read(
+        &self,
+        trace: &mut Trace,
+        origins: &[Origin],
+        lane: usize,
+        store: &mut Store,
+        room: &mut Vec<f64>,
+    ) -> Result<bool, EvalError> {
+        for (leaf, origin) in self.leaves.iter().zip(origins) {
+            let read = match *origin {
+                Origin::Number(x) => put_number(x, leaf, lane, store),
+                Origin::Constant(id, slot) => {
+                    let operand = &trace.node(id).args[slot as usize].operand;
+                    put(trace.settled_value(operand), leaf, lane, store, room)
+                }
+                Origin::Choice(id) => put(&trace.node(id).value, leaf, lane, store, room),
+                Origin::Derived(id) => {
+                    trace.refresh(id)?;
+                    put(&trace.node(id).value, leaf, lane, store, room)
+                }
+            };
+            if !read {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The same, given the nodes of the section; what is found is kept. False if it has another form.
+    pub(crate) fn load(
+        &mut self,
+        trace: &mut Trace,
+        (entry, nodes): (NodeId, &[NodeId]),
         lane: usize,
         store: &mut Store,
         room: &mut Vec<f64>,
@@ -107,37 +162,19 @@ impl Program {
         if nodes.len() != self.nodes {
             return Ok(false);
         }
-        for leaf in &self.leaves {
-            let (mut id, mut slot) = match &leaf.place {
-                Place::Outcome(k) => {
-                    if !put(&trace.node(nodes[*k]).value, leaf, lane, store, room) {
-                        return Ok(false);
-                    }
-                    continue;
-                }
-                Place::Argument { node, slot, .. } => (nodes[*node], *slot),
-            };
-            if let Place::Argument { way, .. } = &leaf.place {
-                for (function, next) in way {
-                    let Some(parent) = trace.node(id).args[slot].operand.node() else {
-                        return Ok(false);
-                    };
-                    let same = matches!(&trace.node(parent).op, Op::Function(f) if std::ptr::eq(*f, *function));
-                    if !same || trace.node(parent).args.len() <= *next {
-                        return Ok(false);
-                    }
-                    (id, slot) = (parent, *next);
-                }
-            }
-            if let Some(parent) = trace.node(id).args[slot].operand.node() {
-                trace.refresh(parent)?;
-            }
-            let value = trace.settled_value(&trace.node(id).args[slot].operand);
-            if !put(value, leaf, lane, store, room) {
-                return Ok(false);
-            }
+        let mut draft = std::mem::take(&mut self.draft);
+        draft.clear();
+        draft.nodes.extend_from_slice(nodes);
+        let found = self.leaves.iter().all(|leaf| find(trace, nodes, leaf, &mut draft));
+        if found {
+            self.kept.keep(trace, entry, &draft);
         }
-        Ok(true)
+        let loaded = match found {
+            true => self.read(trace, &draft.origins, lane, store, room),
+            false => Ok(false),
+        };
+        self.draft = draft;
+        loaded
     }
 
     /// log p after a move minus log p before it of the sections in the lanes. False if one of them is
@@ -161,11 +198,54 @@ impl Program {
     }
 }
 
-fn put(value: &Value, leaf: &Leaf, lane: usize, store: &mut Store, room: &mut Vec<f64>) -> bool {
-    if let Value::Number(x) = value {
-        store.put(leaf.register, lane, *x);
-        return leaf.len == 1;
+/// Where a leaf of a section stands, and the nodes on the way. False if the section has another form.
+fn find(trace: &Trace, nodes: &[NodeId], leaf: &Leaf, draft: &mut Draft) -> bool {
+    let (mut id, mut slot, way) = match &leaf.place {
+        Place::Outcome(k) => {
+            draft.origins.push(Origin::Choice(nodes[*k]));
+            return true;
+        }
+        Place::Argument { node, slot, way } => (nodes[*node], *slot, way),
+    };
+    for (function, next) in way {
+        let Some(parent) = trace.node(id).args[slot].operand.node() else { return false };
+        let same = matches!(&trace.node(parent).op, Op::Function(f) if std::ptr::eq(*f, *function));
+        if !same || trace.node(parent).args.len() <= *next {
+            return false;
+        }
+        draft.nodes.push(parent);
+        (id, slot) = (parent, *next);
     }
+    draft.origins.push(match &trace.node(id).args[slot].operand {
+        Operand::Constant(Value::Number(x)) => Origin::Number(*x),
+        Operand::Constant(_) => Origin::Constant(id, slot as u32),
+        Operand::Node(parent) if is_deterministic(trace.node(*parent)) => Origin::Derived(*parent),
+        Operand::Node(parent) => Origin::Choice(*parent),
+    });
+    true
+}
+
+#[inline]
+fn put_number(x: f64, leaf: &Leaf, lane: usize, store: &mut Store) -> bool {
+    store.put(leaf.register, lane, x);
+    leaf.len == 1
+}
+
+#[inline]
+fn put(value: &Value, leaf: &Leaf, lane: usize, store: &mut Store, room: &mut Vec<f64>) -> bool {
+    match value {
+        Value::Number(x) => put_number(*x, leaf, lane, store),
+        _ => put_numbers(value, leaf, lane, store, room),
+    }
+}
+
+fn put_numbers(
+    value: &Value,
+    leaf: &Leaf,
+    lane: usize,
+    store: &mut Store,
+    room: &mut Vec<f64>,
+) -> bool {
     if let Value::Vector(xs) = value {
         xs.iter().zip(leaf.register..).for_each(|(x, register)| store.put(register, lane, *x));
         return leaf.len == xs.len();

@@ -344,7 +344,7 @@ impl Rows {
                 match column {
                     Column::Uniform(first) => {
                         let slope = store.slope(leaf.register + k, lanes);
-                        slopes[(first + k) as usize] += slope.iter().sum::<f64>();
+                        slopes[(first + k) as usize] += wide.sum(slope);
                     }
                     Column::Gather(registers) => {
                         let slope = store.slope(leaf.register + k, lanes);

@@ -196,7 +196,7 @@ impl Store {
                 }
             }
         }
-        tape.terms.iter().map(|term| self.lanes(*term, lanes).iter().sum::<f64>()).sum()
+        tape.terms.iter().map(|term| self.wide.sum(self.lanes(*term, lanes))).sum()
     }
 
     /// Adds slopes down to the leaves. The slopes that come from outside the tape stand in

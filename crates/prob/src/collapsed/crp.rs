@@ -86,16 +86,22 @@ impl Seating {
 
 impl Seating {
     #[inline]
-    fn log_predictive(&self, x: &Value, (alpha, discount): (f64, f64)) -> f64 {
+    fn log_predictive(&self, x: &Value, (alpha, discount): (f64, f64), log_all: f64) -> f64 {
         let Some(label) = as_label(x) else { return f64::NEG_INFINITY };
         if self.tables.is_empty() {
             return 0.0;
         }
-        let weight = match self.find(label) {
-            Ok(place) => self.tables[place].customers as f64 - discount,
-            Err(_) => alpha + self.tables.len() as f64 * discount,
+        let log_weight = match self.find(label) {
+            Ok(place) if discount == 0.0 => math::ln_count(self.tables[place].customers),
+            Ok(place) => math::ln(self.tables[place].customers as f64 - discount),
+            Err(_) => math::ln(alpha + self.tables.len() as f64 * discount),
         };
-        math::ln(weight / (self.customers as f64 + alpha))
+        log_weight - log_all
+    }
+
+    /// log(n + alpha)
+    fn log_all(&self, alpha: f64) -> f64 {
+        math::ln(self.customers as f64 + alpha)
     }
 
     /// The live tables and a new one of this label.
@@ -171,7 +177,8 @@ impl Law<Seating> for Restaurant {
         seen: &Seating,
         params: Args<'_>,
     ) -> Result<f64, ArgumentError> {
-        Ok(seen.log_predictive(x, parameters(params)?))
+        let params = parameters(params)?;
+        Ok(seen.log_predictive(x, params, seen.log_all(params.0)))
     }
 
     fn log_predictives(
@@ -182,7 +189,8 @@ impl Law<Seating> for Restaurant {
         log_p: &mut Vec<f64>,
     ) -> Result<(), ArgumentError> {
         let params = parameters(params)?;
-        log_p.extend(xs.iter().map(|x| seen.log_predictive(x, params)));
+        let log_all = seen.log_all(params.0);
+        log_p.extend(xs.iter().map(|x| seen.log_predictive(x, params, log_all)));
         Ok(())
     }
 

@@ -1,0 +1,148 @@
+//! Log densities of many lanes at once, with their slopes.
+
+use smidgen_value::math;
+
+#[inline(always)]
+pub(super) fn coins(x: &[f64], eta: &[f64], out: &mut [f64], slope: &mut [f64]) {
+    let lanes = out.len();
+    let (x, eta, slope) = (&x[..lanes], &eta[..lanes], &mut slope[..lanes]);
+    for l in 0..lanes {
+        let size = eta[l].abs();
+        let e = exp_of_negative(-size);
+        let inverse = 1.0 / (1.0 + e);
+        let p = if eta[l] >= 0.0 { inverse } else { e * inverse };
+        // log p = −log(1 + e^−η) for heads, −log(1 + e^η) for tails.
+        let toward = if x[l] == 1.0 { eta[l] } else { -eta[l] };
+        let excess = if toward < 0.0 { size } else { 0.0 };
+        out[l] = -(excess + ln_1p_up_to_one(e));
+        slope[l] = x[l] - p;
+    }
+}
+
+/// e^x for x ≤ 0: x = n ln 2 + r with |r| ≤ ½ ln 2, and the series of e^r. Below −708 the result
+/// is 0.
+#[inline(always)]
+fn exp_of_negative(x: f64) -> f64 {
+    const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5·2^52: adding it rounds to a whole number
+    const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
+    const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+    let clamped = if x < -708.0 { -708.0 } else { x };
+    let shifted = clamped * std::f64::consts::LOG2_E + SHIFT;
+    let n = shifted - SHIFT;
+    let r = (clamped - n * LN_2_HIGH) - n * LN_2_LOW;
+    // Σ r^k / k!, k to 13, by pairs.
+    let r2 = r * r;
+    let low = (1.0 + r) + r2 * (0.5 + r * (1.0 / 6.0));
+    let middle = (1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0 + r * (1.0 / 5040.0));
+    let high = (1.0 / 40_320.0 + r * (1.0 / 362_880.0))
+        + r2 * (1.0 / 3_628_800.0 + r * (1.0 / 39_916_800.0));
+    let r4 = r2 * r2;
+    let series = low + r4 * (middle + r4 * (high + r4 * (1.0 / 479_001_600.0)));
+    // 2^n from the low bits of the shifted number.
+    let scale = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1023 << 52));
+    if x < -708.0 { 0.0 } else { series * scale }
+}
+
+/// ln(1 + e) for 0 ≤ e ≤ 1: 2 atanh(s) with s = e/(2 + e), after taking out ln 2 above √2.
+#[inline(always)]
+fn ln_1p_up_to_one(e: f64) -> f64 {
+    let large = e > std::f64::consts::SQRT_2 - 1.0;
+    // (1 + e)/2 = 1 + (e − 1)/2
+    let f = if large { 0.5 * (e - 1.0) } else { e };
+    let base = if large { std::f64::consts::LN_2 } else { 0.0 };
+    let s = f / (2.0 + f);
+    let t = s * s;
+    let series = 1.0 / 3.0
+        + t * (1.0 / 5.0
+            + t * (1.0 / 7.0
+                + t * (1.0 / 9.0
+                    + t * (1.0 / 11.0
+                        + t * (1.0 / 13.0
+                            + t * (1.0 / 15.0 + t * (1.0 / 17.0 + t * (1.0 / 19.0))))))));
+    base + 2.0 * (s + s * t * series)
+}
+
+#[inline(always)]
+pub(super) fn normals([x, mean, sd]: [&[f64]; 3], out: &mut [f64], slopes: [&mut [f64]; 3]) {
+    let lanes = out.len();
+    let [x_slope, mean_slope, sd_slope] = slopes;
+    let (x, mean, sd) = (&x[..lanes], &mean[..lanes], &sd[..lanes]);
+    let (x_slope, mean_slope) = (&mut x_slope[..lanes], &mut mean_slope[..lanes]);
+    let sd_slope = &mut sd_slope[..lanes];
+    // One sd for all is the usual case.
+    let same = sd.iter().all(|s| *s == sd[0]);
+    let first = ln_or_nothing(sd[0]);
+    for l in 0..lanes {
+        out[l] = if same { first } else { ln_or_nothing(sd[l]) };
+    }
+    for l in 0..lanes {
+        let inverse = 1.0 / sd[l];
+        let z = (x[l] - mean[l]) * inverse;
+        out[l] = -0.5 * z * z - out[l] - math::HALF_LN_2PI;
+        let slope = z * inverse;
+        x_slope[l] = -slope;
+        mean_slope[l] = slope;
+        sd_slope[l] = z * slope - inverse;
+    }
+}
+
+/// ln s, so that a scale that is none gives a density of 0.
+#[inline(always)]
+fn ln_or_nothing(s: f64) -> f64 {
+    if s > 0.0 && s < f64::INFINITY { math::ln(s) } else { f64::INFINITY }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Wide;
+    use super::*;
+
+    #[test]
+    fn exponentials_are_accurate() {
+        for k in 0..200_000 {
+            let x = -750.0 * f64::from(k) / 200_000.0;
+            let (ours, want) = (exp_of_negative(x), math::exp(x));
+            let error = (ours - want).abs();
+            assert!(error <= 1e-15 * want || want < 1e-300, "{x}: {ours} {want}");
+        }
+        assert_eq!(exp_of_negative(0.0), 1.0);
+    }
+
+    #[test]
+    fn logarithms_are_accurate() {
+        for k in 0..=100_000 {
+            let e = f64::from(k) / 100_000.0;
+            let (ours, want) = (ln_1p_up_to_one(e), math::ln_1p(e));
+            assert!((ours - want).abs() <= 4e-16 * want.max(1e-300) + 1e-16, "{e}: {ours} {want}");
+        }
+    }
+
+    #[test]
+    fn coins_agree_with_the_scalar_form() {
+        for eta in [-800.0, -40.0, -1.5, -1e-9, 0.0, 0.3, 5.0, 37.0, 900.0] {
+            for x in [0.0, 1.0] {
+                let (mut out, mut slope) = ([0.0], [0.0]);
+                Wide::default().coins(&[x], &[eta], &mut out, &mut slope);
+                let want = -math::ln_1p_exp(if x == 1.0 { -eta } else { eta });
+                assert!((out[0] - want).abs() <= 1e-14 * want.abs(), "{eta} {x}");
+                assert!((slope[0] - (x - math::logistic(eta))).abs() < 1e-15);
+            }
+        }
+    }
+
+    #[test]
+    fn normals_agree_with_the_scalar_form() {
+        let sds = [0.5, 2.0, 0.5];
+        let [mut out, mut a, mut b, mut c] = [[0.0; 3]; 4];
+        let slopes = [&mut a[..], &mut b[..], &mut c[..]];
+        Wide::default().normals([&[1.0, 2.0, 3.0], &[0.0; 3], &sds], &mut out, slopes);
+        let density = |x: f64, s: f64| -0.5 * x * x / (s * s) - math::ln(s) - math::HALF_LN_2PI;
+        assert!((out[1] - density(2.0, 2.0)).abs() < 1e-14);
+        assert!((a[2] + 12.0).abs() < 1e-13 && (b[2] - 12.0).abs() < 1e-13);
+        assert!((c[2] - (9.0 / 0.125 - 2.0)).abs() < 1e-12);
+        let [mut out, mut a, mut b, mut c] = [[0.0; 1]; 4];
+        let slopes = [&mut a[..], &mut b[..], &mut c[..]];
+        Wide::default().normals([&[1.0], &[0.0], &[-1.0]], &mut out, slopes);
+        assert_eq!(out[0], f64::NEG_INFINITY);
+    }
+}

@@ -1,0 +1,121 @@
+//! The hot loops over lanes, compiled once more for processors with wide registers and chosen at
+//! run time. The order of every sum is fixed: the numbers are the same on every machine.
+
+use pulp::{Arch, Simd, WithSimd};
+use smidgen_value::Reals;
+
+use super::cells::Pick;
+
+mod densities;
+mod products;
+
+#[derive(Clone, Copy)]
+pub(crate) struct Wide(Arch);
+
+impl Default for Wide {
+    fn default() -> Wide {
+        Wide(Arch::new())
+    }
+}
+
+/// Runs one of the loops below with the widest registers there are. A closure would be compiled on
+/// its own, for the smallest processor; a call that is inlined for certain is compiled for each.
+macro_rules! widely {
+    ($arch:expr, $simd:ident, { $($name:ident: $kind:ty),* } -> $result:ty, $body:expr) => {{
+        struct Loop<'a> { $($name: $kind,)* all: std::marker::PhantomData<&'a ()> }
+        impl<'a> WithSimd for Loop<'a> {
+            type Output = $result;
+            #[inline(always)]
+            fn with_simd<S: Simd>(self, $simd: S) -> $result {
+                let Loop { $($name,)* .. } = self;
+                $body
+            }
+        }
+        $arch.dispatch(Loop { $($name,)* all: std::marker::PhantomData })
+    }};
+}
+
+impl Wide {
+    /// out_l = Σ_k w_k x_kl: entry k of lane l at k·stride + l.
+    pub(crate) fn linear(self, weights: &[f64], data: &[f64], stride: usize, out: &mut [f64]) {
+        widely!(
+            self.0,
+            _simd,
+            { weights: &'a [f64], data: &'a [f64], stride: usize, out: &'a mut [f64] } -> (),
+            products::linear(weights, data, stride, out)
+        );
+    }
+
+    /// slopes_k += Σ_l out_slope_l x_kl
+    pub(crate) fn pull_linear(
+        self,
+        out_slope: &[f64],
+        data: &[f64],
+        stride: usize,
+        slopes: &mut [f64],
+    ) {
+        widely!(
+            self.0,
+            simd,
+            { out_slope: &'a [f64], data: &'a [f64], stride: usize, slopes: &'a mut [f64] } -> (),
+            products::pull_linear(simd, out_slope, data, stride, slopes)
+        );
+    }
+
+    /// out_l = Σ_k w_k x_lk for the vectors of these rows.
+    pub(crate) fn linear_rows(
+        self,
+        weights: &[f64],
+        rows: Reals<'_>,
+        pick: Pick<'_>,
+        out: &mut [f64],
+    ) {
+        widely!(
+            self.0,
+            simd,
+            { weights: &'a [f64], rows: Reals<'a>, pick: Pick<'a>, out: &'a mut [f64] } -> (),
+            products::linear_rows(simd, weights, rows, pick, out)
+        );
+    }
+
+    /// slopes_k += Σ_l out_slope_l x_lk for the vectors of these rows.
+    pub(crate) fn pull_rows(
+        self,
+        out_slope: &[f64],
+        rows: Reals<'_>,
+        pick: Pick<'_>,
+        slopes: &mut [f64],
+    ) {
+        widely!(
+            self.0,
+            _simd,
+            { out_slope: &'a [f64], rows: Reals<'a>, pick: Pick<'a>, slopes: &'a mut [f64] } -> (),
+            products::pull_rows(out_slope, rows, pick, slopes)
+        );
+    }
+
+    /// Σ_l x_l
+    pub(crate) fn sum(self, xs: &[f64]) -> f64 {
+        widely!(self.0, simd, { xs: &'a [f64] } -> f64, products::sum(simd, xs))
+    }
+
+    /// log p of coins x with log odds η, and its slope in η.
+    pub(crate) fn coins(self, x: &[f64], eta: &[f64], out: &mut [f64], slope: &mut [f64]) {
+        widely!(
+            self.0,
+            _simd,
+            { x: &'a [f64], eta: &'a [f64], out: &'a mut [f64], slope: &'a mut [f64] } -> (),
+            densities::coins(x, eta, out, slope)
+        );
+    }
+
+    /// log p of normal x. The slopes in x, mean and sd stand one after the other.
+    pub(crate) fn normals(self, arguments: [&[f64]; 3], out: &mut [f64], slopes: [&mut [f64]; 3]) {
+        widely!(
+            self.0,
+            _simd,
+            { arguments: [&'a [f64]; 3], out: &'a mut [f64], slopes: [&'a mut [f64]; 3] } -> (),
+            densities::normals(arguments, out, slopes)
+        );
+    }
+}
