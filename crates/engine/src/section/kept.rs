@@ -54,13 +54,18 @@ impl Draft {
 impl Kept {
     /// The leaves of a section, if they are still where they were.
     #[inline]
-    pub(super) fn get(&self, trace: &Trace, entry: NodeId) -> Option<&[Origin]> {
+    pub(super) fn get(&mut self, trace: &Trace, entry: NodeId) -> Option<&[Origin]> {
         let place = *self.places.get(entry.index()).filter(|place| **place != NONE)? as usize;
         let (nodes, origins) = self.each;
-        let on_the_way = &self.nodes[place * nodes..(place + 1) * nodes];
-        let last = on_the_way.iter().fold(0, |last, id| trace.edges_at(*id).max(last));
-        (last <= self.edge_edits[place])
-            .then(|| &self.origins[place * origins..(place + 1) * origins])
+        if self.edge_edits[place] != trace.edge_edits {
+            let on_the_way = &self.nodes[place * nodes..(place + 1) * nodes];
+            let last = on_the_way.iter().fold(0, |last, id| trace.edges_at(*id).max(last));
+            if last > self.edge_edits[place] {
+                return None;
+            }
+            self.edge_edits[place] = trace.edge_edits;
+        }
+        Some(&self.origins[place * origins..(place + 1) * origins])
     }
 
     /// Keeps what was just found. All sections of a program have as many nodes and leaves.

@@ -109,45 +109,18 @@ impl Program {
     /// where they are.
     #[inline]
     pub(crate) fn recall(
-        &self,
+        &mut self,
         trace: &mut Trace,
         entry: NodeId,
         lane: usize,
         store: &mut Store,
         room: &mut Vec<f64>,
     ) -> Result<bool, EvalError> {
-        match self.kept.get(trace, entry) {
-            Some(origins) => self.read(trace, origins, lane, store, room),
+        let Program { kept, leaves, .. } = self;
+        match kept.get(trace, entry) {
+            Some(origins) => read(trace, leaves, origins, lane, store, room),
             None => Ok(false),
         }
-    }
-
-    fn read(
-        &self,
-        trace: &mut Trace,
-        origins: &[Origin],
-        lane: usize,
-        store: &mut Store,
-        room: &mut Vec<f64>,
-    ) -> Result<bool, EvalError> {
-        for (leaf, origin) in self.leaves.iter().zip(origins) {
-            let read = match *origin {
-                Origin::Number(x) => put_number(x, leaf, lane, store),
-                Origin::Constant(id, slot) => {
-                    let operand = &trace.node(id).args[slot as usize].operand;
-                    put(trace.settled_value(operand), leaf, lane, store, room)
-                }
-                Origin::Choice(id) => put(&trace.node(id).value, leaf, lane, store, room),
-                Origin::Derived(id) => {
-                    trace.refresh(id)?;
-                    put(&trace.node(id).value, leaf, lane, store, room)
-                }
-            };
-            if !read {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     /// The same, given the nodes of the section; what is found is kept. False if it has another form.
@@ -170,7 +143,7 @@ impl Program {
             self.kept.keep(trace, entry, &draft);
         }
         let loaded = match found {
-            true => self.read(trace, &draft.origins, lane, store, room),
+            true => read(trace, &self.leaves, &draft.origins, lane, store, room),
             false => Ok(false),
         };
         self.draft = draft;
@@ -225,18 +198,40 @@ fn find(trace: &Trace, nodes: &[NodeId], leaf: &Leaf, draft: &mut Draft) -> bool
     true
 }
 
+/// Brings leaves into a lane. False if one has not the form that the program was written for.
 #[inline]
-fn put_number(x: f64, leaf: &Leaf, lane: usize, store: &mut Store) -> bool {
-    store.put(leaf.register, lane, x);
-    leaf.len == 1
-}
-
-#[inline]
-fn put(value: &Value, leaf: &Leaf, lane: usize, store: &mut Store, room: &mut Vec<f64>) -> bool {
-    match value {
-        Value::Number(x) => put_number(*x, leaf, lane, store),
-        _ => put_numbers(value, leaf, lane, store, room),
+fn read(
+    trace: &mut Trace,
+    leaves: &[Leaf],
+    origins: &[Origin],
+    lane: usize,
+    store: &mut Store,
+    room: &mut Vec<f64>,
+) -> Result<bool, EvalError> {
+    for (leaf, origin) in leaves.iter().zip(origins) {
+        let value = match *origin {
+            Origin::Number(x) => &Value::Number(x),
+            Origin::Choice(id) => &trace.node(id).value,
+            Origin::Derived(id) => {
+                trace.refresh(id)?;
+                &trace.node(id).value
+            }
+            Origin::Constant(id, slot) => {
+                trace.settled_value(&trace.node(id).args[slot as usize].operand)
+            }
+        };
+        let fits = match value {
+            Value::Number(x) => {
+                store.put(leaf.register, lane, *x);
+                leaf.len == 1
+            }
+            value => put_numbers(value, leaf, lane, store, room),
+        };
+        if !fits {
+            return Ok(false);
+        }
     }
+    Ok(true)
 }
 
 fn put_numbers(
