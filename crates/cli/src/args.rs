@@ -39,6 +39,11 @@ pub enum Command {
     Help(HelpArgs),
     /// Show the trace of a program, or the scaffold of a block of it
     Debug(DebugArgs),
+    /// Run one of the paper's experiments and write a page about it
+    ///
+    /// bayeslr: logistic regression on images, risk against time. sublinearity: sections and time per
+    /// transition as the data grow. Draws, a summary, the figures and page.html are left in a folder.
+    Experiment(ExperimentArgs),
     /// Measure single-site transitions per second on small bundled programs
     Bench(BenchArgs),
 }
@@ -240,6 +245,42 @@ pub struct DebugArgs {
     pub seed: SeedArgs,
     #[command(flatten)]
     pub inputs: InputArgs,
+}
+
+#[derive(Args)]
+pub struct ExperimentArgs {
+    /// Which experiment
+    #[arg(value_name = "NAME", value_parser = experiment_name)]
+    pub name: String,
+    /// About two minutes on two cores (the default)
+    #[arg(long, conflicts_with_all = ["full", "tiny"])]
+    pub quick: bool,
+    /// As long as good figures take
+    #[arg(long, conflicts_with = "tiny")]
+    pub full: bool,
+    /// Seconds: to see whether everything works
+    #[arg(long)]
+    pub tiny: bool,
+    /// The folder for what it leaves [default: smidgen-NAME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Seed of the random streams
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// Make data up, with this seed, instead of fetching or carrying them
+    #[arg(long, value_name = "SEED", conflicts_with = "data")]
+    pub generate: Option<u64>,
+    /// Take data from there (see docs/experiments.md)
+    #[arg(long, value_name = "PATH")]
+    pub data: Option<PathBuf>,
+}
+
+fn experiment_name(text: &str) -> Result<String, String> {
+    let known: Vec<&str> = smidgen_experiment::EXPERIMENTS.iter().map(|e| e.name).collect();
+    match known.contains(&text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("there are {}", known.join(", "))),
+    }
 }
 
 #[derive(Args)]

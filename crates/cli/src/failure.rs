@@ -34,6 +34,22 @@ impl Failure {
         Failure::wrong(session, error.0)
     }
 
+    pub fn experiment(error: smidgen_experiment::Error) -> Failure {
+        use smidgen_experiment::Error;
+        match error {
+            Error::Program(diagnostics, sources) => Failure::Wrong(diagnostics, sources),
+            Error::Message { text, hint } => {
+                let diagnostic = Diagnostic::error(None, text);
+                let diagnostic = match hint {
+                    Some(hint) => diagnostic.hint(hint),
+                    None => diagnostic,
+                };
+                Failure::Wrong(vec![diagnostic], SourceMap::default())
+            }
+            Error::Interrupted => Failure::Interrupted,
+        }
+    }
+
     /// A mistake that has no place in a program.
     pub fn message(message: impl Into<String>) -> Failure {
         Failure::Wrong(vec![Diagnostic::error(None, message)], SourceMap::default())

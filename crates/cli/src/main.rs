@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`args`] (what can be typed), [`failure`] (how a command ends badly), then one
 //! file per command: [`run`], [`sample`], [`compare`], [`explain`], [`check`], [`repl`], [`help`],
-//! [`debug`], [`bench`].
+//! [`debug`], [`experiment`], [`bench`].
 //! They share [`inputs`] (parameters, data, seed), [`render`] (diagnostics on a terminal),
 //! [`output`] (what directives show), [`target`] (files to be written), [`interrupt`] and [`progress`].
 
@@ -11,6 +11,7 @@ mod bench;
 mod check;
 mod compare;
 mod debug;
+mod experiment;
 mod explain;
 mod failure;
 mod help;
@@ -48,6 +49,7 @@ fn execute(command: &Command) -> Result<(), Failure> {
         Command::Repl(args) => repl::repl(args),
         Command::Help(args) => help::help(args),
         Command::Debug(args) => debug::debug(args),
+        Command::Experiment(args) => experiment::experiment(args),
         Command::Bench(args) => bench::bench(args),
     }
 }

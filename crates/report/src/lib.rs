@@ -2,7 +2,8 @@
 //! Pure: strings are made, nothing is written.
 //!
 //! Reading order: [`number`] (how numbers are written), [`table`] (one table, as text or HTML),
-//! [`scale`] and [`plot`] (plots as SVG, on top of [`svg`]), [`density`] (what is plotted of draws),
+//! [`scale`] and [`plot`] (plots as SVG, on top of [`svg`]), [`picture`] and `png` (plots as files of
+//! their own), [`density`] (what is plotted of draws),
 //! [`page`] (the skeleton of a page), [`comparison`] (the report of `smidgen compare`).
 //!
 //! Whatever a run can produce must come out as a page: constant draws, no draws, infinities.
@@ -13,7 +14,10 @@ pub mod density;
 mod mark;
 pub mod number;
 pub mod page;
+pub mod picture;
 pub mod plot;
+#[cfg(feature = "png")]
+pub mod png;
 pub mod scale;
 pub mod svg;
 pub mod table;

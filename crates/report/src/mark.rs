@@ -4,6 +4,7 @@
 //! What has no place on an axis (NaN, infinities, zero on a logarithmic one) is left out, and lines
 //! have a gap there. The end of an interval that lies beyond is drawn at the edge.
 
+use crate::density::Bin;
 use crate::scale::Scale;
 use crate::svg::{Path, coordinate, escape};
 
@@ -14,15 +15,28 @@ pub enum Colour {
     First,
     Second,
     Third,
+    Fourth,
+    Fifth,
+    Sixth,
     Neutral,
 }
 
 impl Colour {
+    /// The colours of series that are counted from 0, such as chains; from the seventh on, they
+    /// come again.
+    pub fn nth(k: usize) -> Colour {
+        use Colour::{Fifth, First, Fourth, Second, Sixth, Third};
+        [First, Second, Third, Fourth, Fifth, Sixth][k % 6]
+    }
+
     pub(crate) fn class(self) -> &'static str {
         match self {
             Colour::First => "c1",
             Colour::Second => "c2",
             Colour::Third => "c3",
+            Colour::Fourth => "c4",
+            Colour::Fifth => "c5",
+            Colour::Sixth => "c6",
             Colour::Neutral => "c0",
         }
     }
@@ -35,6 +49,10 @@ pub enum Shape {
     Square,
     /// Hollow, so that it can lie over another point.
     Diamond,
+    /// Hollow.
+    Ring,
+    Triangle,
+    Cross,
 }
 
 /// A point, with intervals if there are any.
@@ -50,6 +68,9 @@ pub struct Point {
 pub enum Mark {
     Line(Vec<(f64, f64)>),
     Dashed(Vec<(f64, f64)>),
+    Dotted(Vec<(f64, f64)>),
+    /// A staircase: each height holds up to the next point.
+    Steps(Vec<(f64, f64)>),
     /// A line that is one of many.
     Faint(Vec<(f64, f64)>),
     /// x, lower and upper edge.
@@ -57,16 +78,35 @@ pub enum Mark {
     /// Bars of any direction: the interval on each axis.
     Boxes(Vec<((f64, f64), (f64, f64))>),
     Points(Shape, Vec<Point>),
+    /// A cloud of many small points; where they overlap, it is darker.
+    Dots(Vec<(f64, f64)>),
+    /// Words that begin a little to the right of a point.
+    Words(Vec<(f64, f64, String)>),
     /// Reference lines: they do not stretch the axes.
     Vertical(f64),
     Horizontal(f64),
     Diagonal,
 }
 
+impl Mark {
+    /// The bars of a histogram, of area 1 together.
+    pub fn histogram(bins: &[Bin]) -> Mark {
+        let all = bins.iter().map(|bin| bin.count).sum::<usize>().max(1) as f64;
+        let height = |bin: &Bin| bin.count as f64 / (all * (bin.high - bin.low));
+        Mark::Boxes(bins.iter().map(|bin| ((bin.low, bin.high), (0.0, height(bin)))).collect())
+    }
+}
+
 /// The numbers that the axes must show.
 pub(crate) fn corners(mark: &Mark) -> Vec<(f64, f64)> {
     match mark {
-        Mark::Line(points) | Mark::Dashed(points) | Mark::Faint(points) => points.clone(),
+        Mark::Line(points)
+        | Mark::Dashed(points)
+        | Mark::Dotted(points)
+        | Mark::Steps(points)
+        | Mark::Dots(points)
+        | Mark::Faint(points) => points.clone(),
+        Mark::Words(words) => words.iter().map(|&(x, y, _)| (x, y)).collect(),
         Mark::Band(points) => {
             points.iter().flat_map(|&(x, low, high)| [(x, low), (x, high)]).collect()
         }
@@ -89,7 +129,11 @@ pub(crate) fn draw(mark: &Mark, x: &Scale, y: &Scale) -> String {
     match mark {
         Mark::Line(points) => line("line", points, x, y),
         Mark::Dashed(points) => line("line dashed", points, x, y),
+        Mark::Dotted(points) => line("line dotted", points, x, y),
         Mark::Faint(points) => line("line faint", points, x, y),
+        Mark::Steps(points) => line("line", &corners_of_steps(points), x, y),
+        Mark::Dots(points) => dots(points, x, y),
+        Mark::Words(words) => words.iter().filter_map(|w| words_at(w, x, y)).collect(),
         Mark::Band(points) => band(points, x, y),
         Mark::Boxes(boxes) => boxes.iter().filter_map(|&(h, v)| bar(h, v, x, y)).collect(),
         Mark::Points(shape, points) => {
@@ -124,6 +168,35 @@ fn line(class: &str, points: &[(f64, f64)], x: &Scale, y: &Scale) -> String {
         path.lift();
     }
     if path.is_empty() { String::new() } else { path.element(class) }
+}
+
+/// The points of a staircase and the corners between them.
+fn corners_of_steps(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let first = points.first().copied();
+    let rest = points.windows(2).flat_map(|pair| [(pair[1].0, pair[0].1), pair[1]]);
+    first.into_iter().chain(rest).collect()
+}
+
+/// Lines of no length, which have round ends. A path is as dark where it crosses itself as
+/// elsewhere, so neighbours go to different ones.
+fn dots(points: &[(f64, f64)], x: &Scale, y: &Scale) -> String {
+    const PATHS: usize = 8;
+    let cloud = |k: usize| {
+        let mut path = Path::default();
+        for &(px, py) in points.iter().skip(k).step_by(PATHS) {
+            if let (Some(px), Some(py)) = (x.place(px), y.place(py)) {
+                path.line_to(px, py);
+                path.line_to(px, py);
+                path.lift();
+            }
+        }
+        if path.is_empty() { String::new() } else { path.element("dots") }
+    };
+    (0..PATHS).map(cloud).collect()
+}
+
+fn words_at((px, py, text): &(f64, f64, String), x: &Scale, y: &Scale) -> Option<String> {
+    Some(text_at(x.place(*px)? + 6.0, y.place(*py)? + 4.0, "words", text))
 }
 
 fn band(points: &[(f64, f64, f64)], x: &Scale, y: &Scale) -> String {
@@ -180,15 +253,28 @@ fn shape_at(shape: Shape, x: f64, y: f64) -> String {
             let (left, top) = (coordinate(x - 3.5), coordinate(y - 3.5));
             format!("<rect class=\"dot\" x=\"{left}\" y=\"{top}\" width=\"7\" height=\"7\"/>")
         }
+        Shape::Ring => format!("<circle class=\"hollow\" cx=\"{px}\" cy=\"{py}\" r=\"3.6\"/>"),
         Shape::Diamond => {
-            let mut path = Path::default();
-            for (dx, dy) in [(0.0, -5.0), (5.0, 0.0), (0.0, 5.0), (-5.0, 0.0)] {
-                path.line_to(x + dx, y + dy);
-            }
-            path.close();
-            path.element("hollow")
+            polygon("hollow", x, y, &[(0.0, -5.0), (5.0, 0.0), (0.0, 5.0), (-5.0, 0.0)])
+        }
+        Shape::Triangle => polygon("dot", x, y, &[(0.0, -5.0), (4.7, 3.5), (-4.7, 3.5)]),
+        Shape::Cross => {
+            let ends = [((-3.5, -3.5), (3.5, 3.5)), ((-3.5, 3.5), (3.5, -3.5))];
+            let stroke = |(a, b): ((f64, f64), (f64, f64))| {
+                segment("cross", (x + a.0, y + a.1), (x + b.0, y + b.1))
+            };
+            ends.into_iter().map(stroke).collect()
         }
     }
+}
+
+fn polygon(class: &str, x: f64, y: f64, corners: &[(f64, f64)]) -> String {
+    let mut path = Path::default();
+    for (dx, dy) in corners {
+        path.line_to(x + dx, y + dy);
+    }
+    path.close();
+    path.element(class)
 }
 
 /// What stands for a series in the legend, 20 wide.
@@ -197,7 +283,10 @@ pub(crate) fn sample(mark: &Mark, left: f64, middle: f64) -> String {
     match mark {
         Mark::Line(_) => stroke("line"),
         Mark::Dashed(_) => stroke("line dashed"),
-        Mark::Faint(_) => stroke("line"),
+        Mark::Dotted(_) => stroke("line dotted"),
+        Mark::Faint(_) | Mark::Steps(_) => stroke("line"),
+        Mark::Dots(_) => shape_at(Shape::Disc, left + 10.0, middle),
+        Mark::Words(_) => String::new(),
         Mark::Band(_) | Mark::Boxes(_) => format!(
             "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"16\" height=\"9\"/>",
             if matches!(mark, Mark::Band(_)) { "area" } else { "bar" },

@@ -6,7 +6,8 @@ use crate::svg::escape;
 use crate::table::{Table, badge};
 use crate::{Finding, Verdict};
 
-const STYLE: &str = include_str!("style.css");
+/// Of pages, and of the plots on them (`plot.css`, which also goes into pictures of their own).
+const STYLE: &str = concat!(include_str!("style.css"), include_str!("plot.css"));
 
 /// A plot (or several, one below the other) with a sentence about it.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -9,6 +9,7 @@
 //! axis) is left out, and lines have a gap there.
 
 use crate::mark::{corners, draw, sample, segment, text_at};
+use crate::picture::standalone;
 use crate::scale::{Kind, Scale, Tick, drawable};
 use crate::svg::{coordinate, escape, fit, text_width};
 
@@ -95,10 +96,15 @@ pub struct Plot {
     pub x: Axis,
     pub y: Axis,
     pub height: f64,
+    /// Of the whole, with labels; 0 stands for the usual width.
+    pub width: f64,
     pub series: Vec<Series>,
 }
 
 const WIDTH: f64 = 400.0;
+const NARROW: f64 = 300.0;
+/// There must be room for the marks beside the labels.
+const LEAST_WIDTH: f64 = 200.0;
 const FONT: f64 = 12.0;
 /// From one line of text to the next.
 const LINE: f64 = 17.0;
@@ -125,6 +131,20 @@ impl Plot {
         self
     }
 
+    /// For places where several stand side by side.
+    pub fn narrow(self) -> Plot {
+        Plot { width: NARROW, ..self }
+    }
+
+    fn width(&self) -> f64 {
+        if self.width > 0.0 { self.width.max(LEAST_WIDTH) } else { WIDTH }
+    }
+
+    /// A picture that needs no page: its colours, those of the light style, are inside.
+    pub fn standalone(&self) -> String {
+        standalone(&self.svg())
+    }
+
     /// The `svg` element.
     pub fn svg(&self) -> String {
         let frame = self.frame();
@@ -132,7 +152,7 @@ impl Plot {
         let name = if self.description.is_empty() { &self.title } else { &self.description };
         let mut svg = format!(
             "<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\"><title>{}</title>",
-            coordinate(WIDTH),
+            coordinate(self.width()),
             coordinate(total),
             escape(name)
         );
@@ -177,7 +197,7 @@ impl Plot {
         let widest = y_ticks.iter().map(|t| text_width(&t.label, FONT)).fold(0.0, f64::max);
         let left = if self.y.bare { 14.0 } else { widest + 14.0 };
         let across = |right: f64| {
-            let x = Scale::new(self.x.kind.clone(), x_range, (0.0, WIDTH - left - right));
+            let x = Scale::new(self.x.kind.clone(), x_range, (0.0, self.width() - left - right));
             let ticks = if self.x.bare { Vec::new() } else { x.ticks(7, |t| labels_fit(t, &x)) };
             (x, ticks)
         };
@@ -185,11 +205,11 @@ impl Plot {
         // The last label must not stand out.
         let end = x_ticks.last().map_or(0.0, |tick| label_ends(tick, &x).1);
         let mut right = RIGHT;
-        if left + end > WIDTH - 2.0 {
-            right = RIGHT + left + end - WIDTH + 2.0;
+        if left + end > self.width() - 2.0 {
+            right = RIGHT + left + end - self.width() + 2.0;
             (x, x_ticks) = across(right);
         }
-        let (width, bottom) = (WIDTH - left - right, 6.0 + LINE * lines);
+        let (width, bottom) = (self.width() - left - right, 6.0 + LINE * lines);
         Frame { heading, top, bottom, left, width, x, y, x_ticks, y_ticks }
     }
 
@@ -200,7 +220,12 @@ impl Plot {
         let line = |svg: &mut String, top: &mut f64, class: &str, text: &str| {
             if !text.is_empty() {
                 *top += LINE;
-                svg.push_str(&text_at(6.0, *top - 2.0, class, &fit(text, FONT, WIDTH - 10.0)));
+                svg.push_str(&text_at(
+                    6.0,
+                    *top - 2.0,
+                    class,
+                    &fit(text, FONT, self.width() - 10.0),
+                ));
             }
         };
         line(&mut svg, &mut top, "title", &self.title);
@@ -255,12 +280,12 @@ impl Plot {
 
     fn legend(&self) -> Legend {
         let mut legend = Legend { svg: String::new(), rows: 0.0 };
-        let mut across = WIDTH;
+        let mut across = self.width();
         for series in &self.series {
             let Some(name) = &series.name else { continue };
-            let name = fit(name, FONT, WIDTH - 50.0);
+            let name = fit(name, FONT, self.width() - 50.0);
             let wide = 26.0 + text_width(&name, FONT) + 12.0;
-            if across + wide > WIDTH - 6.0 {
+            if across + wide > self.width() - 6.0 {
                 across = 0.0;
                 legend.rows += 1.0;
             }

@@ -3,6 +3,7 @@
 mod common;
 
 use smidgen_report::comparison::{Comparison, KernelComparison, QuantityComparison};
+use smidgen_report::density::histogram;
 use smidgen_report::plot::{Axis, Colour, Mark, Plot, Point, Shape};
 use smidgen_report::{Verdict, comparison_html, comparison_json};
 
@@ -167,7 +168,14 @@ fn plots_of_anything_are_well_formed() {
         Mark::Faint(curve.clone()),
         Mark::Band(curve.iter().map(|&(x, y)| (x, y, x)).collect()),
         Mark::Boxes(curve.iter().map(|&(x, y)| ((x, y), (y, x))).collect()),
+        Mark::Dotted(curve.clone()),
+        Mark::Steps(curve.clone()),
+        Mark::Dots(curve.clone()),
+        Mark::Words(curve.iter().map(|&(x, y)| (x, y, "a & <b>".to_owned())).collect()),
         Mark::Points(Shape::Disc, curve.iter().map(point).collect()),
+        Mark::Points(Shape::Ring, curve.iter().map(point).collect()),
+        Mark::Points(Shape::Triangle, curve.iter().map(point).collect()),
+        Mark::Points(Shape::Cross, curve.iter().map(point).collect()),
         Mark::Vertical(f64::NAN),
         Mark::Horizontal(f64::INFINITY),
         Mark::Diagonal,
@@ -208,6 +216,19 @@ fn marks_stand_where_they_should() {
     let gaps = [(0.0, f64::NAN), (5.0, 0.5), (6.0, f64::NAN), (10.0, 0.0)];
     let svg = plot.add(Colour::First, Mark::Faint(gaps.to_vec())).svg();
     assert!(svg.contains("d=\"M186 50L186 50M372 100L372 100\"/>"), "{svg}");
+    let stairs = vec![(0.0, 0.0), (5.0, 0.5), (10.0, 1.0)];
+    let svg = plot.add(Colour::First, Mark::Steps(stairs)).svg();
+    assert!(svg.contains("d=\"M0 100L186 100L186 50L372 50L372 0\"/>"), "{svg}");
+    let svg = plot.narrow().svg();
+    assert!(svg.contains("viewBox=\"0 0 300 ") && svg.contains("L272 0\"/>"), "{svg}");
+}
+
+#[test]
+fn histograms_have_area_one() {
+    let bins = histogram(&[0.0, 1.0, 1.5, 2.0], 2);
+    let Mark::Boxes(boxes) = Mark::histogram(&bins) else { panic!("bars") };
+    assert_eq!(boxes, [((0.0, 1.0), (0.0, 0.25)), ((1.0, 2.0), (0.0, 0.75))]);
+    assert_eq!(Mark::histogram(&[]), Mark::Boxes(Vec::new()));
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub struct Catalog {
     pub interrupt: Arc<AtomicBool>,
     /// Shows how far the reading of a table is.
     pub watcher: Option<Watcher>,
+    /// Tables that a front end has made: they take the place of those that the program would read.
+    given: BTreeMap<String, Arc<Table>>,
     tables: BTreeMap<String, Arc<Table>>,
     /// Where several runs are to see the same data: files that were read, with their options.
     files: Option<BTreeMap<(PathBuf, String), Arc<Table>>>,
@@ -36,6 +38,15 @@ impl Catalog {
 
     pub fn add_table(&mut self, name: Symbol, table: Arc<Table>) {
         self.tables.insert(name.to_string(), table);
+    }
+
+    /// The table of this name, instead of a file.
+    pub fn give_table(&mut self, name: &str, table: Arc<Table>) {
+        self.given.insert(name.to_owned(), table);
+    }
+
+    pub fn given_table(&self, name: Symbol) -> Option<Arc<Table>> {
+        self.given.get(name.as_str()).cloned()
     }
 
     /// From now on a file is read once, whatever happens to it and to the program.

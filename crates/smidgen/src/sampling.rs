@@ -49,6 +49,9 @@ pub struct SampleRequest {
     pub detailed: bool,
     /// The share of approximate decisions that is audited, instead of what the kernels say.
     pub audit: Option<f64>,
+    /// Note the time of every draw, and stop a chain after so many processor seconds, warm-up
+    /// included. What a chain has by then is a complete run.
+    pub budget: Option<f64>,
 }
 
 impl Default for SampleRequest {
@@ -67,6 +70,7 @@ impl Default for SampleRequest {
             approximate: false,
             detailed: false,
             audit: None,
+            budget: None,
         }
     }
 }
@@ -86,6 +90,9 @@ pub struct Sampled {
     pub records: Vec<KernelRecord>,
     /// Processor seconds spent on draws, warm-up excluded, added over chains.
     pub seconds: f64,
+    /// With a budget: for each chain the processor seconds from the start of its warm-up to each
+    /// draw.
+    pub times: Vec<Vec<f64>>,
     /// Whether it was stopped before all draws were made.
     pub interrupted: bool,
 }
@@ -119,6 +126,7 @@ struct Chain {
     records: Vec<KernelRecord>,
     warnings: Vec<String>,
     seconds: f64,
+    times: Vec<f64>,
     complete: bool,
 }
 
@@ -322,6 +330,7 @@ impl Plan<'_> {
             draws: draws.unwrap_or_default(),
             warnings,
             seconds: begun.seconds(),
+            times: Vec::new(),
             complete: made == self.request.draws,
         })
     }
@@ -369,6 +378,9 @@ impl Plan<'_> {
             ..Run::default()
         };
         let mut made = 0;
+        let mut times = Vec::new();
+        let mut spent = false;
+        let from_the_start = Stopwatch::start();
         let mut begun = Stopwatch::start();
         let result = (|| {
             model.find_feasible_start(rng)?;
@@ -400,6 +412,13 @@ impl Plan<'_> {
                 }
                 draws.push(0, values);
                 made += 1;
+                if let Some(budget) = self.request.budget {
+                    times.push(from_the_start.seconds());
+                    spent = times.last().is_some_and(|&time| time >= budget);
+                }
+                if spent {
+                    return Ok(());
+                }
             }
             Ok(())
         })();
@@ -414,7 +433,8 @@ impl Plan<'_> {
             records,
             warnings: run.warnings,
             seconds: begun.seconds(),
-            complete: made == self.request.draws,
+            times,
+            complete: spent || made == self.request.draws,
         })
     }
 
@@ -466,6 +486,7 @@ impl Plan<'_> {
                 kernel.kernel, kernel.transitions
             ));
         }
+        let times = chains.iter_mut().map(|chain| std::mem::take(&mut chain.times)).collect();
         let draws =
             joined(chains.iter_mut().map(|chain| std::mem::take(&mut chain.draws)).collect());
         warnings.extend(draws::advice(&draws::summarise(&draws)));
@@ -481,7 +502,7 @@ impl Plan<'_> {
             program: text,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
-        Sampled { run, records, seconds, interrupted }
+        Sampled { run, records, seconds, times, interrupted }
     }
 }
 

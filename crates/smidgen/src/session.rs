@@ -65,8 +65,13 @@ impl Session {
     }
 
     /// Gives programs a table of this name that was made elsewhere.
-    pub fn add_table(&mut self, name: &str, table: Table) {
-        self.catalog.add_table(Symbol::new(name), Arc::new(table));
+    pub fn add_table(&mut self, name: &str, table: Arc<Table>) {
+        self.catalog.add_table(Symbol::new(name), table);
+    }
+
+    /// A table that `[table name ...]` takes instead of reading a file.
+    pub fn give_table(&mut self, name: &str, table: Arc<Table>) {
+        self.catalog.give_table(name, table);
     }
 
     pub fn catalog(&self) -> &Catalog {

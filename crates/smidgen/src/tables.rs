@@ -24,6 +24,10 @@ pub fn load(
     folder: &Path,
 ) -> Read<()> {
     let options = table_options(options)?;
+    if let Some(table) = catalog.given_table(name.name) {
+        catalog.add_table(name.name, table);
+        return Ok(());
+    }
     let path = match (catalog.data.get(name.name.as_str()), path) {
         (Some(outside), _) => outside.clone(),
         (None, Some(path)) => folder.join(&path.name),

@@ -30,7 +30,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("io", &["value", "draws"]),
     ("report", &["value", "draws"]),
     ("smidgen", &["value", "lang", "prob", "draws", "engine", "infer", "io", "report"]),
-    ("cli", &[]),
+    ("experiment", &[]),
+    ("cli", &["experiment"]),
     ("testkit", &["value", "lang", "prob", "engine", "infer", "draws"]),
 ];
 

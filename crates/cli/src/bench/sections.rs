@@ -3,62 +3,39 @@
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use smidgen::stopwatch::Stopwatch;
 use smidgen::value::{Column, Rng, Symbol, Table, math};
-use smidgen::{OutcomeKind, Session, Settings};
+use smidgen::{Session, Settings};
+use smidgen_experiment::synthetic::Logistic;
+use smidgen_experiment::timing::{self, Timed};
 
 use super::anchor::Anchor;
 use super::kernels::Cost;
 use super::subjects::normal;
 use crate::failure::Failure;
 
-/// Rows of features with a label.
-struct Data {
-    features: usize,
-    x: Vec<f64>,
-    y: Vec<f64>,
+/// A logistic regression with weights of about 1.
+fn logistic(features: usize, rows: usize) -> Logistic {
+    Logistic::new(features, rows, 4)
 }
 
-impl Data {
-    /// A logistic regression with weights of about 1.
-    fn logistic(features: usize, rows: usize) -> Data {
-        let mut rng = Rng::from_seed(4);
-        let scale = 1.0 / math::sqrt(features as f64 / 2.0);
-        let weights: Vec<f64> = (0..features).map(|_| scale * normal(&mut rng)).collect();
-        let mut data = Data { features, x: Vec::new(), y: Vec::new() };
-        data.x.reserve_exact(rows * features);
-        data.y.reserve_exact(rows);
-        for _ in 0..rows {
-            let first = data.x.len();
-            data.x.extend((0..features).map(|_| normal(&mut rng)));
-            let eta: f64 = weights.iter().zip(&data.x[first..]).map(|(w, x)| w * x).sum();
-            data.y.push(f64::from(u8::from(rng.uniform() < math::logistic(eta))));
-        }
-        data
-    }
+/// The features and the labels as files of NumPy, for the anchor.
+fn write(data: &Logistic, folder: &Path) -> std::io::Result<[PathBuf; 2]> {
+    let paths = ["x.npy", "y.npy"].map(|name| folder.join(name));
+    let rows = data.y.len();
+    std::fs::write(&paths[0], npy(&format!("{rows}, {}", data.features), &data.x))?;
+    std::fs::write(&paths[1], npy(&format!("{rows},"), &data.y))?;
+    Ok(paths)
+}
 
-    /// The features and the labels as files of NumPy, for the anchor.
-    fn write(&self, folder: &Path) -> std::io::Result<[PathBuf; 2]> {
-        let paths = ["x.npy", "y.npy"].map(|name| folder.join(name));
-        let rows = self.y.len();
-        std::fs::write(&paths[0], npy(&format!("{rows}, {}", self.features), &self.x))?;
-        std::fs::write(&paths[1], npy(&format!("{rows},"), &self.y))?;
-        Ok(paths)
-    }
-
-    fn session(self) -> Result<Session, Failure> {
-        let (width, weights) = (self.features, self.features + 1);
-        let table = Table::new(vec![
-            (Symbol::new("x"), Column::Vectors { data: self.x.into(), width }),
-            (Symbol::new("y"), Column::Reals(self.y.into())),
-        ]);
-        let program = format!(
-            "[assume w (multivariate_diag_normal (zeros {weights}) (fill {weights} 0.316))]
+fn observed(data: Logistic) -> Result<Session, Failure> {
+    let weights = data.features + 1;
+    let program = format!(
+        "[assume w (multivariate_diag_normal (zeros {weights}) (fill {weights} 0.316))]
 [for row in train [observe (bernoulli (linear_logistic w row.x)) row.y]]"
-        );
-        session(table, &program)
-    }
+    );
+    session(data.into_table(), &program)
 }
 
 /// The format of NumPy, version 1: a header of a length that is a multiple of 64, then the numbers.
@@ -74,7 +51,7 @@ fn npy(shape: &str, numbers: &[f64]) -> Vec<u8> {
     bytes
 }
 
-fn session(table: Table, program: &str) -> Result<Session, Failure> {
+fn session(table: Arc<Table>, program: &str) -> Result<Session, Failure> {
     let mut session = Session::new(Settings { seed: 1, ..Settings::default() });
     session.add_table("train", table);
     let directives =
@@ -105,7 +82,7 @@ fn series() -> Result<Session, Failure> {
         (Symbol::new("x"), column(x)),
     ]);
     session(
-        table,
+        Arc::new(table),
         "[assume sig (sqrt (inv_gamma 5 0.05))]
 [assume phi (scope_include 'phi 0 (beta 5 1))]
 [assume h (mem (lambda (s t) (if (<= t 0) 0 (normal (* phi (h s (- t 1))) sig))))]
@@ -121,42 +98,14 @@ fn interpreted() -> Result<Session, Failure> {
         column((0..10_000).map(|_| normal(&mut rng)).collect()),
     )]);
     session(
-        table,
+        Arc::new(table),
         "[assume w (normal 0 1)]
 [for row in train [observe (normal (floor (* w row.x)) 1) row.x]]",
     )
 }
 
-/// Seconds, sections and transitions of a kernel that is run for about so long.
-struct Timed {
-    seconds: f64,
-    sections: f64,
-    transitions: f64,
-}
-
 fn time(session: &mut Session, kernel: &str, seconds: f64) -> Result<Timed, Failure> {
-    let mut total = Timed { seconds: 0.0, sections: 0.0, transitions: 0.0 };
-    let mut n = 1;
-    while total.seconds < seconds {
-        let text = format!("[infer {}]", kernel.replace("N)", &format!("{n})")));
-        let infer = session.parse_text("<bench>", &text).map_err(|d| Failure::wrong(session, d))?;
-        let stopwatch = Stopwatch::start();
-        let outcomes = session.execute(&infer[0]).map_err(|d| Failure::wrong(session, d))?;
-        let took = stopwatch.seconds();
-        // The first rounds are short: what they find out is not counted.
-        if took > 0.2 * seconds || n > 1 << 20 {
-            total.seconds += took;
-            for outcome in outcomes {
-                if let OutcomeKind::Infer(inferred) = outcome.kind {
-                    total.sections += inferred.total().sections_used as f64;
-                    total.transitions += inferred.total().transitions as f64;
-                }
-            }
-        } else {
-            n *= 2;
-        }
-    }
-    Ok(total)
+    timing::time(session, kernel, seconds, 0.0).map_err(Failure::experiment)
 }
 
 const EXACT: &str = "(mh default all 'drift SD N)";
@@ -235,10 +184,10 @@ pub fn measure_all(folder: &Path, seconds: f64, anchor: &Anchor) -> Result<Vec<C
     let size = |full: usize| if small { 200 } else { full };
     for regression in REGRESSIONS {
         let Regression { name, features, rows, kernel, method, sd, times, reference } = *regression;
-        let data = Data::logistic(features, size(rows));
+        let data = logistic(features, size(rows));
         let hand_written = match anchor.is_there() {
             true => {
-                let [x, y] = data.write(folder).map_err(|error| {
+                let [x, y] = write(&data, folder).map_err(|error| {
                     Failure::message(format!("cannot write a temporary file: {error}"))
                 })?;
                 let (x, y) = (x.display().to_string(), y.display().to_string());
@@ -248,7 +197,7 @@ pub fn measure_all(folder: &Path, seconds: f64, anchor: &Anchor) -> Result<Vec<C
             }
             false => None,
         };
-        let mut session = data.session()?;
+        let mut session = observed(data)?;
         let timed = time(&mut session, &kernel.replace("SD", sd), seconds)?;
         costs.push(Cost {
             name,
@@ -300,7 +249,7 @@ pub fn growth(seconds: f64, largest: usize, anchor: &Anchor) -> Result<Vec<Growt
     let mut found = Vec::new();
     let mut rows = 1000;
     while rows <= largest {
-        let mut session = Data::logistic(2, rows).session()?;
+        let mut session = observed(logistic(2, rows))?;
         // To where the posterior is.
         time(&mut session, &EXACT.replace("SD", "0.1"), seconds)?;
         let exact = time(&mut session, &EXACT.replace("SD", "0.1"), seconds)?;
@@ -312,9 +261,9 @@ pub fn growth(seconds: f64, largest: usize, anchor: &Anchor) -> Result<Vec<Growt
         };
         found.push(Growth {
             rows,
-            sections: subsampled.sections / subsampled.transitions,
-            exact: 1e6 * exact.seconds / exact.transitions,
-            subsampled: 1e6 * subsampled.seconds / subsampled.transitions,
+            sections: subsampled.sections_per_transition(),
+            exact: exact.microseconds_per_transition(),
+            subsampled: subsampled.microseconds_per_transition(),
             anchor: of("exact")?.zip(of("austerity")?),
         });
         rows *= 10;

@@ -37,6 +37,8 @@ pub struct TableOptions {
     pub vectors: Vec<VectorColumn>,
     /// Columns of a CSV that are text, whatever their cells look like.
     pub texts: Vec<String>,
+    /// The arrays of an archive that belong to the table; all if it is empty.
+    pub arrays: Vec<String>,
 }
 
 /// Reads a whole table into memory.

@@ -69,6 +69,9 @@ pub(super) fn read_archive(
         let entry = handle.by_index(i).map_err(archive_error)?;
         let entry_name = entry.name().map_err(archive_error)?.into_owned();
         let name = entry_name.strip_suffix(".npy").unwrap_or(&entry_name);
+        if !options.arrays.is_empty() && !options.arrays.iter().any(|wanted| wanted == name) {
+            continue;
+        }
         let size = entry.size();
         let array = NumpyArray::open(entry)?;
         let (columns, others) = array.columns(name);

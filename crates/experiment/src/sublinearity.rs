@@ -1,0 +1,184 @@
+//! Sublinearity (section 4.1.1 of the paper): a logistic regression with two features, whose data grow.
+//!
+//! With a proposal of fixed width, decisions become easier as the data grow: the sections read
+//! per transition grow more slowly than N and would level off, since the log weights of a fixed pair
+//! (w, w') have a fixed mean and spread. But the posterior contracts like 1/√N, so such proposals are
+//! hardly ever accepted. With a proposal as wide as the posterior the mean log weight is of the order of 1/N, its
+//! spread of 1/√N, and a constant share of the rows is read. Both are shown, beside exact transitions.
+//! Expected numbers come from the dynamic programme of the test.
+
+mod page;
+
+use std::sync::Arc;
+
+use smidgen::infer::austerity::{ErrorTable, Schedule};
+use smidgen::infer::proposer::standard_normal;
+use smidgen::value::{Rng, Table, Value, math};
+
+use crate::chain::{Budget, Chain, Plan, Program};
+use crate::output::Folder;
+use crate::regression::{Mode, expected_sections, mode};
+use crate::synthetic::Logistic;
+use crate::{Error, Options, Outcome, Progress};
+
+pub(crate) const PROGRAM: &str = include_str!("../../../examples/bayeslr.smg");
+const PRIOR_VARIANCE: f64 = 0.1;
+const BATCH: usize = 100;
+const EPSILON: f64 = 0.01;
+/// The paper's proposal.
+const FIXED: f64 = 0.1;
+/// Of the best random walk on a normal posterior, in standard deviations of a weight, times √d.
+const BEST: f64 = 2.38;
+/// The data are made with this seed, unless another one is asked for.
+const DATA_SEED: u64 = 4;
+
+/// What was measured with one proposal at one number of rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured {
+    pub drift: f64,
+    /// Sections per transition: by the dynamic programme at proposals of the chain, and as counted.
+    pub expected: f64,
+    pub sections: f64,
+    /// Microseconds per transition.
+    pub exact: f64,
+    pub subsampled: f64,
+    /// Shares of accepted proposals.
+    pub exact_accepted: f64,
+    pub accepted: f64,
+    /// Root mean square distance of the draws from the mode, in posterior standard deviations: 1 if
+    /// the chain is right.
+    pub spread: f64,
+}
+
+/// One number of rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    pub rows: usize,
+    /// Expected sections for the same pair (w, w') at every number of rows, as in the paper's figure.
+    pub fixed_pair: f64,
+    pub fixed: Measured,
+    pub scaled: Measured,
+}
+
+/// Everything that was found.
+struct Found {
+    rows: Vec<Row>,
+    /// Some of the data.
+    sample: Logistic,
+}
+
+pub fn run(options: &Options, progress: Progress<'_>) -> Result<Outcome, Error> {
+    if options.data.is_some() {
+        return Err(
+            Error::message("this experiment makes its data").hint("--generate SEED makes others")
+        );
+    }
+    let folder = Folder::new(options)?;
+    folder.program(&Program::new("bayeslr.smg", PROGRAM))?;
+    let seed = options.generate.unwrap_or(DATA_SEED);
+    let sample = Logistic::new(2, options.size.pick(300, 1000, 1000), seed);
+    // The same pair for every number of rows: around the weights that few data suggest.
+    let from = mode(&sample, PRIOR_VARIANCE).ok_or_else(no_mode)?.weights;
+    let mut rng = Rng::from_seed(options.seed);
+    let to: Vec<f64> = from.iter().map(|w| w + FIXED * standard_normal(&mut rng)).collect();
+    let mut rows = Vec::new();
+    for &n in options.size.pick(&SIZES[..2], &SIZES[2..9], &SIZES[2..]) {
+        options.go_on()?;
+        progress(&format!("{n} rows"));
+        let data = Logistic::new(2, n, seed);
+        let table = ErrorTable::new(n, &Schedule::new(BATCH, 1.0), EPSILON);
+        let fixed_pair = expected_sections(&data, PRIOR_VARIANCE, &table, [&from, &to]);
+        let at = mode(&data, PRIOR_VARIANCE).ok_or_else(no_mode)?;
+        let mean_sd = at.sds.iter().sum::<f64>() / at.sds.len() as f64;
+        let best = BEST / math::sqrt(at.sds.len() as f64) * mean_sd;
+        let trial = Trial { data: &data, train: data.clone().into_table(), table, at, options };
+        let fixed = trial.measure(FIXED, &mut rng, &folder)?;
+        let scaled = trial.measure(best, &mut rng, &folder)?;
+        rows.push(Row { rows: n, fixed_pair, fixed, scaled });
+    }
+    let found = Found { rows, sample };
+    folder.summary(&page::json(&found, options))?;
+    let page = folder.page(page::page(&found, options, &folder)?)?;
+    Ok(Outcome { text: page::text(&found), page })
+}
+
+const SIZES: [usize; 11] =
+    [300, 1000, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000];
+
+fn no_mode() -> Error {
+    Error::message("the posterior of the made-up data has no mode: their numbers are too large")
+}
+
+/// A number of rows, ready to be run with any proposal.
+struct Trial<'a> {
+    data: &'a Logistic,
+    train: Arc<Table>,
+    table: ErrorTable,
+    at: Mode,
+    options: &'a Options,
+}
+
+impl Trial<'_> {
+    /// From the mode, where a chain that has settled would be.
+    fn chain(&self, kernel: &str, budget: Budget) -> Result<Chain, Error> {
+        let mut program = Program::new("bayeslr.smg", PROGRAM);
+        program.more = "[force w {start}]".to_owned();
+        program.tables = vec![("train", self.train.clone())];
+        let start = Value::vector(self.at.weights.clone());
+        program.params = vec![("sd", Value::Number(FIXED)), ("start", start)];
+        program.sample(&Plan::new(kernel, budget), self.options)
+    }
+
+    fn measure(&self, drift: f64, rng: &mut Rng, folder: &Folder) -> Result<Measured, Error> {
+        let seconds = self.options.size.pick(0.02, 1.0, 6.0);
+        let most = Budget { seconds, draws: self.options.size.pick(30, 3000, 30_000) };
+        // One draw is ten transitions: looking at the clock costs little beside that.
+        let exact = self.chain(&format!("(mh w all 'drift {drift} 10)"), most)?;
+        let kernel = format!("(subsampled_mh w all {BATCH} {EPSILON} 'drift {drift} 'audit 0 10)");
+        let least = self.options.size.pick(10, 30, 30);
+        let mut subsampled = self.chain(&kernel, most)?;
+        if subsampled.times[0].len() < least {
+            subsampled = self.chain(&kernel, Budget::draws(least))?;
+        }
+        let name = if drift == FIXED { "fixed" } else { "scaled" };
+        let rows = self.data.y.len();
+        folder.draws(&format!("draws-{rows}-{name}.csv"), &subsampled.thinned(300).run)?;
+        let states = subsampled.vectors("w");
+        let [e, s] = [exact.kernel(), subsampled.kernel()];
+        let micro = |chain: &Chain, transitions: u64| 1e6 * chain.seconds() / transitions as f64;
+        let share = |part: u64, whole: u64| part as f64 / whole as f64;
+        Ok(Measured {
+            drift,
+            expected: self.expected(&states, drift, rng),
+            sections: share(s.sections_used, s.transitions),
+            exact: micro(&exact, e.transitions),
+            subsampled: micro(&subsampled, s.transitions),
+            exact_accepted: share(e.accepted, e.transitions),
+            accepted: share(s.accepted, s.transitions),
+            spread: self.spread(&states),
+        })
+    }
+
+    /// The mean over proposals from states of the chain.
+    fn expected(&self, states: &[Vec<f64>], drift: f64, rng: &mut Rng) -> f64 {
+        let pairs = (20_000_000 / self.data.y.len()).clamp(10, 200).min(states.len());
+        let mut total = 0.0;
+        for k in 0..pairs {
+            let old = &states[(k + 1) * states.len() / pairs - 1];
+            let new: Vec<f64> = old.iter().map(|w| w + drift * standard_normal(rng)).collect();
+            total += expected_sections(self.data, PRIOR_VARIANCE, &self.table, [old, &new]);
+        }
+        total / pairs as f64
+    }
+
+    fn spread(&self, states: &[Vec<f64>]) -> f64 {
+        let mut total = 0.0;
+        for state in states {
+            for (j, w) in state.iter().enumerate() {
+                let distance = (w - self.at.weights[j]) / self.at.sds[j];
+                total += distance * distance / state.len() as f64;
+            }
+        }
+        math::sqrt(total / states.len() as f64)
+    }
+}
