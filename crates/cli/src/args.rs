@@ -291,9 +291,14 @@ pub struct BenchArgs {
     /// A program with hand-written code for the same models, to be run beside
     #[arg(long, value_name = "PATH")]
     pub anchor: Option<std::path::PathBuf>,
-    /// Only one part: small programs, kernels, sections, or (not otherwise) growth with the data
+    /// Only one part: small programs, kernels, sections, or (not otherwise) growth with the data or
+    /// instruction counts
     #[arg(long, value_enum, value_name = "PART")]
     pub only: Option<Part>,
+    /// Earlier counts, as `--only instructions --format json` printed them: counts that have grown by
+    /// more than a tenth are an error
+    #[arg(long, value_name = "JSON")]
+    pub against: Option<std::path::PathBuf>,
     /// The largest number of rows for `--only growth`
     #[arg(long, value_name = "N", default_value_t = 10_000_000)]
     pub rows: usize,
@@ -313,6 +318,8 @@ pub enum Part {
     Sections,
     /// What a transition costs from a thousand rows on
     Growth,
+    /// Instructions per transition, counted by valgrind's callgrind
+    Instructions,
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {

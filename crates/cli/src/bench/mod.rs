@@ -2,6 +2,7 @@
 //! cost, beside hand-written code for the same models if it is there (`--anchor`).
 
 mod anchor;
+mod instructions;
 mod kernels;
 mod sections;
 mod subjects;
@@ -15,6 +16,7 @@ use smidgen::stopwatch::Stopwatch;
 use crate::args::{BenchArgs, Format, Part};
 use crate::failure::{Failure, say};
 use anchor::Anchor;
+use instructions::Counted;
 use kernels::Cost;
 use sections::{Growth, growth_table};
 use transitions::Measured;
@@ -40,15 +42,25 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
         Some(Part::Growth) => sections::growth(args.seconds, args.rows, &anchor)?,
         _ => Vec::new(),
     };
+    let counted = match args.only {
+        Some(Part::Instructions) => {
+            let counted = instructions::count_all(&folder.0, args.against.as_deref())?;
+            if counted.is_none() {
+                say("valgrind is not installed: instructions are not counted");
+            }
+            counted.unwrap_or_default()
+        }
+        _ => Vec::new(),
+    };
     if !Stopwatch::knows_processor_time() {
         say("processor time is not known here: these are seconds on the clock");
     }
     let text = match args.format {
-        Format::Text => text(&measured, &costs, &growth),
-        Format::Json => format!("{}\n", json(&measured, &costs, &growth)),
+        Format::Text => text(&measured, &costs, &growth, &counted),
+        Format::Json => format!("{}\n", json(&measured, &costs, &growth, &counted)),
     };
     io::stdout().write_all(text.as_bytes())?;
-    Ok(())
+    instructions::regressions(&counted).map_or(Ok(()), Err)
 }
 
 /// Seconds below which a look is all there is time for.
@@ -74,7 +86,7 @@ impl Drop for Folder {
 
 // ---------------------------------------------------------------- showing
 
-fn text(measured: &[Measured], costs: &[Cost], growth: &[Growth]) -> String {
+fn text(measured: &[Measured], costs: &[Cost], growth: &[Growth], counted: &[Counted]) -> String {
     let mut parts = Vec::new();
     if !measured.is_empty() {
         parts.push(table(measured));
@@ -84,6 +96,9 @@ fn text(measured: &[Measured], costs: &[Cost], growth: &[Growth]) -> String {
     }
     if !growth.is_empty() {
         parts.push(growth_table(growth));
+    }
+    if !counted.is_empty() {
+        parts.push(instructions::table(counted));
     }
     parts.join("\n")
 }
@@ -124,7 +139,12 @@ fn cost_table(costs: &[Cost]) -> String {
     text
 }
 
-fn json(measured: &[Measured], costs: &[Cost], growth: &[Growth]) -> serde_json::Value {
+fn json(
+    measured: &[Measured],
+    costs: &[Cost],
+    growth: &[Growth],
+    counted: &[Counted],
+) -> serde_json::Value {
     let row = |m: &Measured| {
         serde_json::json!({
             "program": m.name,
@@ -158,5 +178,6 @@ fn json(measured: &[Measured], costs: &[Cost], growth: &[Growth]) -> serde_json:
         "growth": growth.iter().map(grown).collect::<Vec<_>>(),
         "programs": measured.iter().map(row).collect::<Vec<_>>(),
         "kernels": costs.iter().map(cost).collect::<Vec<_>>(),
+        "instructions": instructions::json(counted),
     })
 }

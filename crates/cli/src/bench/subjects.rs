@@ -1,7 +1,7 @@
 //! Programs with synthetic data for the costs of kernels.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use smidgen::value::{Rng, math};
 use smidgen::{Session, TopDirective};
@@ -17,16 +17,23 @@ pub struct Written {
 
 impl Written {
     pub fn open(&self, session: &mut Session, folder: &Path) -> Result<Vec<TopDirective>, Failure> {
-        let write = |extension: &str, text: &str| {
-            let path = folder.join(&self.name).with_extension(extension);
-            std::fs::write(&path, text).map(|()| path).map_err(|error| {
-                Failure::message(format!("cannot write a temporary file: {error}"))
-            })
-        };
-        write("csv", &self.table)?;
-        let path = write("smg", &self.program)?;
+        let path = self.write(folder)?;
         session.parse_file(&path).map_err(|d| Failure::wrong(session, d))
     }
+
+    /// Writes both into a folder. Gives the path of the program.
+    pub fn write(&self, folder: &Path) -> Result<PathBuf, Failure> {
+        write(folder, &self.name, "csv", &self.table)?;
+        write(folder, &self.name, "smg", &self.program)
+    }
+}
+
+/// Writes a file and gives its path.
+pub fn write(folder: &Path, name: &str, extension: &str, text: &str) -> Result<PathBuf, Failure> {
+    let path = folder.join(name).with_extension(extension);
+    std::fs::write(&path, text)
+        .map(|()| path)
+        .map_err(|error| Failure::message(format!("cannot write a temporary file: {error}")))
 }
 
 pub fn normal(rng: &mut Rng) -> f64 {

@@ -1,11 +1,12 @@
 //! Single-site transitions per processor second on small bundled programs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use smidgen::lang::syntax::DirectiveKind;
 use smidgen::stopwatch::Stopwatch;
 use smidgen::{Session, Settings, TopDirective};
 
+use super::subjects;
 use crate::failure::Failure;
 
 /// A bundled program, and the speed it should have.
@@ -77,22 +78,25 @@ fn measure(subject: &Subject, folder: &Path, seconds: f64) -> Result<Measured, F
     })
 }
 
+/// Writes all programs and their tables into a folder. Gives their names and paths.
+pub fn write_all(folder: &Path) -> Result<Vec<(&'static str, PathBuf)>, Failure> {
+    SUBJECTS.iter().map(|subject| Ok((subject.name, write(subject, folder)?))).collect()
+}
+
+fn write(subject: &Subject, folder: &Path) -> Result<PathBuf, Failure> {
+    if let Some(table) = subject.table {
+        subjects::write(folder, subject.name, "csv", table)?;
+    }
+    subjects::write(folder, subject.name, "smg", subject.program)
+}
+
 /// Builds the trace of a program and gives the directive of one batch.
 fn prepare(
     session: &mut Session,
     subject: &Subject,
     folder: &Path,
 ) -> Result<TopDirective, Failure> {
-    let write = |extension: &str, text: &str| {
-        let path = folder.join(subject.name).with_extension(extension);
-        std::fs::write(&path, text)
-            .map(|()| path)
-            .map_err(|error| Failure::message(format!("cannot write a temporary file: {error}")))
-    };
-    if let Some(table) = subject.table {
-        write("csv", table)?;
-    }
-    let path = write("smg", subject.program)?;
+    let path = write(subject, folder)?;
     let wrong = |session: &Session, diagnostics| Failure::wrong(session, diagnostics);
     let program = session.parse_file(&path).map_err(|d| wrong(session, d))?;
     for top in &program {
