@@ -477,6 +477,13 @@ impl Partition {
         })
     }
 
+    /// Whether all sections hang below one hub, and nothing is known against weighing them in lanes.
+    pub fn may_be_compiled(&self, trace: &Trace) -> bool {
+        let ([pool], 1) = (&self.pools[..], self.all_hubs.len()) else { return false };
+        let may = |kind| !trace.sections.has_no_program(kind);
+        !pool.is_plate && trace.sections.hub(pool.of).strata.iter().all(|s| may(s.kind))
+    }
+
     /// Whether the move changes a node that leads to sections.
     pub(crate) fn is_moved(&self, trace: &Trace, node: NodeId) -> bool {
         is_global(trace, node) || self.all_hubs.contains(&node)

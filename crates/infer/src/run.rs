@@ -51,6 +51,8 @@ pub struct Run {
     pub exact: bool,
     /// Whether the default kernel may read less than everything.
     pub approximate: bool,
+    /// Exact moves are decided by reading sections from so many on, instead of the usual number.
+    pub scan_from: Option<usize>,
     /// Transitions that may still be made, if there is a limit.
     pub left: Option<u64>,
 }

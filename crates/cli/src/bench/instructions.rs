@@ -28,7 +28,7 @@ impl Counted {
 /// Growth up to this is no regression: libraries and compilers differ a little.
 pub const TOLERANCE: f64 = 1.1;
 
-/// A program, the kernel of a transition, and how many transitions are counted.
+/// A program, a kernel that makes N transitions, and how many are counted.
 struct Subject {
     name: String,
     program: PathBuf,
@@ -56,15 +56,15 @@ pub fn count_all(folder: &Path, against: Option<&Path>) -> Result<Option<Vec<Cou
 fn subjects(folder: &Path) -> Result<Vec<Subject>, Failure> {
     let mut subjects = Vec::new();
     for (name, program) in transitions::write_all(folder)? {
-        let kernel = "(mh default one 1)";
+        let kernel = "(mh default one N)";
         subjects.push(Subject { name: name.to_owned(), program, kernel, transitions: 2000 });
     }
-    let subsampled = "(subsampled_mh default all 100 0.01 'drift 0.01 'audit 0 1)";
+    let subsampled = "(subsampled_mh default all 100 0.01 'drift 0.01 'audit 0 N)";
     let dear: [(&str, Written, &str, usize); 4] = [
-        ("logistic, exact", logistic(1000), "(mh default all 'drift 0.01 1)", 50),
+        ("logistic, exact", logistic(1000), "(mh default all 'drift 0.01 N)", 50),
         ("logistic, subsampled", logistic(1000), subsampled, 50),
-        ("mixture, gibbs", joint_dpm(2, 500), "(gibbs z one 1)", 1000),
-        ("volatility, pgibbs", volatility(200), "(pgibbs h ordered 10 1)", 5),
+        ("mixture, gibbs", joint_dpm(2, 500), "(gibbs z one N)", 1000),
+        ("volatility, pgibbs", volatility(200), "(pgibbs h ordered 10 N)", 5),
     ];
     for (name, written, kernel, transitions) in dear {
         let program = written.write(folder)?;
@@ -73,8 +73,8 @@ fn subjects(folder: &Path) -> Result<Vec<Subject>, Failure> {
     Ok(subjects)
 }
 
-/// Instructions of a run with so many draws of one transition each.
-fn count(subject: &Subject, draws: usize, folder: &Path) -> Result<f64, Failure> {
+/// Instructions of a run with so many transitions.
+fn count(subject: &Subject, transitions: usize, folder: &Path) -> Result<f64, Failure> {
     let cannot = |what: String| Failure::message(format!("cannot count instructions: {what}"));
     let this = std::env::current_exe().map_err(|error| cannot(error.to_string()))?;
     let (counts, out) = (folder.join("callgrind.out"), folder.join("draws.csv"));
@@ -84,8 +84,9 @@ fn count(subject: &Subject, draws: usize, folder: &Path) -> Result<f64, Failure>
         .arg(this)
         .arg("sample")
         .arg(&subject.program)
-        .args(["--kernel", subject.kernel, "--seed", "1", "--threads", "1"])
-        .args(["--chains", "1", "--warmup", "0", "--draws", &draws.to_string(), "--out"])
+        .args(["--kernel", &subject.kernel.replace('N', &transitions.to_string())])
+        .args(["--seed", "1", "--threads", "1", "--chains", "1", "--warmup", "0", "--draws", "1"])
+        .arg("--out")
         .arg(&out)
         .output()
         .map_err(|error| cannot(error.to_string()))?;

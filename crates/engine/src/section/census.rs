@@ -159,6 +159,11 @@ impl Sections {
         matches!(self.programs.get(kind as usize), Some(Asked::Written(_)))
     }
 
+    /// Whether the program of a kind was asked for in vain.
+    pub(crate) fn has_no_program(&self, kind: u32) -> bool {
+        matches!(self.programs.get(kind as usize), Some(Asked::InVain))
+    }
+
     /// Takes the program of a kind for use, if there is one.
     pub(crate) fn take_program(&mut self, kind: u32) -> Option<Box<Program>> {
         match std::mem::replace(&mut self.programs[kind as usize], Asked::InVain) {

@@ -2,6 +2,7 @@
 //!
 //! `'adapt true` learns the scale of the walk in the warm-up ([`crate::proposer::learning`]).
 //!
+//! What many sections depend on is decided by reading them ([`super::scan`]), everything else by a whole proposal.
 //! A block drawn uniformly among K(ρ) adds log K(ρ) − log K(ρ') to log α (theory 1.3).
 
 use smidgen_engine::{EvalError, NodeId, Partition, Proposal, Proposer, Scaffold, Trace};
@@ -12,6 +13,7 @@ use crate::block::{Selection, Target};
 use crate::explain::predict::{Test, predict};
 use crate::explain::{Explanation, Look, advice, blocks};
 use crate::kernel::Kernel;
+use crate::kernel::scan::ExactMoves;
 use crate::proposer::{self, Learner};
 use crate::record::Tally;
 use crate::run::Log;
@@ -36,13 +38,13 @@ fn build(arguments: &Arguments<'_>) -> Result<Box<dyn Kernel>, smidgen_lang::Dia
 pub struct Mh {
     target: Target,
     proposer: Box<dyn Learner>,
-    scaffold: Scaffold,
+    exact: ExactMoves,
     spare: Vec<NodeId>,
 }
 
 impl Mh {
     pub fn new(target: Target, proposer: Box<dyn Learner>) -> Mh {
-        Mh { target, proposer, scaffold: Scaffold::new(), spare: Vec::new() }
+        Mh { target, proposer, exact: ExactMoves::default(), spare: Vec::new() }
     }
 }
 
@@ -53,11 +55,9 @@ impl Kernel for Mh {
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
-        let Mh { target, proposer, scaffold, spare } = self;
+        let Mh { target, proposer, exact, spare } = self;
         target.moves(trace, rng, log, spare, &mut |trace, principals, selection, rng, log| {
-            let tally = &mut log.tally;
-            let moved =
-                mh_move(trace, scaffold, principals, &mut **proposer, selection, rng, tally)?;
+            let moved = exact.make(trace, principals, &mut **proposer, selection, rng, log)?;
             proposer.learn(moved.acceptance, moved.accepted, log);
             Ok(())
         })

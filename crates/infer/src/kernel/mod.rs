@@ -8,6 +8,7 @@ pub mod mh;
 pub mod nuts;
 pub mod pgibbs;
 pub mod rejection;
+pub mod scan;
 pub mod slice;
 pub mod subsampled_mh;
 

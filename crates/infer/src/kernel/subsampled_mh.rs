@@ -20,7 +20,7 @@ use crate::austerity::Schedule;
 use crate::block::{Selection, Target};
 use crate::explain::{Explanation, Look};
 use crate::kernel::Kernel;
-use crate::kernel::mh::mh_move;
+use crate::kernel::scan::ExactMoves;
 use crate::proposer::{Drift, Learner, Scale};
 use crate::run::{Log, Phase};
 use crate::source::{Orders, Source};
@@ -68,6 +68,7 @@ pub struct SubsampledMh {
     warm: u64,
     /// Whether the kinds of sections were looked at.
     looked: bool,
+    exact: ExactMoves,
     scaffold: Scaffold,
     partition: Partition,
     evaluator: Evaluator,
@@ -87,6 +88,7 @@ impl SubsampledMh {
             aside: None,
             warm: 0,
             looked: false,
+            exact: ExactMoves::default(),
             scaffold: Scaffold::new(),
             partition: Partition::new(),
             evaluator: Evaluator::new(),
@@ -142,8 +144,7 @@ impl SubsampledMh {
     ) -> Result<(), EvalError> {
         if !self.reads_sections(trace, principals, log) {
             let proposer = &mut *self.proposer;
-            let (scaffold, tally) = (&mut self.scaffold, &mut log.tally);
-            let moved = mh_move(trace, scaffold, principals, proposer, selection, rng, tally)?;
+            let moved = self.exact.make(trace, principals, proposer, selection, rng, log)?;
             self.proposer.learn(moved.acceptance, moved.accepted, log);
             return Ok(());
         }
