@@ -172,7 +172,7 @@ fn ranks(s: &Scalar) -> Option<Figure> {
     let chains: Vec<&[f64]> =
         s.chains.iter().map(Vec::as_slice).filter(|chain| !chain.is_empty()).collect();
     let fewest = chains.iter().map(|chain| chain.len()).min()?;
-    let bins = (fewest / 10).min(20);
+    let bins = (fewest / 15).min(20);
     if chains.len() < 2 || bins < 4 || chains.iter().copied().flatten().any(|x| x.is_nan()) {
         return None;
     }

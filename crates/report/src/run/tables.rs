@@ -4,11 +4,19 @@ use smidgen_draws::{Approximation, KernelReport};
 
 use super::Material;
 use super::findings::verdict;
-use crate::number::{count, fixed, percent, significant, with_error};
+use crate::number::{count, exponent, fixed, percent, significant};
 use crate::table::{Cell, Table};
 
 fn number(text: impl Into<String>) -> Cell {
     Cell::Number(text.into())
+}
+
+/// Down to the second digit of its error, where that can be written without a power of ten.
+fn rounded(x: f64, error: f64) -> String {
+    if !(1e-6..1e6).contains(&error) || x.abs() > 1e9 {
+        return significant(x, 4);
+    }
+    fixed(x, (1 - exponent(error, 2)).max(0) as usize)
 }
 
 /// Estimates of some quantities.
@@ -18,7 +26,7 @@ pub(super) fn summary(material: &Material, places: &[usize]) -> Table {
     ]);
     for &place in places {
         let row = &material.rows[place];
-        let estimate = |x: f64| number(with_error(x, row.mcse, 4));
+        let estimate = |x: f64| number(rounded(x, row.mcse));
         table.row(vec![
             Cell::Text(row.name.clone()),
             estimate(row.mean),
