@@ -29,6 +29,12 @@ pub enum Command {
     /// differ, and whether it pays. The exit code is 0 whatever the verdict: PASS, WARN or FAIL is
     /// the last line of the text and the field "verdict" of the JSON.
     Compare(CompareArgs),
+    /// Make a page about draws that were kept in files
+    ///
+    /// The page says whether the draws can be trusted, and has estimates, traces, densities, ranks,
+    /// autocorrelations and pairs; from .json, .parquet and .arrow files also what the kernels did,
+    /// warnings and the program. `smidgen sample --html` makes the same page without a file of draws.
+    Report(ReportArgs),
     /// Parse and resolve a program without running it
     Check(CheckArgs),
     /// Tell what the kernels of a program would do, at what cost, and why not faster
@@ -114,6 +120,9 @@ pub struct SampleArgs {
     /// Write the draws to a .csv, .json, .parquet or .arrow file
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
+    /// Write a report about the draws, with plots, to a page for a browser
+    #[arg(long, value_name = "PATH")]
+    pub html: Option<PathBuf>,
     /// How the result is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -162,6 +171,29 @@ pub struct CompareArgs {
     pub threads: Option<usize>,
     #[command(flatten)]
     pub inputs: InputArgs,
+}
+
+#[derive(Args)]
+pub struct ReportArgs {
+    /// Files of draws (.csv, .json, .parquet, .arrow); those after the first are further chains
+    #[arg(required = true, value_name = "DRAWS")]
+    pub files: Vec<PathBuf>,
+    /// Write the page to this file
+    #[arg(short, long, value_name = "PATH", required_unless_present = "png")]
+    pub out: Option<PathBuf>,
+    /// Only about these: a name, a vector's name for all its entries, or with * for any characters
+    /// (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub only: Vec<String>,
+    /// The program that is shown, instead of the one in the files (.csv files have none)
+    #[arg(long, value_name = "PATH")]
+    pub program: Option<PathBuf>,
+    /// The title of the page
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// Write each figure as a PNG file to this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub png: Option<PathBuf>,
 }
 
 #[derive(Args)]

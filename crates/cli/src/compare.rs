@@ -1,7 +1,6 @@
 //! `smidgen compare`: subsampled against exact inference on a program.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use smidgen::report::{Comparison, comparison_html, comparison_json, comparison_text};
 use smidgen::{CompareRequest, compare};
@@ -10,7 +9,7 @@ use crate::args::{CompareArgs, Format};
 use crate::failure::{Failure, say};
 use crate::inputs::Seed;
 use crate::interrupt::Interrupt;
-use crate::{inputs, progress, target};
+use crate::{inputs, progress, report, target};
 
 pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     if let Some(path) = &args.html {
@@ -32,7 +31,10 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
         result => result.map_err(|error| Failure::sample(&session, error))?,
     };
     comparison.file = args.file.display().to_string();
-    let written = args.html.as_ref().map_or(Ok(()), |path| write(path, &comparison));
+    let written = args
+        .html
+        .as_ref()
+        .map_or(Ok(()), |path| report::write_page("--html", path, &comparison_html(&comparison)));
     show(&comparison, args.format)?;
     written
 }
@@ -49,14 +51,6 @@ fn request(args: &CompareArgs, seed: u64) -> CompareRequest {
         record: args.record.clone(),
         threads: args.threads.unwrap_or(default.threads),
     }
-}
-
-fn write(path: &Path, comparison: &Comparison) -> Result<(), Failure> {
-    let shown = path.display();
-    std::fs::write(path, comparison_html(comparison))
-        .map_err(|error| Failure::message(format!("--html {shown}: cannot be written: {error}")))?;
-    say(&format!("the report is written to {shown}"));
-    Ok(())
 }
 
 fn show(comparison: &Comparison, format: Format) -> Result<(), Failure> {

@@ -1,8 +1,8 @@
 //! The command `smidgen`: programs in files or at a prompt, results as text or JSON.
 //!
 //! Reading order: [`args`] (what can be typed), [`failure`] (how a command ends badly), then one
-//! file per command: [`run`], [`sample`], [`compare`], [`explain`], [`check`], [`repl`], [`help`],
-//! [`debug`], [`experiment`], [`bench`].
+//! file per command: [`run`], [`sample`], [`compare`], [`report`], [`explain`], [`check`], [`repl`],
+//! [`help`], [`debug`], [`experiment`], [`bench`].
 //! They share [`inputs`] (parameters, data, seed), [`render`] (diagnostics on a terminal),
 //! [`output`] (what directives show), [`target`] (files to be written), [`interrupt`] and [`progress`].
 
@@ -21,6 +21,7 @@ mod output;
 mod progress;
 mod render;
 mod repl;
+mod report;
 mod run;
 mod sample;
 mod target;
@@ -44,6 +45,7 @@ fn execute(command: &Command) -> Result<(), Failure> {
         Command::Run(args) => run::run(args),
         Command::Sample(args) => sample::sample(args),
         Command::Compare(args) => compare::compare(args),
+        Command::Report(args) => report::report(args),
         Command::Check(args) => check::check(args),
         Command::Explain(args) => explain::explain(args),
         Command::Repl(args) => repl::repl(args),

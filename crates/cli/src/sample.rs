@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use smidgen::report::{RunPage, run_report};
 use smidgen::sampling::{self, Progress};
 use smidgen::{SampleRequest, Sampled, Session, TopDirective};
 
@@ -10,11 +11,14 @@ use crate::args::{Format, SampleArgs};
 use crate::failure::{Failure, say};
 use crate::inputs::Seed;
 use crate::interrupt::Interrupt;
-use crate::{inputs, output, progress, render, target};
+use crate::{inputs, output, progress, render, report, target};
 
 pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
     if let Some(path) = &args.out {
         check_target(path)?;
+    }
+    if let Some(path) = &args.html {
+        target::check("--html", path)?;
     }
     let seed = Seed::new(&args.seed);
     let interrupt = Interrupt::listen(true);
@@ -24,8 +28,9 @@ pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
     seed.show();
     let sampled = draw(&mut session, &program, &request(args, seed.value), &interrupt)?;
     let written = args.out.as_ref().map_or(Ok(()), |path| write(path, &sampled));
+    let reported = args.html.as_ref().map_or(Ok(()), |path| write_report(path, args, &sampled));
     show(&sampled, args.format)?;
-    written?;
+    written.and(reported)?;
     if sampled.interrupted { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
@@ -89,6 +94,21 @@ fn write(path: &Path, sampled: &Sampled) -> Result<(), Failure> {
         render::warn(&format!("{} does not hold `{name}`: {reason}", path.display()));
     }
     Ok(())
+}
+
+/// The page about the draws, with what only this call knows.
+fn write_report(path: &Path, args: &SampleArgs, sampled: &Sampled) -> Result<(), Failure> {
+    let file = args.file.display().to_string();
+    let title = format!("Draws of {file}");
+    let fact = |name: &str, text: String| (name.to_owned(), text);
+    let facts = vec![
+        fact("program", file),
+        fact("seed", sampled.run.seed.to_string()),
+        fact("warm-up", format!("{} per chain", args.warmup)),
+        fact("thinning", format!("{} per draw", args.thin)),
+    ];
+    let page = RunPage { title, run: &sampled.run, facts, only: Vec::new() };
+    report::write_page("--html", path, &run_report(&page).html)
 }
 
 // ---------------------------------------------------------------- on the screen

@@ -14,4 +14,4 @@ pub mod summary;
 
 pub use run::{Approximation, KernelReport, Run};
 pub use store::{Draws, Quantity, Scalar};
-pub use summary::{SummaryRow, advice, summarise, table};
+pub use summary::{SummaryRow, advice, summarise, summarise_scalar, table};

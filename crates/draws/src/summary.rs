@@ -31,7 +31,8 @@ pub fn summarise(draws: &Draws) -> Vec<SummaryRow> {
     draws.scalars().iter().map(summarise_scalar).collect()
 }
 
-fn summarise_scalar(scalar: &Scalar) -> SummaryRow {
+/// What is said about one of them.
+pub fn summarise_scalar(scalar: &Scalar) -> SummaryRow {
     let chains = &scalar.chains;
     let all = chains.concat();
     let (mean, sd) = mean_and_sd(&all);
@@ -139,8 +140,10 @@ fn fixed(x: f64, decimals: usize) -> String {
 
 // ---------------------------------------------------------------- in words
 
-const HIGHEST_R_HAT: f64 = 1.01;
-const LEAST_ESS_PER_CHAIN: f64 = 100.0;
+/// Chains that agree have no more.
+pub const HIGHEST_R_HAT: f64 = 1.01;
+/// Effective draws below which estimates, and the diagnostics themselves, are unreliable.
+pub const LEAST_ESS_PER_CHAIN: f64 = 100.0;
 
 /// Warnings about rows that should not be trusted yet, each with what to do.
 pub fn advice(rows: &[SummaryRow]) -> Vec<String> {

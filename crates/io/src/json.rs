@@ -161,6 +161,10 @@ pub fn kernels_to_json(kernels: &[KernelReport]) -> Json {
             "population": kernel.population,
             "evaluator": kernel.evaluator,
         });
+        if kernel.drawn > 0 {
+            report["drawn"] = json!(kernel.drawn);
+            report["changed"] = json!(kernel.changed);
+        }
         if let Some(note) = &kernel.note {
             report["note"] = json!(note);
         }

@@ -2,16 +2,19 @@
 //!
 //! * [`source`]: tables that programs observe, by file extension;
 //! * [`sink`]: draws to CSV, JSON, Parquet and Arrow files, by file extension;
+//! * [`recorded`]: draws read back from such files;
 //! * [`json`]: values and runs as JSON.
 
 /// Whether this build reads and writes Parquet, Arrow and NumPy files.
 pub const COLUMNAR: bool = cfg!(feature = "columnar");
 
 pub mod json;
+pub mod recorded;
 pub mod sink;
 pub mod source;
 
 pub use json::{json_to_value, run_to_json, value_to_json};
+pub use recorded::{RecordedError, join_runs, read_run};
 pub use sink::{SinkError, WriteReport, write_draws};
 pub use source::{
     ColumnSelection, DataError, Progress, Reading, TableOptions, VectorColumn, read_table,

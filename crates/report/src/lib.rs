@@ -4,7 +4,8 @@
 //! Reading order: [`number`] (how numbers are written), [`table`] (one table, as text or HTML),
 //! [`scale`] and [`plot`] (plots as SVG, on top of [`svg`]), [`picture`] and `png` (plots as files of
 //! their own), [`density`] (what is plotted of draws),
-//! [`page`] (the skeleton of a page), [`comparison`] (the report of `smidgen compare`).
+//! [`page`] (the skeleton of a page), [`run`] (the report of `smidgen report`),
+//! [`comparison`] (that of `smidgen compare`).
 //!
 //! Whatever a run can produce must come out as a page: constant draws, no draws, infinities.
 //! A number that is not known is NaN, and is written as a dash.
@@ -18,10 +19,12 @@ pub mod picture;
 pub mod plot;
 #[cfg(feature = "png")]
 pub mod png;
+pub mod run;
 pub mod scale;
 pub mod svg;
 pub mod table;
 mod verdict;
 
 pub use comparison::{Comparison, comparison_html, comparison_json, comparison_text};
+pub use run::{RunPage, RunReport, run_report};
 pub use verdict::{Finding, Verdict};

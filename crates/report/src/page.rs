@@ -98,10 +98,19 @@ impl Page {
 
     /// Plots side by side, as many as there is room for.
     pub fn figures(&mut self, figures: &[Figure]) -> &mut Page {
+        self.figures_of("figures", figures)
+    }
+
+    /// The same for narrow plots.
+    pub fn narrow_figures(&mut self, figures: &[Figure]) -> &mut Page {
+        self.figures_of("figures narrow", figures)
+    }
+
+    fn figures_of(&mut self, class: &str, figures: &[Figure]) -> &mut Page {
         if figures.is_empty() {
             return self;
         }
-        self.body += "<div class=\"figures\">\n";
+        self.body += &format!("<div class=\"{class}\">\n");
         for Figure { svg, caption } in figures {
             let caption = match caption.is_empty() {
                 true => String::new(),
@@ -110,6 +119,12 @@ impl Page {
             self.body += &format!("<figure>{svg}{caption}</figure>\n");
         }
         self.body += "</div>\n";
+        self
+    }
+
+    /// A text as it is.
+    pub fn text(&mut self, text: &str) -> &mut Page {
+        self.body += &format!("<pre>{}</pre>\n", escape(text));
         self
     }
 

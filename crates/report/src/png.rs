@@ -2,10 +2,10 @@
 //! without fonts, such as a server, draws them too, and every machine the same.
 
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use resvg::tiny_skia::{Pixmap, Transform};
-use resvg::usvg::fontdb::Database;
+use resvg::usvg::fontdb::{Database, Source};
 use resvg::usvg::{Options, Tree};
 
 use crate::picture::standalone;
@@ -25,19 +25,20 @@ impl fmt::Display for PngError {
 
 impl std::error::Error for PngError {}
 
-static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
+fn fonts() -> Database {
     let mut fonts = Database::new();
-    fonts.load_font_data(notosans::REGULAR_TTF.to_vec());
-    fonts.load_font_data(notosans::BOLD_TTF.to_vec());
+    for font in [notosans::REGULAR_TTF, notosans::BOLD_TTF] {
+        fonts.load_font_source(Source::Binary(Arc::new(font)));
+    }
     fonts.set_sans_serif_family("Noto Sans");
-    Arc::new(fonts)
-});
+    fonts
+}
 
 /// The picture of a plot, as it stands on a page or alone, with `scale` pixels for each of its
 /// units: 2 gives 800 pixels for a plot of the usual width.
 pub fn render(svg: &str, scale: f64) -> Result<Vec<u8>, PngError> {
     let options = Options {
-        fontdb: FONTS.clone(),
+        fontdb: Arc::new(fonts()),
         font_family: "Noto Sans".to_owned(),
         ..Options::default()
     };

@@ -8,6 +8,7 @@ mod explain;
 mod help;
 mod interrupt;
 mod repl;
+mod report;
 mod run;
 mod sample;
 mod support;
