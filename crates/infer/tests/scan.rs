@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use smidgen_engine::check::{check, pretend_no_edge_changed};
 use smidgen_testkit::World;
 use smidgen_testkit::programs::{EVERYTHING, program};
+use smidgen_value::Rng;
 
 const KERNELS: [&str; 3] = [
     "(mh default one 10)",
@@ -37,6 +38,20 @@ proptest! {
         prop_assert!(a == b || (a - b).abs() <= 1e-9 * (1.0 + a.abs()), "{} {}\n{}", a, b, text);
         prop_assert!(check(&scanned.model).is_ok());
     }
+}
+
+/// One random program in several is scanned: the property above is not empty.
+#[test]
+fn random_programs_are_scanned() {
+    let mut rng = Rng::for_chain(6, 0);
+    let scanned = (0..200).filter(|seed| {
+        let tape: Vec<u16> = (0..100).map(|_| rng.below(1 << 16) as u16).collect();
+        let text = program(&tape, EVERYTHING);
+        let finite = World::new(&text, *seed).log_joint().is_finite();
+        finite && run(&text, *seed, 2, 3).0.run.kernels.iter().any(|kernel| kernel.compiled)
+    });
+    let scanned = scanned.count();
+    assert!(scanned > 20, "{scanned}");
 }
 
 /// A walk whose parameters every step depends on, moved in a cycle with its states.

@@ -264,10 +264,15 @@ impl<'t> Proposal<'t> {
         if relabels && !self.scaffold.transient.is_empty() {
             return Ok(Beforehand::No);
         }
+        self.trace.refresh_arguments(id)?;
+        if let Op::Draw(maker) = self.trace.node(id).op {
+            self.trace.refresh_arguments(maker)?;
+        }
+        // What it noted about an earlier block means nothing: names of nodes are given again.
+        proposer.begin();
         if proposer.is_local(&Choice { trace: self.trace, node: id })? {
             return Ok(Beforehand::No);
         }
-        self.trace.refresh_arguments(id)?;
         let value = match proposer.propose(&Choice { trace: self.trace, node: id }, rng)? {
             Proposed::Drawn(value) => value,
             Proposed::Prior => match self.trace.redraw(id, rng)? {
