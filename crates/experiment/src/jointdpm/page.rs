@@ -105,7 +105,7 @@ fn sentences(found: &Found) -> Vec<String> {
     let best_score = |a: &&Course, b: &&Course| a.end().score.total_cmp(&b.end().score);
     if let Some(top) = found.courses.iter().max_by(best_score) {
         sentences.push(format!(
-            "The bias shows in the probabilities, not in the classes: after {} s the mean log probability of a test label is {} exact and {} with \
+            "What the wrong decisions do to the probabilities: after {} s the mean log probability of a test label is {} exact and {} with \
              {} (best: {}, {}).",
             significant(exact.end().seconds, 2),
             fixed(exact.end().score, 4),
@@ -144,7 +144,7 @@ pub fn page(found: &Found, options: &Options, folder: &Folder) -> Result<Page, E
          clearly good or clearly bad there, and this is where few sections are enough."
             .to_owned(),
         "Large epsilons flatten what is decided: near the posterior many decisions become coin tosses, the weights wander more than they \
-         should, and probabilities near the boundary come out too vague or too bold. Classes hardly notice."
+         should. Classes hardly notice, because the boundary stays where it is; see the log score for the probabilities."
             .to_owned(),
     ]);
     page.section("How this was made");
@@ -227,6 +227,10 @@ fn boundary([w0, w1, w2]: [f64; 3], members: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let above = (w0 + w1 * centre.0 + w2 * centre.1) / norm;
     let foot = (centre.0 - above * w1, centre.1 - above * w2);
     let length = smidgen::value::math::sqrt(norm);
+    // A cluster of one class has its boundary anywhere.
+    if above.abs() * length > 0.75 {
+        return Vec::new();
+    }
     let along = (-w2 / length, w1 / length);
     let inside = |p: &(f64, f64)| p.0.abs() <= SIDE && p.1.abs() <= SIDE;
     let ends = [-0.75, 0.75].map(|t| (foot.0 + t * along.0, foot.1 + t * along.1));
