@@ -23,7 +23,7 @@ use data::{Daily, Returns};
 
 const PAPER: &str = include_str!("../../../examples/sv.smg");
 const NOISE: &str = include_str!("../../../examples/sv_noise.smg");
-const DAILY: &str = include_str!("../../../examples/sv_daily.smg");
+const DAILY: &str = include_str!("../../../examples/tall/sp500.smg");
 const EPSILON: f64 = 0.001;
 /// Days of a window of the real series, without what it shares with the next.
 const WINDOW: usize = 20;
@@ -299,7 +299,7 @@ fn real(
         [("default", "1", 0.0, 200), ("exact MH", "", 0.0, 200), ("subsampled", "", EPSILON, 200)]
     {
         progress(&format!("{}, {} days: {name}", daily.name, daily.returns.len()));
-        let mut program = Program::new("sv_daily.smg", DAILY);
+        let mut program = Program::new("sp500.smg", DAILY);
         folder.program(&program)?;
         program.tables = vec![("returns", daily.table())];
         let windows = Value::Number(daily.returns.len().div_ceil(WINDOW) as f64);

@@ -175,7 +175,7 @@ pub fn page(found: &Found, options: &Options, folder: &Folder) -> Result<Page, E
     ]);
     page.section("How this was made");
     page.facts(&[
-        ("programs", "sv.smg, sv_noise.smg, sv_daily.smg".to_owned()),
+        ("programs", "sv.smg, sv_noise.smg, sp500.smg".to_owned()),
         ("data", found.returns.origin(options)),
         ("epsilon", EPSILON.to_string()),
         ("batch", "100 of the sections with states as choices, 50 with shocks".to_owned()),
@@ -184,7 +184,7 @@ pub fn page(found: &Found, options: &Options, folder: &Folder) -> Result<Page, E
         ("version", format!("smidgen {}", env!("CARGO_PKG_VERSION"))),
     ]);
     page.folded_text("sv.smg", PAPER).folded_text("sv_noise.smg", NOISE);
-    page.folded_text("sv_daily.smg", DAILY);
+    page.folded_text("sp500.smg", DAILY);
     Ok(page)
 }
 
