@@ -1,4 +1,4 @@
-"""Makes the synthetic tables of the examples (standard library only): python3 make.py"""
+"""Makes the synthetic tables of the examples but sv.csv (standard library only): python3 make.py"""
 import csv, math, pathlib, random
 
 here = pathlib.Path(__file__).resolve().parent
@@ -42,13 +42,3 @@ for i in range(120):
     b = radius * math.sin(turn) + side * math.cos(turn)
     rows.append((i, round(a, 4), round(b, 4), y))
 write("jointdpm.csv", ["i", "x1", "x2", "y"], rows)
-
-# Stochastic volatility: 40 series of length 5, phi 0.95, sigma 0.1.
-rng = random.Random(4)
-rows = []
-for s in range(40):
-    h = 0.0
-    for t in range(1, 6):
-        h = 0.95 * h + 0.1 * rng.gauss(0, 1)
-        rows.append((s, t, round(math.exp(h / 2) * rng.gauss(0, 1), 5)))
-write("sv.csv", ["series", "t", "x"], rows)

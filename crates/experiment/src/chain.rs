@@ -47,7 +47,7 @@ impl Budget {
 /// How a program is to be run.
 #[derive(Clone, Debug)]
 pub struct Plan<'a> {
-    /// One application; it may make several transitions.
+    /// One application; it may make several transitions. Empty: the program's own [infer ...]s.
     pub kernel: &'a str,
     pub budget: Budget,
     /// Applications before the first draw, in which kernels may learn.
@@ -100,12 +100,11 @@ impl Program {
         Ok((session, program))
     }
 
-    /// Runs it with a kernel of its own instead of its [infer ...]s. The seed is that of the
-    /// options.
+    /// Runs it with the plan's kernel. The seed is that of the options.
     pub fn sample(&self, plan: &Plan<'_>, options: &Options) -> Result<Chain, Error> {
         let (mut session, program) = self.session(options)?;
         let request = SampleRequest {
-            kernel: Some(plan.kernel.to_owned()),
+            kernel: (!plan.kernel.is_empty()).then(|| plan.kernel.to_owned()),
             draws: plan.budget.draws,
             warmup: plan.warmup,
             thin: plan.thin,

@@ -9,9 +9,11 @@
 //! machine does not count.
 
 pub mod chain;
+pub mod jointdpm;
 pub mod output;
 pub mod regression;
 pub mod sublinearity;
+pub mod sv;
 pub mod synthetic;
 pub mod timing;
 
@@ -141,11 +143,23 @@ pub struct Experiment {
     run: fn(&Options, Progress<'_>) -> Result<Outcome, Error>,
 }
 
-pub const EXPERIMENTS: &[Experiment] = &[Experiment {
-    name: "sublinearity",
-    about: "sections and time per transition as the data grow",
-    run: sublinearity::run,
-}];
+pub const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        name: "sublinearity",
+        about: "sections and time per transition as the data grow",
+        run: sublinearity::run,
+    },
+    Experiment {
+        name: "jointdpm",
+        about: "a mixture of logistic regressions that grows",
+        run: jointdpm::run,
+    },
+    Experiment {
+        name: "sv",
+        about: "parameters and states of stochastic volatility",
+        run: sv::run,
+    },
+];
 
 /// Runs the experiment of that name.
 pub fn run(name: &str, options: &Options, progress: Progress<'_>) -> Result<Outcome, Error> {
