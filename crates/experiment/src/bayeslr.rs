@@ -33,6 +33,8 @@ const EPSILONS: [f64; 5] = [0.01, 0.05, 0.1, 0.2, 0.3];
 const LOOKED_AT: usize = 6000;
 /// The part of a run that is not used for standard deviations and effective draws.
 const SETTLING: f64 = 0.25;
+/// The system's clock of processor time goes in such steps; nothing is known about less.
+const TICK: f64 = 0.004;
 /// Risks whose time is told.
 const RISKS: [f64; 2] = [1e-3, 1e-4];
 
@@ -86,11 +88,11 @@ struct Found {
 
 pub fn run(options: &Options, progress: Progress<'_>) -> Result<Outcome, Error> {
     let folder = Folder::new(options)?;
-    let features = data::features(options, progress)?;
     let mut program = Program::new("bayeslr.smg", PROGRAM);
+    folder.program(&program)?;
+    let features = data::features(options, progress)?;
     program.tables = vec![("train", features.train.clone().into_table())];
     program.params = vec![("sd", Value::Number(DRIFT))];
-    folder.program(&program)?;
     folder.write("train.csv", features.train.csv().as_bytes())?;
     folder.write("test.csv", features.test.csv().as_bytes())?;
     progress("the exact posterior, by nuts");
@@ -230,7 +232,7 @@ impl Planned {
         let share = |part: u64, whole: u64| part as f64 / whole as f64;
         let ess = settled.iter().map(|s| ess_bulk(&s.chains)).fold(f64::INFINITY, f64::min);
         let moments = self.moments(&chain.thinned(LOOKED_AT), truth, test);
-        let at = |risk: f64| moments.iter().find(|m| m.risk <= risk).map(|m| m.seconds);
+        let at = |risk: f64| moments.iter().find(|m| m.risk <= risk).map(|m| m.seconds.max(TICK));
         Setting {
             transitions_per_second: (applied * self.transitions) as f64 / seconds,
             accepted: share(kernel.accepted, kernel.transitions),
