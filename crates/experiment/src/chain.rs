@@ -103,6 +103,7 @@ impl Program {
     /// Runs it with the plan's kernel. The seed is that of the options.
     pub fn sample(&self, plan: &Plan<'_>, options: &Options) -> Result<Chain, Error> {
         let (mut session, program) = self.session(options)?;
+        let default = SampleRequest::default();
         let request = SampleRequest {
             kernel: (!plan.kernel.is_empty()).then(|| plan.kernel.to_owned()),
             draws: plan.budget.draws,
@@ -112,7 +113,9 @@ impl Program {
             seed: options.seed,
             record: plan.record.iter().map(|text| (*text).to_owned()).collect(),
             budget: Some(plan.budget.seconds),
-            ..SampleRequest::default()
+            // A chain's clock is that of its thread: it must not share a scan with others.
+            threads: default.threads.min(plan.chains),
+            ..default
         };
         let sampled = sampling::sample(&mut session, &program, &request, &Progress::default());
         options.go_on()?;

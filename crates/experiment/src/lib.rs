@@ -3,11 +3,12 @@
 //!
 //! Reading order: [`chain`] (a program run with a kernel while the clock is watched), [`timing`]
 //! (what a transition costs), [`output`] (the folder), then one module per experiment:
-//! [`sublinearity`]. [`EXPERIMENTS`] lists them.
+//! [`bayeslr`], [`sublinearity`]. [`EXPERIMENTS`] lists them.
 //!
 //! All times are processor seconds of the thread that runs a chain, so that other work on the
 //! machine does not count.
 
+pub mod bayeslr;
 pub mod chain;
 pub mod jointdpm;
 pub mod output;
@@ -144,6 +145,11 @@ pub struct Experiment {
 }
 
 pub const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        name: "bayeslr",
+        about: "logistic regression on images of sevens and nines: risk against time",
+        run: bayeslr::run,
+    },
     Experiment {
         name: "sublinearity",
         about: "sections and time per transition as the data grow",

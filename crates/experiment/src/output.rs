@@ -38,7 +38,6 @@ impl Folder {
     pub fn new(options: &Options) -> Result<Folder, Error> {
         let folder = Folder(options.out.clone());
         fs::create_dir_all(&folder.0).map_err(|error| folder.wrong(&folder.0, &error))?;
-        folder.write("summary.json", b"")?;
         Ok(folder)
     }
 

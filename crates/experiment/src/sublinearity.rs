@@ -161,7 +161,7 @@ impl Trial<'_> {
 
     /// The mean over proposals from states of the chain.
     fn expected(&self, states: &[Vec<f64>], drift: f64, rng: &mut Rng) -> f64 {
-        let pairs = (20_000_000 / self.data.y.len()).clamp(10, 200).min(states.len());
+        let pairs = (60_000_000 / self.data.y.len()).clamp(20, 300).min(states.len());
         let mut total = 0.0;
         for k in 0..pairs {
             let old = &states[(k + 1) * states.len() / pairs - 1];

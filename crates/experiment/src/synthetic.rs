@@ -32,6 +32,19 @@ impl Logistic {
         data
     }
 
+    /// As a file: columns x1, x2, ... and y.
+    pub fn csv(&self) -> String {
+        let mut text: String = (1..=self.features).map(|j| format!("x{j},")).collect();
+        text.push_str("y\n");
+        for (x, y) in self.x.chunks_exact(self.features).zip(&self.y) {
+            for x in x {
+                text.push_str(&format!("{x:.9},"));
+            }
+            text.push_str(&format!("{y}\n"));
+        }
+        text
+    }
+
     /// Columns `x`, of vectors, and `y`.
     pub fn into_table(self) -> Arc<Table> {
         let width = self.features;

@@ -181,13 +181,13 @@ fn scatter(found: &Found) -> Picture {
         Plot::new("Data", Axis::new("first feature"), Axis::new("second feature"), 230.0);
     plot.description = "The two features of some rows, by label".to_owned();
     let of = |label: f64| {
-        let rows = found.sample.x.chunks_exact(2).zip(&found.sample.y).take(400);
+        let rows = found.sample.x.chunks_exact(2).zip(&found.sample.y).take(250);
         let points = rows.filter(|(_, y)| **y == label);
         points.map(|(x, _)| Point { x: x[0], y: x[1], ..Point::default() }).collect()
     };
     plot.named("label 1", Colour::First, Mark::Points(Shape::Disc, of(1.0)));
-    plot.named("label 0", Colour::Second, Mark::Points(Shape::Diamond, of(0.0)));
-    Picture::new("data", plot, "The first 400 rows; the features are standard normal.")
+    plot.named("label 0", Colour::Second, Mark::Points(Shape::Ring, of(0.0)));
+    Picture::new("data", plot, "The first 250 rows; the features are standard normal.")
 }
 
 type Points = Vec<(f64, f64)>;

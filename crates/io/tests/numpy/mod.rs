@@ -197,6 +197,9 @@ fn what_is_wrong_with_an_array_is_said() {
     let one = npy("<f8", false, "(1,)", &f8(&[1.0]));
     npz(&path, &[("a", two), ("b", one)], true);
     says(&path, &["`a` has 2", "`b` has 1"]);
+    let options = TableOptions { arrays: vec!["a".to_owned()], ..TableOptions::default() };
+    let table = read_table(&path, &options).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((table.names(), table.rows()), (&[Symbol::new("a")][..], 2));
     npz(&path, &[], true);
     says(&path, &["no columns"]);
 }
