@@ -19,8 +19,7 @@ pub struct Points {
 
 impl Points {
     pub fn new(n: usize, rng: &mut Rng) -> Points {
-        let mut points = Points::default();
-        points.y = (0..n).map(|i| i % 2 == 1).collect();
+        let mut points = Points { x: Vec::new(), y: (0..n).map(|i| i % 2 == 1).collect() };
         for i in (1..n).rev() {
             points.y.swap(i, rng.below(i + 1));
         }

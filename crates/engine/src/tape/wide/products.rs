@@ -122,9 +122,8 @@ fn dots<S: Simd, const N: usize>(simd: S, weights: &[f64], rows: [&[f64]; N]) ->
 fn add_up<S: Simd>(sums: &[S::f64s; SUMS]) -> f64 {
     let mut parts = [0.0; SUMS];
     let (registers, _) = S::as_mut_simd_f64s(&mut parts);
-    for r in 0..SUMS / S::F64_LANES {
-        registers[r] = sums[r];
-    }
+    let used = SUMS / S::F64_LANES;
+    registers[..used].copy_from_slice(&sums[..used]);
     let [a, b, c, d, e, f, g, h] = parts;
     ((a + e) + (c + g)) + ((b + f) + (d + h))
 }
