@@ -3,7 +3,7 @@
 //!
 //! Reading order: [`chain`] (a program run with a kernel while the clock is watched), [`timing`]
 //! (what a transition costs), [`output`] (the folder), then one module per experiment:
-//! [`bayeslr`], [`sublinearity`]. [`EXPERIMENTS`] lists them.
+//! [`bayeslr`], [`sublinearity`], [`jointdpm`], [`sv`]. [`EXPERIMENTS`] lists them.
 //!
 //! All times are processor seconds of the thread that runs a chain, so that other work on the
 //! machine does not count.
