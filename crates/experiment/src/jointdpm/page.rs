@@ -26,13 +26,13 @@ fn seconds(at: Option<f64>) -> String {
 
 fn table(found: &Found) -> Table {
     let mut table = Table::new(&[
-        "decisions",
+        "ε",
         "sections",
         "share",
         "wrong",
         "w, µs",
         "z, µs",
-        "rounds per s",
+        "rounds/s",
         "to 0.92",
         "accuracy",
         "log score",
@@ -42,7 +42,7 @@ fn table(found: &Found) -> Table {
     for course in &found.courses {
         let end = course.end();
         table.row(vec![
-            Cell::Text(course.name()),
+            Cell::Text(course.name().replace("ε = ", "")),
             number(amount(course.sections)),
             number(percent(course.share)),
             number(percent(course.wrong)),

@@ -45,9 +45,9 @@ fn kernels(courses: &[Course], reference: &Course) -> Table {
     let mut header = vec!["kernel".to_owned()];
     for parameter in &reference.parameters {
         let name = shown(&parameter.name);
-        header.extend([format!("{name} mean"), format!("{name} sd"), format!("{name} bias, sd")]);
+        header.extend([name.to_owned(), "sd".to_owned(), "bias, sd".to_owned()]);
     }
-    header.extend(["sections", "draws per s", "least ESS", "ESS per s"].map(str::to_owned));
+    header.extend(["read", "draws/s", "ESS", "ESS/s"].map(str::to_owned));
     let mut table = Table::new(&header.iter().map(String::as_str).collect::<Vec<_>>());
     for course in courses {
         let mut row = vec![Cell::Text(course.name.to_owned())];
@@ -83,44 +83,68 @@ fn costs(costs: &[Cost]) -> Table {
     table
 }
 
+/// Effective draws from which on a rate of them means something.
+const ENOUGH: f64 = 100.0;
+
+/// Subsampled against exact in effective draws per second, or that this cannot be told.
+fn ratio(found: &Found, form: &str) -> String {
+    let [exact, subsampled] =
+        ["exact MH", "subsampled"].map(|kind| found.course(&format!("{kind}, {form}")));
+    let (e, s) = (exact.least_ess(), subsampled.least_ess());
+    match e.min(s) >= ENOUGH {
+        true => format!("{} times", times(subsampled.ess_per_second() / exact.ess_per_second())),
+        false => {
+            format!(
+                "not to be told from {} and {} effective draws",
+                count(e as u64),
+                count(s as u64)
+            )
+        }
+    }
+}
+
+/// The smallest and the largest.
+fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)))
+}
+
 fn sentences(found: &Found) -> Vec<String> {
     let by = |a: &&Course, b: &&Course| a.ess_per_second().total_cmp(&b.ess_per_second());
     let best = found.courses.iter().max_by(by).expect("every setting was run");
-    let ratio = |form: &str| {
-        let of = |kind: &str| found.course(&format!("{kind}, {form}")).ess_per_second();
-        (of("subsampled") / of("exact MH"), of("exact MH"))
+    let [states, shocks] =
+        ["states", "shocks"].map(|form| found.course(&format!("exact MH, {form}")));
+    let (low, high) = range(found.costs.iter().map(|cost| cost.exact / cost.subsampled));
+    let subsampled = found.courses.iter().filter(|course| !course.exact);
+    let (least, most) = range(subsampled.filter_map(|course| course.share));
+    let bias = |k: usize| fixed(shocks.bias(found.reference(), k).0, 2);
+    let rough = match states.least_ess() < ENOUGH {
+        true => format!(" (a rough figure, from {} of them)", count(states.least_ess() as u64)),
+        false => String::new(),
     };
-    let [(states, states_exact), (shocks, shocks_exact)] = ["states", "shocks"].map(ratio);
-    let saved: Vec<f64> = found.costs.iter().map(|cost| cost.exact / cost.subsampled).collect();
-    let (low, high) =
-        saved.iter().fold((f64::INFINITY, 0.0_f64), |(l, h), &x| (l.min(x), h.max(x)));
-    let exact = found.course("exact MH, shocks");
-    let bias = |k: usize| fixed(exact.bias(found.reference(), k).0, 2);
     vec![
         format!(
-            "Subsampled against exact, effective draws per second: {} in the paper's coordinates (the states), {} with the shocks as choices. The \
-             paper saw about 2.",
-            times(states),
-            times(shocks),
+            "Subsampled against exact, effective draws per second: {} with the shocks as choices; in the paper's coordinates, the states, {}. \
+             The paper saw about 2 times.",
+            ratio(found, "shocks"),
+            ratio(found, "states"),
         ),
         format!(
-            "A subsampled transition of a parameter is {} to {} times as fast as an exact one: with {} series and ε = {EPSILON} it still reads \
-             more than half of the sections, and most of the time goes to the states anyway.",
+            "A subsampled transition of a parameter is {} to {} times as fast as an exact one: it reads {} to {} of the sections at ε = {EPSILON}.",
             significant(low, 2),
             significant(high, 2),
-            found.returns.series(),
+            percent(least),
+            percent(most),
         ),
         format!(
-            "Coordinates matter more than subsampling: exact MH makes {} effective draws per second with the states, {} with the \
-             shocks, {} times as many from the same model. The most, {} per second, come from {}.",
-            significant(states_exact, 2),
-            significant(shocks_exact, 2),
-            significant(shocks_exact / states_exact, 2),
+            "Coordinates matter more than subsampling: exact MH makes {} effective draws per second with the states{rough} and {} with the \
+             shocks, from the same model. The most, {} per second, come from {}.",
+            significant(states.ess_per_second(), 2),
+            significant(shocks.ess_per_second(), 2),
             significant(best.ess_per_second(), 3),
             best.name,
         ),
         format!(
-            "Exact MH (shocks) agrees with the reference to {} and {} standard deviations in φ and σ.",
+            "Exact MH (shocks) differs from the reference by {} and {} standard deviations in φ and σ.",
             bias(0),
             bias(1)
         ),
@@ -150,8 +174,8 @@ pub fn page(found: &Found, options: &Options, folder: &Folder) -> Result<Page, E
     page.note(
         "States: the program of the paper (sv.smg); particle Gibbs over each series, then a step of each parameter. Shocks: sv_noise.smg, in which the \
          choices are the shocks and a move of a parameter takes the states along. Bias: difference from the first row in posterior standard \
-         deviations, with its Monte Carlo error. Sections: share read by decisions about parameters. ESS per second: least bulk effective sample size of \
-         the parameters per processor second of a chain, warm-up excluded.",
+         deviations, with its Monte Carlo error. Read: share of the sections that decisions about parameters read. ESS: least bulk effective sample size of \
+         the parameters; per processor second of a chain, warm-up excluded. Below 100 effective draws both the rate and the error are rough.",
     );
     page.heading("One transition of a parameter, microseconds");
     page.table(&costs(&found.costs));
@@ -167,8 +191,8 @@ pub fn page(found: &Found, options: &Options, folder: &Folder) -> Result<Page, E
         "Given the states, σ is known to about 2 %, but its posterior is ten times as wide: in the coordinates of the states a chain needs hundreds of rounds to \
          cross it, and cheaper rounds do not make them fewer. The paper says so as well."
             .to_owned(),
-        "A round spends about ten times as long on the states as on the parameters, as in the paper. Even free decisions about parameters would then gain a \
-         tenth. The paper's gain came from an interpreter in which visiting a section cost far more than here."
+        "With the states as choices a round spends about ten times as long on them as on the parameters, as in the paper. Even free decisions about parameters would then \
+         gain a tenth. In the paper's interpreter a visit to a section cost far more than here, so there was more to save."
             .to_owned(),
         "With so few sections and ε = 0.001, a test that must not err reads most of them."
             .to_owned(),
