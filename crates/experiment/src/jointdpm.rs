@@ -57,7 +57,7 @@ struct Course {
     looks: Vec<Look>,
     /// Of further chains, with other seeds.
     others: Vec<Vec<Look>>,
-    /// Sections per decision about weights in the last tenth of the looks, and the share of all.
+    /// Sections per decision about weights in the last tenth of the time, and the share of all.
     sections: f64,
     share: f64,
     /// Microseconds of one transition of weights and of one Gibbs step, in the last state.
@@ -176,14 +176,17 @@ fn course(
     let (mut looks, mut clock, mut rounds) = (Vec::new(), 0.0, 0);
     let (mut sections, mut population, mut transitions) = (0, 0, 0);
     let mut next = options.size.pick(0.1, 0.05, 0.05);
-    let mut late = false;
     let (last, predictions) = loop {
+        // Sections are counted in the last tenth of the time, or at the last turn.
+        if clock <= 0.9 * seconds {
+            (sections, population, transitions) = (0, 0, 0);
+        }
         let stopwatch = Stopwatch::start();
         let outcomes = session.execute(&infer).map_err(|d| Error::program(&session, d))?;
         clock += stopwatch.seconds();
         options.go_on()?;
         rounds += ROUNDS;
-        for outcome in outcomes.into_iter().filter(|_| late) {
+        for outcome in outcomes {
             let OutcomeKind::Infer(inferred) = outcome.kind else { continue };
             for kernel in inferred.kernels.iter().filter(|k| k.kernel.starts_with("(subsampled")) {
                 sections += kernel.sections_used;
@@ -191,7 +194,6 @@ fn course(
                 transitions += kernel.transitions;
             }
         }
-        late = clock > 0.9 * seconds;
         if clock < next {
             continue;
         }
