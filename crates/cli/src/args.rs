@@ -48,7 +48,9 @@ pub enum Command {
     /// Run one of the paper's experiments and write a page about it
     ///
     /// bayeslr: logistic regression on images, risk against time. sublinearity: sections and time per
-    /// transition as the data grow. Draws, a summary, the figures and page.html are left in a folder.
+    /// transition as the data grow. jointdpm: a mixture of logistic regressions, accuracy against time. sv:
+    /// stochastic volatility, effective draws per second. Draws, a summary, the figures and page.html
+    /// are left in a folder.
     Experiment(ExperimentArgs),
     /// Measure single-site transitions per second on small bundled programs
     Bench(BenchArgs),
