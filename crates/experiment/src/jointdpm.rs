@@ -34,7 +34,7 @@ const GOAL: f64 = 0.92;
 
 /// Epsilon (0: exact), and Gibbs steps per round for which assignments take about as long as weights, as
 /// measured with 10,000 points. They are fixed, so that a seed gives the same chain everywhere.
-const SETTINGS: [(f64, usize); 5] = [(0.0, 1500), (0.01, 350), (0.05, 170), (0.1, 60), (0.3, 10)];
+const SETTINGS: [(f64, usize); 5] = [(0.0, 300), (0.01, 170), (0.05, 80), (0.1, 25), (0.3, 10)];
 
 /// A look at a chain.
 #[derive(Clone, Copy, Debug)]
