@@ -174,5 +174,9 @@ pub fn run(name: &str, options: &Options, progress: Progress<'_>) -> Result<Outc
         return Err(Error::message(format!("there is no experiment `{name}`"))
             .hint(format!("there are {}", names.join(", "))));
     };
-    (experiment.run)(options, progress)
+    // Whatever was told to stop says so in its own words.
+    (experiment.run)(options, progress).map_err(|error| match options.go_on() {
+        Ok(()) => error,
+        Err(interrupted) => interrupted,
+    })
 }

@@ -197,6 +197,7 @@ impl Evaluator {
         let fits = program.hub_numbers(&moved.before, &mut lanes.before)
             && moved.after.as_ref().is_some_and(|v| program.hub_numbers(v, &mut lanes.after));
         program.fit(&mut lanes.store);
+        let keeps = Program::keeps(trace.sections.hub(hub).units.len());
         let mut loaded = Ok(fits);
         for (lane, edge) in edges.iter().enumerate() {
             if !matches!(loaded, Ok(true)) {
@@ -204,11 +205,14 @@ impl Evaluator {
             }
             self.touched += program.nodes() as u64;
             let Lanes { store, room, .. } = &mut lanes;
-            loaded = program.recall(trace, edge.node, lane, store, room);
+            loaded = match keeps {
+                true => program.recall(trace, edge.node, lane, store, room),
+                false => Ok(false),
+            };
             if let Ok(false) = loaded {
                 self.gather(trace, *edge, hub, walk);
                 let section = (edge.node, &self.component.nodes[..]);
-                loaded = program.load(trace, section, lane, store, room);
+                loaded = program.load(trace, section, keeps, lane, store, room);
             }
         }
         let weighed = loaded.map(|loaded| {

@@ -4,6 +4,10 @@
 //! costs more than weighing it. What was found holds as long as the edges of all nodes on the way
 //! are as they were: every node knows when they last changed (`Trace::edges_at`), so nothing has
 //! to be told to what is kept here. Values are read when they are needed.
+//!
+//! The room is bounded, and what comes later takes the place of what was there: an edit of the model costs the
+//! same whatever its size. Of a population that is larger nothing is kept; its sections are
+//! seldom read twice.
 
 use crate::id::NodeId;
 use crate::trace::Trace;
@@ -21,16 +25,22 @@ pub(super) enum Origin {
     Derived(NodeId),
 }
 
-/// Nothing is kept.
-const NONE: u32 = u32::MAX;
+/// Sections that are kept at first and at most, as powers of two.
+const FEWEST: u32 = 6;
+const MOST: u32 = 14;
 
-/// What is kept about the sections of one program, in the order in which they were first asked for.
+/// Populations up to this are kept.
+pub(super) const LARGEST: usize = 1 << MOST;
+
+/// What is kept about the sections of one program.
 #[derive(Default)]
 pub(super) struct Kept {
-    /// By the node that a section begins with.
-    places: Vec<u32>,
-    /// As of this many edits of edges.
-    edge_edits: Vec<u64>,
+    /// The size as a power of two.
+    bits: u32,
+    filled: usize,
+    /// By place: the node that the section begins with, and the number of edits of edges up to which
+    /// what is kept is known to hold.
+    entries: Vec<Option<(NodeId, u64)>>,
     nodes: Vec<NodeId>,
     origins: Vec<Origin>,
     /// Nodes and leaves of each.
@@ -52,42 +62,68 @@ impl Draft {
 }
 
 impl Kept {
+    fn with_room(bits: u32, each: (usize, usize)) -> Kept {
+        let size = 1 << bits;
+        Kept {
+            bits,
+            filled: 0,
+            entries: vec![None; size],
+            nodes: vec![NodeId(0); size * each.0],
+            origins: vec![Origin::Number(0.0); size * each.1],
+            each,
+        }
+    }
+
+    /// The place of a section: the high bits of a product with 2^64 over the golden ratio.
+    #[inline]
+    fn place(&self, entry: NodeId) -> usize {
+        let spread = (entry.index() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (spread >> (64 - self.bits)) as usize
+    }
+
     /// The leaves of a section, if they are still where they were.
     #[inline]
     pub(super) fn get(&mut self, trace: &Trace, entry: NodeId) -> Option<&[Origin]> {
-        let place = *self.places.get(entry.index()).filter(|place| **place != NONE)? as usize;
+        if self.entries.is_empty() {
+            return None;
+        }
+        let place = self.place(entry);
         let (nodes, origins) = self.each;
-        if self.edge_edits[place] != trace.edge_edits {
+        let (_, edge_edits) = self.entries[place].as_mut().filter(|(known, _)| *known == entry)?;
+        if *edge_edits != trace.edge_edits {
             let on_the_way = &self.nodes[place * nodes..(place + 1) * nodes];
             let last = on_the_way.iter().fold(0, |last, id| trace.edges_at(*id).max(last));
-            if last > self.edge_edits[place] {
+            if last > *edge_edits {
                 return None;
             }
-            self.edge_edits[place] = trace.edge_edits;
+            *edge_edits = trace.edge_edits;
         }
         Some(&self.origins[place * origins..(place + 1) * origins])
     }
 
     /// Keeps what was just found. All sections of a program have as many nodes and leaves.
     pub(super) fn keep(&mut self, trace: &Trace, entry: NodeId, draft: &Draft) {
-        if self.places.len() <= entry.index() {
-            self.places.resize(entry.index() + 1, NONE);
-        }
-        match self.places[entry.index()] {
-            NONE => {
-                self.each = (draft.nodes.len(), draft.origins.len());
-                self.places[entry.index()] = self.edge_edits.len() as u32;
-                self.edge_edits.push(trace.edge_edits);
-                self.nodes.extend_from_slice(&draft.nodes);
-                self.origins.extend_from_slice(&draft.origins);
-            }
-            place => {
-                let (place, (nodes, origins)) = (place as usize, self.each);
-                self.edge_edits[place] = trace.edge_edits;
-                self.nodes[place * nodes..(place + 1) * nodes].copy_from_slice(&draft.nodes);
-                self.origins[place * origins..(place + 1) * origins]
-                    .copy_from_slice(&draft.origins);
+        if self.entries.is_empty() {
+            *self = Kept::with_room(FEWEST, (draft.nodes.len(), draft.origins.len()));
+        } else if 2 * self.filled > self.entries.len() && self.bits < MOST {
+            let smaller = std::mem::take(self);
+            *self = Kept::with_room(smaller.bits + 2, smaller.each);
+            for (place, entry) in smaller.entries.iter().enumerate() {
+                let (nodes, origins) = smaller.each;
+                if let Some(entry) = entry {
+                    let nodes = &smaller.nodes[place * nodes..(place + 1) * nodes];
+                    let origins = &smaller.origins[place * origins..(place + 1) * origins];
+                    self.put(*entry, nodes, origins);
+                }
             }
         }
+        self.put((entry, trace.edge_edits), &draft.nodes, &draft.origins);
+    }
+
+    fn put(&mut self, entry: (NodeId, u64), nodes: &[NodeId], origins: &[Origin]) {
+        let place = self.place(entry.0);
+        self.filled += usize::from(self.entries[place].replace(entry).is_none());
+        self.nodes[place * nodes.len()..(place + 1) * nodes.len()].copy_from_slice(nodes);
+        self.origins[place * origins.len()..(place + 1) * origins.len()].copy_from_slice(origins);
     }
 }

@@ -16,7 +16,7 @@ use crate::id::NodeId;
 use crate::node::Op;
 use crate::operand::Operand;
 use crate::section::component::is_deterministic;
-use crate::section::kept::{Draft, Kept, Origin};
+use crate::section::kept::{Draft, Kept, LARGEST, Origin};
 use crate::tape::cells::Pick;
 use crate::tape::lower;
 use crate::tape::marked;
@@ -100,6 +100,11 @@ impl Program {
         self.rows.fit(store);
     }
 
+    /// Whether it pays to keep where the leaves are, with so many sections.
+    pub(crate) fn keeps(population: usize) -> bool {
+        population <= LARGEST
+    }
+
     /// Number of nodes of a section.
     pub(crate) fn nodes(&self) -> usize {
         self.nodes
@@ -123,11 +128,12 @@ impl Program {
         }
     }
 
-    /// The same, given the nodes of the section; what is found is kept. False if it has another form.
+    /// The same, given the nodes of the section; what is found may be kept. False if it has another form.
     pub(crate) fn load(
         &mut self,
         trace: &mut Trace,
         (entry, nodes): (NodeId, &[NodeId]),
+        keeps: bool,
         lane: usize,
         store: &mut Store,
         room: &mut Vec<f64>,
@@ -139,7 +145,7 @@ impl Program {
         draft.clear();
         draft.nodes.extend_from_slice(nodes);
         let found = self.leaves.iter().all(|leaf| find(trace, nodes, leaf, &mut draft));
-        if found {
+        if found && keeps {
             self.kept.keep(trace, entry, &draft);
         }
         let loaded = match found {
