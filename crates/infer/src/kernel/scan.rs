@@ -19,7 +19,7 @@ use crate::block::Selection;
 use crate::run::Log;
 
 /// Sections from which on it pays.
-const MANY: usize = 128;
+pub const MANY: usize = 128;
 /// Sections that are weighed at a time.
 const LOT: usize = 512;
 

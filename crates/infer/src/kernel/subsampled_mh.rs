@@ -20,7 +20,7 @@ use crate::austerity::Schedule;
 use crate::block::{Selection, Target};
 use crate::explain::{Explanation, Look};
 use crate::kernel::Kernel;
-use crate::kernel::scan::ExactMoves;
+use crate::kernel::scan::{self, ExactMoves};
 use crate::proposer::{Drift, Learner, Scale};
 use crate::run::{Log, Phase};
 use crate::source::{Orders, Source};
@@ -225,6 +225,10 @@ impl SubsampledMh {
         self.look_at_kinds(trace, log);
         let population = self.partition.population();
         match &self.policy {
+            // With epsilon 0 everything is read anyway: in order, if that pays.
+            Policy::Test { test, schedule, .. } if test.exactness() == Exactness::Exact => {
+                population > schedule.first && population < scan::MANY
+            }
             Policy::Test { schedule, .. } => population > schedule.first,
             Policy::Trial(_) => population > trial::FEW,
             Policy::Exact => false,
