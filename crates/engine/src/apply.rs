@@ -251,7 +251,7 @@ impl Trace {
             Err(error) => return self.bad_argument(maker.spec().name, error, site, cx),
         };
         let place = (cx.family, cx.tags.clone(), site.span);
-        let op = Op::Maker(Box::new(Made { maker, statistics }));
+        let op = Op::Maker(Box::new(Made { maker, statistics, stamp: self.next_stamp() }));
         let id = self.add_node(op, operands, value, place);
         if maker.latent().is_some() {
             self.enter_choices(id);

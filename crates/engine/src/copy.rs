@@ -15,7 +15,7 @@ fn copy_op(op: &Op) -> Op {
         Op::Draw(maker) => Op::Draw(*maker),
         Op::Maker(made) => {
             let statistics = made.statistics.copy();
-            Op::Maker(Box::new(Made { maker: made.maker, statistics }))
+            Op::Maker(Box::new(Made { maker: made.maker, statistics, stamp: made.stamp }))
         }
         Op::Structure(structure) => Op::Structure(structure.clone()),
         Op::Memo(table) => Op::Memo(table.clone()),
@@ -67,6 +67,7 @@ impl Trace {
             population: self.population,
             memo_edits: self.memo_edits,
             edge_edits: self.edge_edits,
+            stamps: self.stamps,
             edges_at: self.edges_at.clone(),
             plans: Plans::default(),
             structure: self.structure,

@@ -159,10 +159,7 @@ impl Trace {
             Edit::ChoiceLeft(id, place) => self.re_enter_choices(id, place),
             Edit::Counted(maker, value) => self.statistics_mut(maker).remove(&value),
             Edit::Uncounted(maker, value) => self.statistics_mut(maker).add(&value),
-            Edit::Statistics(maker, statistics) => match &mut self.node_mut(maker).op {
-                Op::Maker(made) => made.statistics = statistics,
-                _ => unreachable!("statistics belong to makers"),
-            },
+            Edit::Statistics(maker, statistics) => self.made_mut(maker).statistics = statistics,
             Edit::MemoAdded(memo, key) => {
                 self.memo_mut(memo).families.remove(&*key);
             }

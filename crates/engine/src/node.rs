@@ -49,6 +49,8 @@ pub enum Op {
 pub struct Made {
     pub maker: &'static dyn Maker,
     pub statistics: Box<dyn Statistics>,
+    /// Another one after every change of the statistics, and for every maker.
+    pub(crate) stamp: u64,
 }
 
 #[derive(Clone)]

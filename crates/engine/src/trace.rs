@@ -20,7 +20,7 @@ use crate::error::{EvalError, Mistake};
 use crate::family::{Family, address};
 use crate::id::{FamilyId, NodeId};
 use crate::journal::Edit;
-use crate::node::{Arg, Args, MemoTable, Node, Observed, Op};
+use crate::node::{Arg, Args, Made, MemoTable, Node, Observed, Op};
 use crate::operand::Operand;
 use crate::plate::Desk;
 use crate::procedure::Procedure;
@@ -58,6 +58,8 @@ pub struct Trace {
     /// Number of edits of memo tables, and of edges.
     pub(crate) memo_edits: u64,
     pub(crate) edge_edits: u64,
+    /// The last of [`Made::stamp`].
+    pub(crate) stamps: u64,
     /// By node: the number of the last edit of its edges. Apart from the nodes, so that the nodes of
     /// one row are looked at together.
     pub(crate) edges_at: Vec<u64>,
@@ -352,10 +354,25 @@ impl Trace {
     }
 
     pub(crate) fn statistics_mut(&mut self, maker: NodeId) -> &mut dyn Statistics {
+        &mut *self.made_mut(maker).statistics
+    }
+
+    /// What a maker made, to be changed.
+    pub(crate) fn made_mut(&mut self, maker: NodeId) -> &mut Made {
+        let stamp = self.next_stamp();
         match &mut self.node_mut(maker).op {
-            Op::Maker(made) => &mut *made.statistics,
+            Op::Maker(made) => {
+                made.stamp = stamp;
+                made
+            }
             _ => unreachable!("a made procedure names its maker"),
         }
+    }
+
+    /// See [`Made::stamp`].
+    pub(crate) fn next_stamp(&mut self) -> u64 {
+        self.stamps += 1;
+        self.stamps
     }
 
     /// Calls `f` with the parameters of what a maker made: its arguments, or its latent value.
@@ -378,9 +395,10 @@ impl Trace {
     }
 
     fn journal_statistics(&mut self, maker: NodeId, inverse: impl FnOnce() -> Edit) {
-        let edit = match self.statistics(maker).snapshot() {
-            Some(before) => Edit::Statistics(maker, before),
-            None => inverse(),
+        let statistics = self.statistics(maker);
+        let edit = match statistics.is_exact() {
+            true => inverse(),
+            false => Edit::Statistics(maker, statistics.copy()),
         };
         self.journal.push(edit);
     }

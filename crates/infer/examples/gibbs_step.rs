@@ -1,5 +1,5 @@
-//! `gibbs_step [N [K [SECONDS]]]`: nanoseconds per Gibbs step on one assignment of the joint DPM with N
-//! rows in K clusters, at 2 and at 10 features.
+//! `gibbs_step [N [K [SECONDS [D]]]]`: nanoseconds per Gibbs step on one assignment of the joint DPM with N
+//! rows in K clusters, at D features (2 and 10 unless told).
 
 use std::time::Instant;
 
@@ -11,7 +11,8 @@ fn main() {
     let arguments: Vec<f64> = std::env::args().skip(1).filter_map(|a| a.parse().ok()).collect();
     let argument = |k: usize, default: f64| arguments.get(k).copied().unwrap_or(default);
     let (n, k, seconds) = (argument(0, 10_000.0), argument(1, 10.0), argument(2, 1.0));
-    for d in [2, 10] {
+    let features = arguments.get(3).map_or(vec![2, 10], |d| vec![*d as usize]);
+    for d in features {
         let mut world = World::new(&joint_dpm(n as usize, d, k as usize, 1), 1);
         world.infer("(cycle ((gibbs z one 1) (subsampled_mh w one 100 0.01 'drift 0.3 1)) 5000)");
         let mut steps = world.program("(gibbs z one 200)");

@@ -179,13 +179,15 @@ pub trait Statistics: Send {
     /// log p(x | the applications counted, params)
     fn log_predictive(&self, x: &Value, params: Args<'_>) -> Result<f64, ArgumentError>;
 
-    /// The log predictives of several values, added at the end of a list.
-    fn log_predictives(
-        &self,
-        xs: &[Value],
-        params: Args<'_>,
-        log_p: &mut Vec<f64>,
-    ) -> Result<(), ArgumentError>;
+    /// The log predictive as the log density of a Student t law of vectors, if it is one:
+    ///
+    /// log p(x) = a - b log(1 + c |y|^2), with L y = x - m.
+    ///
+    /// Gives the dimension d and adds a, b, c, m and the columns of L, each with the inverse of its
+    /// diagonal entry and what is below, to the list.
+    fn student(&self, _params: Args<'_>, _numbers: &mut Vec<f64>) -> Option<usize> {
+        None
+    }
 
     /// log p(x | all applications counted but one of value x, params)
     fn log_leave_one_out(&self, x: &Value, params: Args<'_>) -> Result<f64, ArgumentError>;
@@ -224,12 +226,20 @@ pub trait Statistics: Send {
         self.enumerate(params)
     }
 
-    /// A copy, for another trace.
+    /// The values of [`Statistics::enumerate_for`] and their log predictives, added at the ends of two
+    /// lists. False if they are not finitely many.
+    fn enumerate_weighed(
+        &self,
+        current: &Value,
+        params: Args<'_>,
+        values: &mut Vec<Value>,
+        log_p: &mut Vec<f64>,
+    ) -> Result<bool, ArgumentError>;
+
+    /// A copy, for another trace or to go back to.
     fn copy(&self) -> Box<dyn Statistics>;
 
-    /// A copy to restore from, if `remove` after `add` does not bring back the very bits;
-    /// None when it does (statistics made of counts).
-    fn snapshot(&self) -> Option<Box<dyn Statistics>> {
-        None
-    }
+    /// Whether `remove` after `add` brings back the very bits, as it does where they are made of counts.
+    /// Otherwise one goes back to a copy.
+    fn is_exact(&self) -> bool;
 }

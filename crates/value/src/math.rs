@@ -46,6 +46,7 @@ pub fn hypot(x: f64, y: f64) -> f64 {
 }
 
 /// log n of a number that counts something: looked up if it is small.
+#[inline]
 pub fn ln_count(n: usize) -> f64 {
     static LOGS: LazyLock<Vec<f64>> =
         LazyLock::new(|| (0..4096).map(|n| ln(f64::from(n))).collect());

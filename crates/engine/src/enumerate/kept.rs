@@ -11,10 +11,11 @@
 
 use smidgen_value::Value;
 
+use super::bank::Bank;
 use super::plan::{Plan, Planned, Shape};
 use super::terms::Terms;
 use crate::id::{FamilyId, NodeId};
-use crate::node::{MemoEntry, MemoKey};
+use crate::node::{Made, MemoEntry, MemoKey, Op};
 use crate::operand::Operand;
 use crate::procedure::Procedure;
 use crate::scaffold::Scaffold;
@@ -33,6 +34,8 @@ pub(crate) struct Plans {
     /// By node: the place of its plan. A plan that does not hold stays until it is made anew.
     places: Vec<u32>,
     shapes: Vec<Shape>,
+    /// By shape.
+    banks: Vec<Bank>,
     size: usize,
     pub(super) roots: Roots,
 }
@@ -58,6 +61,7 @@ impl Plans {
             self.kept.clear();
             self.places.clear();
             self.shapes.clear();
+            self.banks.clear();
             self.size = 0;
         }
         let known = self.shapes.iter().position(|known| *known == shape);
@@ -65,6 +69,7 @@ impl Plans {
         if known.is_none() {
             shape.terms = Terms::of(&shape);
             self.shapes.push(shape);
+            self.banks.push(Bank::default());
         }
         self.size += plan.size();
         let choice = scaffold.principals[0];
@@ -89,11 +94,12 @@ impl Plans {
         }
     }
 
-    /// The plan of a choice, its shape, and the roots that it looks up.
-    pub(super) fn get(&mut self, choice: NodeId) -> Option<(Planned<'_>, &mut Roots)> {
+    /// The plan of a choice with its shape, the roots that it looks up, and the numbers of its clusters.
+    pub(super) fn get(&mut self, choice: NodeId) -> Option<(Planned<'_>, &mut Roots, &mut Bank)> {
         let plan = &self.kept[self.place(choice)?];
-        let shape = &self.shapes[plan.shape as usize];
-        Some((Planned { plan, shape }, &mut self.roots))
+        let place = plan.shape as usize;
+        let shape = &self.shapes[place];
+        Some((Planned { plan, shape }, &mut self.roots, &mut self.banks[place]))
     }
 }
 
@@ -108,10 +114,48 @@ pub(super) struct Roots {
 
 struct Known {
     key: Value,
-    family: FamilyId,
-    root: NodeOrConstant,
+    root: Root,
     /// What made the root, if that is a constant.
     maker: Option<NodeId>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Root {
+    /// The table has no family of this key.
+    Absent,
+    Node(FamilyId, NodeId),
+    /// It is read from the family.
+    Constant(FamilyId),
+}
+
+impl Root {
+    /// Its value, if that is fresh.
+    #[inline]
+    pub(super) fn value<'t>(&self, trace: &'t Trace) -> Option<&'t Value> {
+        match *self {
+            Root::Absent => None,
+            Root::Node(_, id) => (!trace.is_stale(id)).then(|| &trace.node(id).value),
+            Root::Constant(family) => trace.families[family.index()].root.as_ref()?.constant(),
+        }
+    }
+
+    /// The maker of its value, if that is a made procedure.
+    #[inline]
+    pub(super) fn maker<'t>(&self, trace: &'t Trace) -> Option<(NodeId, &'t Made)> {
+        let maker = maker_of(self.value(trace)?)?;
+        match &trace.node(maker).op {
+            Op::Maker(made) => Some((maker, made)),
+            _ => None,
+        }
+    }
+}
+
+/// What a memo table has for a key.
+pub(super) enum Sought<'t> {
+    Found(Found<'t>),
+    Absent,
+    /// A family that goes, or whose value is stale or part of D.
+    Unfit,
 }
 
 /// The family of a key.
@@ -123,17 +167,11 @@ pub(super) struct Found<'t> {
     pub maker: Option<NodeId>,
 }
 
-fn maker_of(value: &Value) -> Option<NodeId> {
+pub(super) fn maker_of(value: &Value) -> Option<NodeId> {
     match Procedure::of(value)? {
         Procedure::Made(maker) => Some(*maker),
         _ => None,
     }
-}
-
-/// A root that is a constant is read from the family.
-enum NodeOrConstant {
-    Node(NodeId),
-    Constant,
 }
 
 impl Roots {
@@ -163,43 +201,87 @@ impl Roots {
         memo: NodeId,
         key: &Value,
         target: &[NodeId],
-    ) -> Option<Found<'t>> {
-        let families = &mut self.tables[table].1;
-        let known = match families.get(k) {
-            Some(Some(known)) if known.key == *key => known,
-            _ => {
-                let sought = MemoKey::from_iter([key.clone()]);
-                let MemoEntry::Family(family) = *trace.memo(memo).families.get(&sought)? else {
-                    return None;
-                };
-                let (root, maker) = match trace.families[family.index()].root.as_ref()? {
-                    Operand::Node(id) => (NodeOrConstant::Node(*id), None),
-                    Operand::Constant(value) => (NodeOrConstant::Constant, maker_of(value)),
-                };
-                if families.len() <= k {
-                    families.resize_with(k + 1, || None);
-                }
-                families[k].insert(Known { key: key.clone(), family, root, maker })
-            }
+    ) -> Sought<'t> {
+        let Some(known) = self.known(trace, (table, k), memo, key) else { return Sought::Unfit };
+        let (Root::Node(family, _) | Root::Constant(family)) = known.root else {
+            return Sought::Absent;
         };
-        let family = &trace.families[known.family.index()];
-        if family.mark == trace.epoch && family.disabled == family.references {
-            return None;
-        }
+        let family = &trace.families[family.index()];
         let references = family.references;
-        match known.root {
-            NodeOrConstant::Constant => {
-                let value = family.root.as_ref().and_then(Operand::constant)?;
-                Some(Found { references, value, maker: known.maker })
-            }
-            NodeOrConstant::Node(id) => {
-                let stays = trace.role(id).is_none() && !target.contains(&id);
-                if !stays || trace.is_stale(id) {
-                    return None;
-                }
-                let value = &trace.node(id).value;
-                Some(Found { references, value, maker: maker_of(value) })
-            }
+        if family.mark == trace.epoch && family.disabled == references {
+            return Sought::Unfit;
         }
+        let Root::Node(_, id) = known.root else {
+            return match family.root.as_ref().and_then(Operand::constant) {
+                Some(value) => Sought::Found(Found { references, value, maker: known.maker }),
+                None => Sought::Unfit,
+            };
+        };
+        let stays = trace.role(id).is_none() && !target.contains(&id);
+        if !stays || trace.is_stale(id) {
+            return Sought::Unfit;
+        }
+        let value = &trace.node(id).value;
+        Sought::Found(Found { references, value, maker: maker_of(value) })
+    }
+
+    /// Where the family of a key has its value; none for one that is being made.
+    pub(super) fn root(
+        &mut self,
+        trace: &Trace,
+        at: (usize, usize),
+        memo: NodeId,
+        key: &Value,
+    ) -> Option<Root> {
+        self.known(trace, at, memo, key).map(|known| known.root)
+    }
+
+    #[inline]
+    fn known(
+        &mut self,
+        trace: &Trace,
+        (table, k): (usize, usize),
+        memo: NodeId,
+        key: &Value,
+    ) -> Option<&Known> {
+        let families = &self.tables[table].1;
+        match families.get(k) {
+            Some(Some(known)) if is_same_key(&known.key, key) => self.tables[table].1[k].as_ref(),
+            _ => self.look_up(trace, (table, k), memo, key),
+        }
+    }
+
+    #[cold]
+    fn look_up(
+        &mut self,
+        trace: &Trace,
+        (table, k): (usize, usize),
+        memo: NodeId,
+        key: &Value,
+    ) -> Option<&Known> {
+        let sought = MemoKey::from_iter([key.clone()]);
+        let (root, maker) = match trace.memo(memo).families.get(&sought) {
+            None => (Root::Absent, None),
+            Some(MemoEntry::Family(family)) => {
+                match trace.families[family.index()].root.as_ref()? {
+                    Operand::Node(id) => (Root::Node(*family, *id), None),
+                    Operand::Constant(value) => (Root::Constant(*family), maker_of(value)),
+                }
+            }
+            Some(_) => return None,
+        };
+        let families = &mut self.tables[table].1;
+        if families.len() <= k {
+            families.resize_with(k + 1, || None);
+        }
+        Some(families[k].insert(Known { key: key.clone(), root, maker }))
+    }
+}
+
+#[inline]
+fn is_same_key(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b,
+        _ => a == b,
     }
 }

@@ -21,6 +21,7 @@
 //! `sketch` weighs those of a single choice without writing, wherever that is possible, mostly by a `plan`
 //! that is `kept` from one time to the next.
 
+mod bank;
 mod kept;
 mod plan;
 mod sketch;

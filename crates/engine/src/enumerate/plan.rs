@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use smidgen_prob::{Distribution, Function, Maker};
 use smidgen_value::Value;
 
-use super::kept::{Found, Roots};
+use super::kept::{Found, Roots, Sought};
 use super::terms::Terms;
 use crate::id::NodeId;
 use crate::node::{Arg, Made, Node, Op, Role, StructureKind};
@@ -98,7 +98,7 @@ pub(super) struct Shape {
     pub(super) absorbing: SmallVec<[(&'static dyn Distribution, Sources); 2]>,
     pub(super) observation_moves: bool,
     /// Whether T, but for families of memo keys, is the applications that the steps predict.
-    whole: bool,
+    pub(super) whole: bool,
     /// Whether some structure of D stands under tags.
     pub(super) tagged: bool,
     /// The same as a list of terms, if it can be told so.
@@ -319,13 +319,24 @@ pub(super) enum As {
 /// What candidates read: the operands and absorbing choices of a plan.
 pub(super) struct Row<'t> {
     pub(super) trace: &'t Trace,
-    own_maker: Option<NodeId>,
+    pub(super) own_maker: Option<NodeId>,
     pub(super) target: &'t [NodeId],
     pub(super) operands: SmallVec<[&'t Value; 8]>,
     pub(super) absorbing: SmallVec<[&'t Value; 4]>,
 }
 
-impl Row<'_> {
+impl<'t> Row<'t> {
+    /// The operands must be fresh.
+    pub(super) fn new(trace: &'t Trace, plan: &'t Plan, own_maker: Option<NodeId>) -> Row<'t> {
+        Row {
+            trace,
+            own_maker,
+            target: &plan.target,
+            operands: plan.operands.iter().map(|operand| trace.settled_value(operand)).collect(),
+            absorbing: plan.absorbing.iter().map(|id| &trace.node(*id).value).collect(),
+        }
+    }
+
     /// Nothing unless a candidate may be scored by the statistics of this maker: they are as they would be.
     #[inline]
     pub(super) fn may_apply(
@@ -353,13 +364,7 @@ impl<'t> Ready<'t> {
         Planned { plan, shape }: Planned<'t>,
         own_maker: Option<NodeId>,
     ) -> Ready<'t> {
-        let row = Row {
-            trace,
-            own_maker,
-            target: &plan.target,
-            operands: plan.operands.iter().map(|operand| trace.settled_value(operand)).collect(),
-            absorbing: plan.absorbing.iter().map(|id| &trace.node(*id).value).collect(),
-        };
+        let row = Row::new(trace, plan, own_maker);
         Ready { row, shape }
     }
 
@@ -406,9 +411,6 @@ impl<'t> Ready<'t> {
         if state == As::Current && !self.shape.whole {
             return None;
         }
-        if let Some(terms) = &self.shape.terms {
-            return terms.weigh(&self.row, (k, value), state, left, roots);
-        }
         let mut total = 0.0;
         let mut slots = Slots { slots: SmallVec::new(), computed: SmallVec::new() };
         let mut applied: SmallVec<[NodeId; 4]> = SmallVec::new();
@@ -430,8 +432,10 @@ impl<'t> Ready<'t> {
                 Step::Request { memo, key, table } => {
                     let key = self.get(&slots, *key);
                     let at = (*table as usize, k);
-                    let Found { references, value, .. } =
-                        roots.find(trace, at, *memo, key, self.row.target)?;
+                    let sought = roots.find(trace, at, *memo, key, self.row.target);
+                    let Sought::Found(Found { references, value, .. }) = sought else {
+                        return None;
+                    };
                     // The family might be part of T.
                     if state == As::Current && references <= self.requests_of(*memo) {
                         return None;

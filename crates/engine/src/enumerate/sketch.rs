@@ -17,8 +17,10 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use smidgen_value::Value;
 
+use super::bank::Bank;
 use super::kept::{Plans, Roots};
-use super::plan::{As, Planned, Ready, Source, Step};
+use super::plan::{As, Planned, Ready, Row, Source, Step};
+use super::terms::{Aside, MOST_LOOKUPS, Terms, Weight};
 use super::{Candidate, DrawnFrom};
 use crate::enumerate::workshop::Workshop;
 use crate::id::{FamilyId, NodeId};
@@ -37,8 +39,15 @@ pub(super) struct Sketch {
     values: Vec<Option<Value>>,
     busy: Vec<bool>,
     places: FxHashMap<NodeId, u32>,
-    /// By the plan; none where something has to be made.
-    planned: Vec<Option<f64>>,
+    /// The values that the choice can take, and their log prior densities.
+    candidates: Vec<Value>,
+    log_priors: Vec<f64>,
+    /// By the plan; none where it does not say it all.
+    planned: Vec<Option<Planning>>,
+    /// Those that were weighed side by side.
+    by_bank: Vec<Option<f64>>,
+    /// Candidates for which a family has to be made.
+    missing: Vec<usize>,
     /// Surviving makers with an application in T.
     left: SmallVec<[NodeId; 4]>,
     /// The maker that the choice is drawn from.
@@ -48,11 +57,20 @@ pub(super) struct Sketch {
     pub(super) recalled: bool,
 }
 
-/// What the current state looks like.
-struct Current {
+/// What the current state or a candidate looks like.
+#[derive(Clone, Copy)]
+struct Planning {
     log_weight: f64,
     /// Unobserved choices in T.
     choices: usize,
+    /// Whether something was made for it aside.
+    made: bool,
+}
+
+impl Planning {
+    fn of(log_weight: f64) -> Planning {
+        Planning { log_weight, choices: 0, made: false }
+    }
 }
 
 impl Sketch {
@@ -91,16 +109,18 @@ impl Sketch {
             Op::Draw(maker) => Some(maker),
             _ => None,
         };
-        let (values, log_priors, log_prior) = priors(trace, principal)?;
-        let (plan, roots) = plans.get(principal).expect("it holds or was just made");
+        let (place, log_prior) = self.read_priors(trace, principal)?;
+        let (plan, roots, bank) = plans.get(principal).expect("it holds or was just made");
         if trace.last_lazy > 0 {
             for id in plan.plan.operands.iter().filter_map(Operand::node) {
                 trace.refresh(id).ok()?;
             }
         }
-        let known = match holds {
-            true => self.current_by_plan(trace, plan, roots, principal, &values),
-            false => None,
+        self.workshop.count_in(drawn_from);
+        self.workshop.replays = plan.shape.observation_moves;
+        let known = match (holds, place) {
+            (true, Some(place)) => self.current_by_plan(trace, plan, roots, place),
+            _ => None,
         };
         let current = match known {
             Some(current) => current,
@@ -119,26 +139,15 @@ impl Sketch {
             _ => log_blocks,
         };
         log_weights.push(log_prior + current.log_weight - log_blocks);
-        self.weigh_planned(trace, plan, roots, principal, &values);
-        self.index(plan);
-        self.workshop.count_in(drawn_from);
-        self.workshop.replays = plan.shape.observation_moves;
-        for (k, (value, log_p)) in values.into_iter().zip(log_priors).enumerate() {
-            if value == trace.node(principal).value {
-                continue;
-            }
-            let (log_made, come) = match self.planned[k] {
-                Some(log_made) => (log_made, 0),
-                None => {
-                    self.workshop.begin((seed, k as u64));
-                    let place = self.place(plan, principal).expect("the choice is in D");
-                    self.values.fill(None);
-                    self.values[place] = Some(value);
-                    let log_absorbed = self.absorb(trace, plan)?;
-                    (log_absorbed + self.workshop.log_observed, self.workshop.choices)
-                }
+        let bank = known.is_some().then_some(bank);
+        self.weigh_planned(trace, plan, (roots, bank), (principal, place), seed);
+        for k in (0..self.candidates.len()).filter(|k| Some(*k) != place) {
+            let planning = match self.planned[k] {
+                Some(planning) => planning,
+                None => self.by_computing(trace, plan, principal, (seed, k))?,
             };
-            log_weights.push(log_p + log_made - log_count(trace, come));
+            let log_weight = self.log_priors[k] + planning.log_weight;
+            log_weights.push(log_weight - log_count(trace, planning.choices));
             candidates
                 .push(Candidate { path: SmallVec::from_slice(&[k as u32]), stream: k as u64 });
         }
@@ -147,48 +156,136 @@ impl Sketch {
 
     /// Whether nothing had to be made for the candidate of this number.
     pub(super) fn is_planned(&self, k: usize) -> bool {
-        self.planned[k].is_some()
+        self.planned[k].is_some_and(|planning| !planning.made)
     }
 
-    /// The current state by the plan. None where the plan does not say it all.
+    /// The current state by the plan, if it is the candidate of this number. None where the plan does not
+    /// say it all.
     fn current_by_plan(
         &mut self,
         trace: &mut Trace,
         plan: Planned<'_>,
         roots: &mut Roots,
-        principal: NodeId,
-        values: &[Value],
-    ) -> Option<Current> {
+        place: usize,
+    ) -> Option<Planning> {
         // Marks of earlier scaffolds mean nothing.
         trace.epoch += 1;
-        let value = &trace.node(principal).value;
-        let k = values.iter().position(|candidate| candidate == value)?;
         self.left.clear();
-        let ready = Ready::new(trace, plan, self.own_maker);
-        let log_weight = ready.weigh((k, value), As::Current, &mut self.left, roots)?;
+        if !plan.shape.whole {
+            return None;
+        }
+        let candidate = (place, &self.candidates[place]);
+        let log_weight = match &plan.shape.terms {
+            Some(terms) => {
+                let row = Row::new(trace, plan.plan, self.own_maker);
+                terms.weigh(&row, candidate, As::Current, &mut self.left, roots, None).known()?
+            }
+            None => Ready::new(trace, plan, self.own_maker).weigh(
+                candidate,
+                As::Current,
+                &mut self.left,
+                roots,
+            )?,
+        };
         // NaN and impossible states are for the slow road.
-        log_weight.is_finite().then_some(Current { log_weight, choices: 0 })
+        log_weight.is_finite().then(|| Planning::of(log_weight))
     }
 
-    /// Weighs the candidates for which nothing has to be made.
+    /// Weighs what the plan says of the candidates.
     fn weigh_planned(
         &mut self,
-        trace: &Trace,
+        trace: &mut Trace,
         plan: Planned<'_>,
-        roots: &mut Roots,
-        principal: NodeId,
-        values: &[Value],
+        (roots, bank): (&mut Roots, Option<&mut Bank>),
+        (principal, current): (NodeId, Option<usize>),
+        seed: u64,
     ) {
-        let ready = Ready::new(trace, plan, self.own_maker);
-        let current = &trace.node(principal).value;
         self.planned.clear();
-        for (k, value) in values.iter().enumerate() {
-            let log_weight = match value == current {
-                true => None,
-                false => ready.weigh((k, value), As::Other, &mut self.left, roots),
-            };
-            self.planned.push(log_weight);
+        self.missing.clear();
+        let Some(terms) = &plan.shape.terms else {
+            let ready = Ready::new(trace, plan, self.own_maker);
+            for candidate in self.candidates.iter().enumerate() {
+                let log_weight = match Some(candidate.0) == current {
+                    true => None,
+                    false => ready.weigh(candidate, As::Other, &mut self.left, roots),
+                };
+                self.planned.push(log_weight.map(Planning::of));
+            }
+            return;
+        };
+        let row = Row::new(trace, plan.plan, self.own_maker);
+        let Sketch { candidates, left, by_bank, planned, missing, .. } = self;
+        by_bank.clear();
+        if let Some(bank) = bank {
+            bank.weigh(terms, &row, candidates, left, roots, by_bank);
         }
+        by_bank.resize(candidates.len(), None);
+        for (k, (value, known)) in candidates.iter().zip(by_bank).enumerate() {
+            let weight = match known {
+                _ if Some(k) == current => Weight::Unknown,
+                Some(log_weight) => Weight::Known(*log_weight),
+                None => terms.weigh(&row, (k, value), As::Other, left, roots, None),
+            };
+            if let Weight::Missing = weight {
+                missing.push(k);
+            }
+            planned.push(weight.known().map(Planning::of));
+        }
+        drop(row);
+        for at in 0..self.missing.len() {
+            let k = self.missing[at];
+            self.planned[k] = self.by_making(trace, plan, (principal, terms), roots, (seed, k));
+        }
+    }
+
+    /// A candidate whose weight is a list of terms and for which families have to be made.
+    fn by_making(
+        &mut self,
+        trace: &mut Trace,
+        plan: Planned<'_>,
+        (principal, terms): (NodeId, &Terms),
+        roots: &mut Roots,
+        (seed, k): (u64, usize),
+    ) -> Option<Planning> {
+        self.begin(plan, principal, (seed, k));
+        let value = self.candidates[k].clone();
+        let mut values: [Option<Value>; MOST_LOOKUPS] = Default::default();
+        for (made, lookup) in values.iter_mut().zip(&terms.lookups) {
+            let asks = plan.plan.target[lookup.asks as usize];
+            let key = std::slice::from_ref(&value);
+            let mut bench = Bench { sketch: self, plan };
+            *made = bench.expand(trace, asks, None, |bench, trace| {
+                bench.request(trace, lookup.memo, key, None)
+            });
+        }
+        let aside = Aside { values: &values, workshop: &self.workshop };
+        let row = Row::new(trace, plan.plan, self.own_maker);
+        let candidate = (k, &value);
+        let weight = terms.weigh(&row, candidate, As::Other, &mut self.left, roots, Some(aside));
+        let log_weight = weight.known()?;
+        Some(Planning { log_weight, choices: self.workshop.choices, made: true })
+    }
+
+    /// Begins with a candidate for which something has to be made or computed.
+    fn begin(&mut self, plan: Planned<'_>, principal: NodeId, (seed, k): (u64, usize)) {
+        self.workshop.begin((seed, k as u64));
+        self.index(plan);
+        let place = self.place(plan, principal).expect("the choice is in D");
+        self.values[place] = Some(self.candidates[k].clone());
+    }
+
+    /// A candidate for which the plan does not say it all: D is computed.
+    fn by_computing(
+        &mut self,
+        trace: &mut Trace,
+        plan: Planned<'_>,
+        principal: NodeId,
+        (seed, k): (u64, usize),
+    ) -> Option<Planning> {
+        self.begin(plan, principal, (seed, k));
+        let log_absorbed = self.absorb(trace, plan)?;
+        let log_weight = log_absorbed + self.workshop.log_observed;
+        Some(Planning { log_weight, choices: self.workshop.choices, made: true })
     }
 
     /// Σ_A and the observed choices of T as they are, the choice itself not counted.
@@ -197,8 +294,8 @@ impl Sketch {
         trace: &mut Trace,
         scaffold: &Scaffold,
         drawn_from: DrawnFrom<'_>,
-    ) -> Option<Current> {
-        let mut current = Current { log_weight: 0.0, choices: 0 };
+    ) -> Option<Planning> {
+        let mut current = Planning::of(0.0);
         self.left.clear();
         for id in &scaffold.absorbing {
             trace.refresh_arguments(*id).ok()?;
@@ -233,6 +330,44 @@ impl Sketch {
         }
         // NaN and impossible states are for the slow road.
         current.log_weight.is_finite().then_some(current)
+    }
+
+    /// Finds the values that the choice can take and their log prior densities, while it is not counted.
+    /// Gives the place of the current value, if it is among them, and its log prior density.
+    fn read_priors(&mut self, trace: &mut Trace, id: NodeId) -> Option<(Option<usize>, f64)> {
+        let Sketch { candidates, log_priors, .. } = self;
+        candidates.clear();
+        log_priors.clear();
+        let current = trace.node(id).value.clone();
+        let place = |candidates: &[Value]| candidates.iter().position(|value| *value == current);
+        let Op::Draw(maker) = trace.node(id).op else {
+            *candidates = Choice { trace, node: id }.enumerate().ok()?;
+            for value in &*candidates {
+                log_priors.push(trace.log_density_at(id, value).ok()?);
+            }
+            return match place(candidates) {
+                Some(place) => Some((Some(place), log_priors[place])),
+                None => Some((None, trace.log_density_at(id, &current).ok()?)),
+            };
+        };
+        trace.refresh_arguments(maker).ok()?;
+        if !trace.statistics(maker).is_exact() {
+            return None;
+        }
+        trace.statistics_mut(maker).remove(&current);
+        let read = trace.with_params(maker, |params| {
+            let statistics = trace.statistics(maker);
+            let finite = statistics.enumerate_weighed(&current, params, candidates, log_priors);
+            if !finite.ok()? {
+                return None;
+            }
+            match place(candidates) {
+                Some(place) => Some((Some(place), log_priors[place])),
+                None => Some((None, statistics.log_predictive(&current, params).ok()?)),
+            }
+        });
+        trace.statistics_mut(maker).add(&current);
+        read
     }
 
     // ------------------------------------------------------------ D and A
@@ -435,48 +570,4 @@ pub(super) fn live_root(trace: &Trace, memo: NodeId, key: &MemoKey) -> Option<Op
 fn is_transient(trace: &Trace, id: FamilyId) -> bool {
     let family = &trace.families[id.index()];
     family.mark == trace.epoch && family.disabled == family.references
-}
-
-/// The values that the choice can take, their log prior densities, and that of the current
-/// value; read while it is not counted.
-fn priors(trace: &mut Trace, id: NodeId) -> Option<(Vec<Value>, Vec<f64>, f64)> {
-    let current = trace.node(id).value.clone();
-    let maker = match trace.node(id).op {
-        Op::Draw(maker) => {
-            trace.refresh_arguments(maker).ok()?;
-            if trace.statistics(maker).snapshot().is_some() {
-                return None;
-            }
-            trace.statistics_mut(maker).remove(&current);
-            Some(maker)
-        }
-        _ => None,
-    };
-    let read = || -> Option<(Vec<Value>, Vec<f64>, f64)> {
-        let values = Choice { trace, node: id }.enumerate().ok()?;
-        let log_density = |value: &Value| trace.log_density_at(id, value).ok();
-        let mut log_priors = Vec::with_capacity(values.len());
-        match maker {
-            Some(maker) => trace
-                .with_params(maker, |params| {
-                    trace.statistics(maker).log_predictives(&values, params, &mut log_priors)
-                })
-                .ok()?,
-            None => {
-                for value in &values {
-                    log_priors.push(log_density(value)?);
-                }
-            }
-        }
-        let log_prior = match values.iter().position(|value| *value == current) {
-            Some(place) => log_priors[place],
-            None => log_density(&current)?,
-        };
-        Some((values, log_priors, log_prior))
-    };
-    let priors = read();
-    if let Some(maker) = maker {
-        trace.statistics_mut(maker).add(&current);
-    }
-    priors
 }

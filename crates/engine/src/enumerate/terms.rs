@@ -8,31 +8,83 @@
 //!
 //! where one argument may be linear_logistic(w_k, x). Such a shape is turned into its terms once; then
 //! every candidate is weighed without lists of values, in the order and to the bit of
-//! [`super::plan`].
+//! [`super::plan`]. So is one whose families are not there yet, such as a new table, with what was made
+//! for it aside.
 
 use smallvec::SmallVec;
 use smidgen_prob::functions::link::linear_predictor;
 use smidgen_prob::{Distribution, Function, Maker, Scalar};
 use smidgen_value::{Value, math};
 
-use super::kept::{Found, Roots};
+use super::kept::{Found, Roots, Sought, maker_of};
 use super::plan::{As, Row, Shape, Source, Step, score};
+use super::workshop::Workshop;
 use crate::id::NodeId;
 
 /// Look-ups of one candidate at most.
-const MOST_LOOKUPS: usize = 4;
+pub(super) const MOST_LOOKUPS: usize = 4;
 
 pub(super) struct Terms {
-    lookups: SmallVec<[Lookup; 2]>,
+    pub(super) lookups: SmallVec<[Lookup; 2]>,
     terms: SmallVec<[Term; 2]>,
+    /// The same as one predictive and one regression at most, if that is all.
+    pub(super) mixture: Option<Mixture>,
+}
+
+/// What a [`super::bank::Bank`] weighs. Places of operands, look-ups and absorbing choices.
+#[derive(Default)]
+pub(super) struct Mixture {
+    pub(super) predict: Option<Predict>,
+    pub(super) logistic: Option<Logistic>,
+}
+
+pub(super) struct Predict {
+    pub(super) operator: u32,
+    pub(super) typed: u32,
+    pub(super) maker: &'static dyn Maker,
+}
+
+pub(super) struct Logistic {
+    pub(super) w: u32,
+    pub(super) x: u32,
+    pub(super) absorbing: u32,
 }
 
 /// The family of the choice's value in a memo table.
-struct Lookup {
-    memo: NodeId,
-    table: u32,
-    /// How many nodes of D ask for it.
+pub(super) struct Lookup {
+    pub(super) memo: NodeId,
+    pub(super) table: u32,
+    /// The place of the first node of D that asks for it.
+    pub(super) asks: u32,
+    /// How many nodes of D do.
     requests: u32,
+}
+
+/// The weight of a candidate.
+#[derive(Clone, Copy)]
+pub(super) enum Weight {
+    Known(f64),
+    /// A family would have to be made.
+    Missing,
+    Unknown,
+}
+
+impl Weight {
+    pub(super) fn known(self) -> Option<f64> {
+        if let Weight::Known(log_weight) = self { Some(log_weight) } else { None }
+    }
+}
+
+impl From<Option<f64>> for Weight {
+    fn from(log_weight: Option<f64>) -> Weight {
+        log_weight.map_or(Weight::Unknown, Weight::Known)
+    }
+}
+
+/// What was made aside for a candidate: the values of the families that are missing, by look-up.
+pub(super) struct Aside<'a> {
+    pub values: &'a [Option<Value>; MOST_LOOKUPS],
+    pub workshop: &'a Workshop,
 }
 
 /// Where a value comes from.
@@ -46,6 +98,7 @@ enum Place {
 enum Term {
     Predict {
         operator: u32,
+        observed: u32,
         typed: u32,
         maker: &'static dyn Maker,
     },
@@ -76,19 +129,20 @@ impl Terms {
     /// None if the shape is of another kind.
     pub(super) fn of(shape: &Shape) -> Option<Terms> {
         let mut classes: SmallVec<[Class; 8]> = SmallVec::new();
-        let mut made = Terms { lookups: SmallVec::new(), terms: SmallVec::new() };
-        for step in &shape.steps {
+        let mut made = Terms { lookups: SmallVec::new(), terms: SmallVec::new(), mixture: None };
+        for (at, step) in shape.steps.iter().enumerate() {
             let class = match step {
                 Step::Given => Class::Read(Place::Choice),
                 Step::Follow(source) => class(&classes, *source)?,
                 Step::Request { memo, key, table } => {
                     let Class::Read(Place::Choice) = class(&classes, *key)? else { return None };
-                    Class::Read(Place::Found(made.lookup(*memo, *table)))
+                    Class::Read(Place::Found(made.lookup(*memo, *table, at)))
                 }
-                Step::Predict { operator, typed, maker, .. } => {
+                Step::Predict { operator, observed, typed, maker } => {
                     let Place::Found(operator) = place(&classes, *operator)? else { return None };
-                    made.terms.push(Term::Predict { operator, typed: *typed, maker: *maker });
-                    Class::Read(Place::Fixed(*typed))
+                    let (observed, typed, maker) = (*observed, *typed, *maker);
+                    made.terms.push(Term::Predict { operator, observed, typed, maker });
+                    Class::Read(Place::Fixed(typed))
                 }
                 Step::Apply(function, args) if function.spec.name == "linear_logistic" => {
                     let [w, x] = args[..] else { return None };
@@ -117,20 +171,44 @@ impl Terms {
                 }
             });
         }
+        made.mixture = made.mixture();
         (made.lookups.len() <= MOST_LOOKUPS).then_some(made)
     }
 
-    fn lookup(&mut self, memo: NodeId, table: u32) -> u32 {
+    fn mixture(&self) -> Option<Mixture> {
+        let mut mixture = Mixture::default();
+        for term in &self.terms {
+            match *term {
+                Term::Predict { operator, typed, maker, .. } if mixture.predict.is_none() => {
+                    mixture.predict = Some(Predict { operator, typed, maker });
+                }
+                Term::Logistic {
+                    distribution,
+                    w: Place::Found(w),
+                    x: Place::Fixed(x),
+                    absorbing,
+                    ..
+                } if mixture.logistic.is_none() && distribution.spec().name == "bernoulli" => {
+                    mixture.logistic = Some(Logistic { w, x, absorbing });
+                }
+                _ => return None,
+            }
+        }
+        (!self.terms.is_empty()).then_some(mixture)
+    }
+
+    fn lookup(&mut self, memo: NodeId, table: u32, at: usize) -> u32 {
         let known = self.lookups.iter().position(|lookup| lookup.memo == memo);
         let at = known.unwrap_or_else(|| {
-            self.lookups.push(Lookup { memo, table, requests: 0 });
+            self.lookups.push(Lookup { memo, table, asks: at as u32, requests: 0 });
             self.lookups.len() - 1
         });
         self.lookups[at].requests += 1;
         at as u32
     }
 
-    /// As [`super::plan::Ready::weigh`].
+    /// Σ_A and the observed applications of T_k, as [`super::plan::Ready::weigh`]; `aside` for a candidate
+    /// that was found to miss something.
     pub(super) fn weigh(
         &self,
         row: &Row<'_>,
@@ -138,17 +216,38 @@ impl Terms {
         state: As,
         left: &mut SmallVec<[NodeId; 4]>,
         roots: &mut Roots,
-    ) -> Option<f64> {
-        let trace = row.trace;
+        aside: Option<Aside<'_>>,
+    ) -> Weight {
         let mut found = [Found { references: 0, value, maker: None }; MOST_LOOKUPS];
-        for (found, lookup) in found.iter_mut().zip(&self.lookups) {
+        for (i, (found, lookup)) in found.iter_mut().zip(&self.lookups).enumerate() {
             let at = (lookup.table as usize, k);
-            *found = roots.find(trace, at, lookup.memo, value, row.target)?;
+            *found = match roots.find(row.trace, at, lookup.memo, value, row.target) {
+                Sought::Found(found) => found,
+                Sought::Unfit => return Weight::Unknown,
+                Sought::Absent => match aside.as_ref().map(|aside| &aside.values[i]) {
+                    Some(Some(value)) => Found { references: 0, value, maker: maker_of(value) },
+                    Some(None) => return Weight::Unknown,
+                    None => return Weight::Missing,
+                },
+            };
             // The family might be part of T.
             if state == As::Current && found.references <= lookup.requests {
-                return None;
+                return Weight::Unknown;
             }
         }
+        self.sum(row, value, &found, state, left, aside).into()
+    }
+
+    #[inline]
+    fn sum(
+        &self,
+        row: &Row<'_>,
+        value: &Value,
+        found: &[Found<'_>; MOST_LOOKUPS],
+        state: As,
+        left: &mut SmallVec<[NodeId; 4]>,
+        aside: Option<Aside<'_>>,
+    ) -> Option<f64> {
         let read = |place: Place| match place {
             Place::Choice => value,
             Place::Fixed(place) => row.operands[place as usize],
@@ -158,11 +257,20 @@ impl Terms {
         let mut applied: SmallVec<[NodeId; 4]> = SmallVec::new();
         for term in &self.terms {
             total += match term {
-                Term::Predict { operator, typed, maker } => {
+                Term::Predict { operator, observed, typed, maker } => {
                     let made = found[*operator as usize].maker?;
-                    row.may_apply(made, &applied, left)?;
-                    applied.push(made);
-                    score(trace, made, row.operands[*typed as usize], *maker, state)?
+                    if Workshop::is_aside(made) {
+                        let workshop = aside.as_ref()?.workshop;
+                        if applied.contains(&made) {
+                            return None;
+                        }
+                        applied.push(made);
+                        workshop.read(made, row.operands[*observed as usize])?.1
+                    } else {
+                        row.may_apply(made, &applied, left)?;
+                        applied.push(made);
+                        score(row.trace, made, row.operands[*typed as usize], *maker, state)?
+                    }
                 }
                 Term::Density { distribution, args, absorbing } => {
                     let x = row.absorbing[*absorbing as usize];

@@ -195,7 +195,7 @@ impl Trace {
             return self.draw_from_prior(id, rng).map(Some);
         };
         self.refresh_arguments(maker)?;
-        if self.statistics(maker).snapshot().is_some() {
+        if !self.statistics(maker).is_exact() {
             return Ok(None);
         }
         let current = self.node(id).value.clone();

@@ -10,7 +10,7 @@ pub(crate) mod lower;
 pub(crate) mod marked;
 pub(crate) mod rows;
 pub(crate) mod run;
-mod wide;
+pub(crate) mod wide;
 
 use std::sync::Arc;
 

@@ -25,17 +25,9 @@ pub trait Summary: Clone + Send + 'static {
 pub trait Law<S: Summary>: Clone + Send + 'static {
     fn sample(&self, seen: &S, params: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError>;
     fn log_predictive(&self, x: &Value, seen: &S, params: Args<'_>) -> Result<f64, ArgumentError>;
-    fn log_predictives(
-        &self,
-        xs: &[Value],
-        seen: &S,
-        params: Args<'_>,
-        log_p: &mut Vec<f64>,
-    ) -> Result<(), ArgumentError> {
-        for x in xs {
-            log_p.push(self.log_predictive(x, seen, params)?);
-        }
-        Ok(())
+    /// As [`Statistics::student`].
+    fn student(&self, _seen: &S, _params: Args<'_>, _numbers: &mut Vec<f64>) -> Option<usize> {
+        None
     }
     /// The predictive after one value x has been taken out.
     fn log_leave_one_out(
@@ -58,6 +50,22 @@ pub trait Law<S: Summary>: Clone + Send + 'static {
         params: Args<'_>,
     ) -> Result<Option<Vec<Value>>, ArgumentError> {
         self.enumerate(seen, params)
+    }
+    /// As [`Statistics::enumerate_weighed`].
+    fn enumerate_weighed(
+        &self,
+        current: &Value,
+        seen: &S,
+        params: Args<'_>,
+        values: &mut Vec<Value>,
+        log_p: &mut Vec<f64>,
+    ) -> Result<bool, ArgumentError> {
+        let Some(all) = self.enumerate_for(current, seen, params)? else { return Ok(false) };
+        for x in &all {
+            log_p.push(self.log_predictive(x, seen, params)?);
+        }
+        values.extend(all);
+        Ok(true)
     }
     /// The summary has changed: whatever was computed from it is stale.
     fn forget(&mut self) {}
@@ -104,13 +112,8 @@ impl<S: Summary, L: Law<S>> Statistics for Counted<S, L> {
         self.law.log_predictive(x, &self.seen, params)
     }
 
-    fn log_predictives(
-        &self,
-        xs: &[Value],
-        params: Args<'_>,
-        log_p: &mut Vec<f64>,
-    ) -> Result<(), ArgumentError> {
-        self.law.log_predictives(xs, &self.seen, params, log_p)
+    fn student(&self, params: Args<'_>, numbers: &mut Vec<f64>) -> Option<usize> {
+        self.law.student(&self.seen, params, numbers)
     }
 
     fn log_leave_one_out(&self, x: &Value, params: Args<'_>) -> Result<f64, ArgumentError> {
@@ -155,12 +158,22 @@ impl<S: Summary, L: Law<S>> Statistics for Counted<S, L> {
         self.law.enumerate_for(current, &self.seen, params)
     }
 
+    fn enumerate_weighed(
+        &self,
+        current: &Value,
+        params: Args<'_>,
+        values: &mut Vec<Value>,
+        log_p: &mut Vec<f64>,
+    ) -> Result<bool, ArgumentError> {
+        self.law.enumerate_weighed(current, &self.seen, params, values, log_p)
+    }
+
     fn copy(&self) -> Box<dyn Statistics> {
         Box::new(self.clone())
     }
 
-    fn snapshot(&self) -> Option<Box<dyn Statistics>> {
-        if S::EXACT { None } else { Some(Box::new(self.clone())) }
+    fn is_exact(&self) -> bool {
+        S::EXACT
     }
 }
 

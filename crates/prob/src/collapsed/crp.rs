@@ -85,23 +85,29 @@ impl Seating {
 }
 
 impl Seating {
+    /// log(n_k - d)
     #[inline]
-    fn log_predictive(&self, x: &Value, (alpha, discount): (f64, f64), log_all: f64) -> f64 {
-        let Some(label) = as_label(x) else { return f64::NEG_INFINITY };
-        if self.tables.is_empty() {
-            return 0.0;
+    fn log_joining(table: &Table, discount: f64) -> f64 {
+        match discount == 0.0 {
+            true => math::ln_count(table.customers),
+            false => math::ln(table.customers as f64 - discount),
         }
-        let log_weight = match self.find(label) {
-            Ok(place) if discount == 0.0 => math::ln_count(self.tables[place].customers),
-            Ok(place) => math::ln(self.tables[place].customers as f64 - discount),
-            Err(_) => math::ln(alpha + self.tables.len() as f64 * discount),
-        };
-        log_weight - log_all
+    }
+
+    /// log(alpha + K d)
+    fn log_opening(&self, (alpha, discount): (f64, f64)) -> f64 {
+        math::ln(alpha + self.tables.len() as f64 * discount)
     }
 
     /// log(n + alpha)
     fn log_all(&self, alpha: f64) -> f64 {
         math::ln(self.customers as f64 + alpha)
+    }
+
+    /// The same after a customer has left: a table left empty keeps its label.
+    fn new_label_after(&self, current: &Value) -> u64 {
+        let vacated = as_label(current).filter(|label| self.find(*label).is_err());
+        vacated.unwrap_or_else(|| self.new_label())
     }
 
     /// The live tables and a new one of this label.
@@ -178,20 +184,15 @@ impl Law<Seating> for Restaurant {
         params: Args<'_>,
     ) -> Result<f64, ArgumentError> {
         let params = parameters(params)?;
-        Ok(seen.log_predictive(x, params, seen.log_all(params.0)))
-    }
-
-    fn log_predictives(
-        &self,
-        xs: &[Value],
-        seen: &Seating,
-        params: Args<'_>,
-        log_p: &mut Vec<f64>,
-    ) -> Result<(), ArgumentError> {
-        let params = parameters(params)?;
-        let log_all = seen.log_all(params.0);
-        log_p.extend(xs.iter().map(|x| seen.log_predictive(x, params, log_all)));
-        Ok(())
+        let Some(label) = as_label(x) else { return Ok(f64::NEG_INFINITY) };
+        if seen.tables.is_empty() {
+            return Ok(0.0);
+        }
+        let log_weight = match seen.find(label) {
+            Ok(place) => Seating::log_joining(&seen.tables[place], params.1),
+            Err(_) => seen.log_opening(params),
+        };
+        Ok(log_weight - seen.log_all(params.0))
     }
 
     fn log_marginal(&self, seen: &Seating, params: Args<'_>) -> Result<f64, ArgumentError> {
@@ -236,8 +237,26 @@ impl Law<Seating> for Restaurant {
         params: Args<'_>,
     ) -> Result<Option<Vec<Value>>, ArgumentError> {
         parameters(params)?;
-        let vacated = as_label(current).filter(|label| seen.find(*label).is_err());
-        Ok(Some(seen.labels(vacated.unwrap_or_else(|| seen.new_label()))))
+        Ok(Some(seen.labels(seen.new_label_after(current))))
+    }
+
+    fn enumerate_weighed(
+        &self,
+        current: &Value,
+        seen: &Seating,
+        params: Args<'_>,
+        values: &mut Vec<Value>,
+        log_p: &mut Vec<f64>,
+    ) -> Result<bool, ArgumentError> {
+        let params = parameters(params)?;
+        let log_all = seen.log_all(params.0);
+        for table in &seen.tables {
+            values.push(Value::Number(table.label as f64));
+            log_p.push(Seating::log_joining(table, params.1) - log_all);
+        }
+        values.push(Value::Number(seen.new_label_after(current) as f64));
+        log_p.push(if seen.tables.is_empty() { 0.0 } else { seen.log_opening(params) - log_all });
+        Ok(true)
     }
 }
 

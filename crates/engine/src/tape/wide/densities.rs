@@ -62,6 +62,66 @@ fn ln_1p_up_to_one(e: f64) -> f64 {
     base + 2.0 * (s + s * t * series)
 }
 
+/// ln x for x ≥ 1: x = 2^n (1 + e).
+#[inline(always)]
+fn ln_from_one(x: f64) -> f64 {
+    const TWO_TO_52: f64 = 4_503_599_627_370_496.0;
+    const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
+    const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+    let bits = x.to_bits();
+    // A small whole number is the low bits of 2^52 + itself.
+    let n = f64::from_bits((bits >> 52) | TWO_TO_52.to_bits()) - (TWO_TO_52 + 1023.0);
+    let mantissa = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
+    n * LN_2_HIGH + (n * LN_2_LOW + ln_1p_up_to_one(mantissa - 1.0))
+}
+
+#[inline(always)]
+pub(super) fn students(
+    x: &[f64],
+    numbers: &[f64],
+    stride: usize,
+    spare: &mut [f64],
+    out: &mut [f64],
+) {
+    let (d, lanes) = (x.len(), out.len());
+    let field = |j: usize| &numbers[j * stride..j * stride + lanes];
+    for (i, x) in x.iter().enumerate() {
+        let (mean, y) = (field(3 + i), &mut spare[i * lanes..(i + 1) * lanes]);
+        for l in 0..lanes {
+            y[l] = x - mean[l];
+        }
+    }
+    let mut column = 3 + d;
+    for i in 0..d {
+        let (before, below) = spare.split_at_mut((i + 1) * lanes);
+        let y = &mut before[i * lanes..];
+        let inverse = field(column);
+        for l in 0..lanes {
+            y[l] *= inverse[l];
+        }
+        for (j, other) in below.chunks_exact_mut(lanes).take(d - i - 1).enumerate() {
+            let entry = field(column + 1 + j);
+            for l in 0..lanes {
+                other[l] -= entry[l] * y[l];
+            }
+        }
+        column += d - i;
+    }
+    let (first, others) = spare.split_at_mut(lanes);
+    for y in first.iter_mut() {
+        *y *= *y;
+    }
+    for other in others.chunks_exact(lanes).take(d - 1) {
+        for l in 0..lanes {
+            first[l] += other[l] * other[l];
+        }
+    }
+    let (a, b, c) = (field(0), field(1), field(2));
+    for l in 0..lanes {
+        out[l] += a[l] - b[l] * ln_from_one(1.0 + c[l] * first[l]);
+    }
+}
+
 #[inline(always)]
 pub(super) fn normals([x, mean, sd]: [&[f64]; 3], out: &mut [f64], slopes: [&mut [f64]; 3]) {
     let lanes = out.len();
@@ -115,6 +175,16 @@ mod tests {
             let (ours, want) = (ln_1p_up_to_one(e), math::ln_1p(e));
             assert!((ours - want).abs() <= 4e-16 * want.max(1e-300) + 1e-16, "{e}: {ours} {want}");
         }
+    }
+
+    #[test]
+    fn logarithms_of_large_numbers_are_accurate() {
+        for k in 0..=100_000 {
+            let x = math::exp(f64::from(k) * 7e-3);
+            let (ours, want) = (ln_from_one(x), math::ln(x));
+            assert!((ours - want).abs() <= 4e-16 * want.max(1.0), "{x}: {ours} {want}");
+        }
+        assert_eq!(ln_from_one(1.0), 0.0);
     }
 
     #[test]

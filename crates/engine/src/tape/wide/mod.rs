@@ -118,4 +118,22 @@ impl Wide {
             densities::normals(arguments, out, slopes)
         );
     }
+
+    /// out_l += a_l − b_l log(1 + c_l |y_l|²), L_l y_l = x − m_l, with one field of `numbers` for each of
+    /// a, b, c, the entries of m, and those of the columns of L, the inverse of the diagonal one first.
+    pub(crate) fn students(
+        self,
+        x: &[f64],
+        numbers: &[f64],
+        stride: usize,
+        spare: &mut [f64],
+        out: &mut [f64],
+    ) {
+        widely!(
+            self.0,
+            _simd,
+            { x: &'a [f64], numbers: &'a [f64], stride: usize, spare: &'a mut [f64], out: &'a mut [f64] } -> (),
+            densities::students(x, numbers, stride, spare, out)
+        );
+    }
 }

@@ -1,0 +1,295 @@
+//! The numbers by which the candidates of one shape are weighed, side by side.
+//!
+//! In a mixture of experts the weight of candidate k is
+//!
+//! log W_k = a_k − b_k log(1 + c_k |y_k|²) + log p(coin | w_k' x), with L_k y_k = x − m_k,
+//!
+//! a Student t predictive ([`Statistics::student`]) and a logistic regression, one of each at most. The
+//! numbers of all clusters stand in columns, field by field, so that one row of data is weighed
+//! against several clusters at a time. They are copied when they have changed and only then:
+//! statistics carry stamps, vectors are known by their address.
+//!
+//! The oracle is [`Terms`], which weighs one candidate after the other. It is asked for whatever does
+//! not fit here: the current state, a cluster that is not there yet, one that D has a part in.
+//!
+//! [`Statistics::student`]: smidgen_prob::Statistics::student
+
+use std::sync::Arc;
+
+use smidgen_value::{Value, Vector};
+
+use super::kept::{Root, Roots};
+use super::plan::Row;
+use super::terms::{Mixture, Terms};
+use crate::id::NodeId;
+use crate::node::Op;
+use crate::operand::Operand;
+use crate::tape::wide::Wide;
+use crate::trace::Trace;
+
+/// Beyond these log odds the probability of a coin and 1 are the same number, and [`Terms`] says that
+/// the other side is impossible.
+const MOST_LOG_ODDS: f64 = 36.0;
+/// Numbers of a size that [`Statistics::student`](smidgen_prob::Statistics::student) is meant for.
+const LARGEST: f64 = 1e140;
+
+#[derive(Default)]
+pub(super) struct Bank {
+    wide: Wide,
+    /// As of this many edits of memo tables.
+    edits: u64,
+    members: Vec<Member>,
+    /// Dimensions of the predictive and of the weights; 0 if they are not known yet.
+    dimension: usize,
+    width: usize,
+    /// Lanes of a field.
+    stride: usize,
+    students: Vec<f64>,
+    weights: Vec<f64>,
+    // For one row.
+    spare: Vec<f64>,
+    features: Vec<f64>,
+    outcomes: Vec<f64>,
+    log_odds: Vec<f64>,
+    slopes: Vec<f64>,
+    log_p: Vec<f64>,
+}
+
+/// A cluster, by the number of the candidate.
+struct Member {
+    key: f64,
+    operator: Option<Root>,
+    weights_root: Option<Root>,
+    /// What its numbers were copied from.
+    copied: Option<Copied>,
+}
+
+#[derive(Clone)]
+struct Copied {
+    maker: Option<(NodeId, u64)>,
+    weights: Option<Arc<Vector>>,
+}
+
+/// The row of data, if it has the form that a bank is for.
+struct Datum<'t> {
+    x: &'t [f64],
+    features: &'t [f64],
+    outcome: f64,
+}
+
+impl<'t> Datum<'t> {
+    fn of(mixture: &Mixture, row: &Row<'t>) -> Option<Datum<'t>> {
+        let vector = |value: &'t Value| match value {
+            Value::Vector(x) => Some(x.as_slice()),
+            _ => None,
+        };
+        let mut datum = Datum { x: &[], features: &[], outcome: 0.0 };
+        if let Some(predict) = &mixture.predict {
+            datum.x = vector(row.operands[predict.typed as usize])?;
+        }
+        if let Some(logistic) = &mixture.logistic {
+            datum.features = vector(row.operands[logistic.x as usize])?;
+            datum.outcome = row.absorbing[logistic.absorbing as usize].as_number()?;
+        }
+        let is_small = |x: &f64| x.abs() <= LARGEST;
+        (datum.x.iter().all(is_small) && datum.features.iter().all(is_small)).then_some(datum)
+    }
+}
+
+impl Bank {
+    /// Weighs candidates as [`Terms::weigh`] does for others than the current state, which must have
+    /// been weighed by its plan: then no node is marked. None for those that are left to it.
+    pub(super) fn weigh(
+        &mut self,
+        terms: &Terms,
+        row: &Row<'_>,
+        candidates: &[Value],
+        left: &[NodeId],
+        roots: &mut Roots,
+        log_weights: &mut Vec<Option<f64>>,
+    ) {
+        let Some(mixture) = &terms.mixture else { return };
+        let Some(datum) = Datum::of(mixture, row) else { return };
+        self.bring_up_to_date(terms, mixture, row.trace, candidates, roots);
+        let fits = mixture.predict.is_none() || datum.x.len() == self.dimension;
+        if !fits || mixture.logistic.is_some() && datum.features.len() + 1 != self.width {
+            return;
+        }
+        self.evaluate(mixture, &datum, candidates.len());
+        let fit = |k: usize| self.is_fit(k, row, left).then(|| self.log_p[k]);
+        log_weights.extend((0..candidates.len()).map(fit));
+    }
+
+    /// Whether what was evaluated is the weight of a candidate.
+    #[inline]
+    fn is_fit(&self, k: usize, row: &Row<'_>, left: &[NodeId]) -> bool {
+        let member = &self.members[k];
+        let Some(copied) = &member.copied else { return false };
+        let is_free = |root: &Option<Root>| match root {
+            Some(Root::Node(_, id)) => !row.target.contains(id),
+            _ => true,
+        };
+        let may_apply = match copied.maker {
+            Some((maker, _)) => Some(maker) != row.own_maker && !left.contains(&maker),
+            None => true,
+        };
+        let moderate = self.width == 0 || self.log_odds[k].abs() <= MOST_LOG_ODDS;
+        may_apply
+            && moderate
+            && is_free(&member.operator)
+            && is_free(&member.weights_root)
+            && !self.log_p[k].is_nan()
+    }
+
+    // ------------------------------------------------------------ copying
+
+    fn bring_up_to_date(
+        &mut self,
+        terms: &Terms,
+        mixture: &Mixture,
+        trace: &Trace,
+        candidates: &[Value],
+        roots: &mut Roots,
+    ) {
+        if self.edits != trace.memo_edits {
+            self.edits = trace.memo_edits;
+            self.members.clear();
+        }
+        if self.stride < candidates.len() {
+            // Other places for all numbers.
+            self.stride = candidates.len().next_multiple_of(8);
+            (self.dimension, self.width) = (0, 0);
+            self.members.clear();
+        }
+        for (k, value) in candidates.iter().enumerate() {
+            let key = value.as_number().unwrap_or(f64::NAN);
+            if self.members.get(k).is_none_or(|member| member.key != key) {
+                let mut root = |place: u32| {
+                    let lookup = &terms.lookups[place as usize];
+                    roots.root(trace, (lookup.table as usize, k), lookup.memo, value)
+                };
+                let member = Member {
+                    key,
+                    operator: mixture.predict.as_ref().and_then(|term| root(term.operator)),
+                    weights_root: mixture.logistic.as_ref().and_then(|term| root(term.w)),
+                    copied: None,
+                };
+                self.members.truncate(k);
+                self.members.push(member);
+            }
+            self.refresh(mixture, trace, k);
+        }
+    }
+
+    /// Copies the numbers of one cluster, if they have changed.
+    #[inline]
+    fn refresh(&mut self, mixture: &Mixture, trace: &Trace, k: usize) {
+        let member = &self.members[k];
+        let maker = match (&mixture.predict, &member.operator) {
+            (None, _) => None,
+            (Some(_), Some(root)) => match root.maker(trace) {
+                Some((maker, made)) => Some((maker, made.stamp)),
+                None => return self.members[k].copied = None,
+            },
+            (Some(_), None) => return self.members[k].copied = None,
+        };
+        let weights = match (&mixture.logistic, &member.weights_root) {
+            (None, _) => None,
+            (Some(_), Some(root)) => match root.value(trace) {
+                Some(Value::Vector(w)) => Some(w),
+                _ => return self.members[k].copied = None,
+            },
+            (Some(_), None) => return self.members[k].copied = None,
+        };
+        let is_same = member.copied.as_ref().is_some_and(|copied| {
+            let same_weights = match (&copied.weights, weights) {
+                (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+                (a, b) => a.is_none() && b.is_none(),
+            };
+            copied.maker == maker && same_weights
+        });
+        if !is_same {
+            let copied = Copied { maker, weights: weights.cloned() };
+            self.members[k].copied = self.copy(mixture, trace, k, &copied).map(|()| copied);
+        }
+    }
+
+    #[cold]
+    fn copy(
+        &mut self,
+        mixture: &Mixture,
+        trace: &Trace,
+        k: usize,
+        Copied { maker, weights }: &Copied,
+    ) -> Option<()> {
+        if let (Some((maker, _)), Some(predict)) = (maker, &mixture.predict) {
+            let node = trace.node(*maker);
+            let Op::Maker(made) = &node.op else { return None };
+            let fixed = node.args.iter().all(|arg| matches!(arg.operand, Operand::Constant(_)));
+            if !fixed || made.maker.latent().is_some() {
+                return None;
+            }
+            if !std::ptr::addr_eq(made.maker, predict.maker) {
+                return None;
+            }
+            self.spare.clear();
+            let spare = &mut self.spare;
+            let read = |params: &[&Value]| made.statistics.student(params, spare);
+            let dimension = trace.with_params(*maker, read)?;
+            if self.dimension == 0 {
+                self.dimension = dimension;
+                self.students.clear();
+                self.students.resize(self.spare.len() * self.stride, 0.0);
+            }
+            if self.dimension != dimension {
+                return None;
+            }
+            put(&self.spare, &mut self.students, self.stride, k);
+        }
+        if let Some(w) = weights {
+            if self.width == 0 {
+                self.width = w.len();
+                self.weights.clear();
+                self.weights.resize(w.len() * self.stride, 0.0);
+            }
+            if self.width != w.len() {
+                return None;
+            }
+            put(w, &mut self.weights, self.stride, k);
+        }
+        Some(())
+    }
+
+    // ------------------------------------------------------------ evaluating
+
+    /// log W_k of the first clusters; what stands for one that has no numbers means nothing.
+    fn evaluate(&mut self, mixture: &Mixture, datum: &Datum<'_>, clusters: usize) {
+        let lanes = clusters.next_multiple_of(8).min(self.stride);
+        self.log_p.clear();
+        self.log_p.resize(lanes, 0.0);
+        if mixture.logistic.is_some() {
+            self.features.clear();
+            self.features.push(1.0);
+            self.features.extend_from_slice(datum.features);
+            self.log_odds.resize(lanes, 0.0);
+            self.slopes.resize(lanes, 0.0);
+            self.outcomes.clear();
+            self.outcomes.resize(lanes, datum.outcome);
+            let log_odds = &mut self.log_odds[..lanes];
+            self.wide.linear(&self.features, &self.weights, self.stride, log_odds);
+            self.wide.coins(&self.outcomes, log_odds, &mut self.log_p, &mut self.slopes);
+        }
+        if mixture.predict.is_some() {
+            self.spare.resize(self.dimension * lanes, 0.0);
+            let spare = &mut self.spare;
+            self.wide.students(datum.x, &self.students, self.stride, spare, &mut self.log_p);
+        }
+    }
+}
+
+/// Number j of a cluster into lane k of field j.
+fn put(numbers: &[f64], fields: &mut [f64], stride: usize, k: usize) {
+    for (number, field) in numbers.iter().zip(fields.chunks_exact_mut(stride)) {
+        field[k] = *number;
+    }
+}
