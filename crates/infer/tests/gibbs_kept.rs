@@ -166,8 +166,9 @@ fn move_and_weigh(d: usize, breaks: bool) -> usize {
             pretend_no_statistics_changed(trace);
         }
         fast.weigh(trace, &[moved], DrawnFrom::Nothing, &mut rng).expect("weights");
-        let others = fast.log_weights().len() - 1;
-        fast.install(trace, 1 + rng.below(others)).expect("a candidate");
+        let others = fast.log_weights().iter().enumerate().skip(1);
+        let best = others.max_by(|a, b| a.1.total_cmp(b.1)).expect("a new table at least").0;
+        fast.install(trace, best).expect("a candidate");
         if breaks {
             pretend_no_statistics_changed(trace);
         }
