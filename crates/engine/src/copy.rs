@@ -2,7 +2,6 @@
 //! the copy. Rosters of local sections and plans of enumerations are left behind and
 //! made again when asked for.
 
-use crate::enumerate::Plans;
 use crate::model::Model;
 use crate::node::{Arg, Made, Node, Op};
 use crate::section::{Sections, Standing};
@@ -69,7 +68,7 @@ impl Trace {
             edge_edits: self.edge_edits,
             stamps: self.stamps,
             edges_at: self.edges_at.clone(),
-            plans: Plans::default(),
+            plans: None,
             structure: self.structure,
             sweep: self.sweep,
             sections: Sections::default(),

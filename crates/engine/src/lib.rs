@@ -65,7 +65,7 @@ pub mod tag;
 mod tape;
 pub mod trace;
 
-pub use enumerate::{DrawnFrom, Enumeration};
+pub use enumerate::{DrawnFrom, Enumeration, draw_place};
 pub use error::{EvalError, Mistake};
 pub use id::NodeId;
 pub use model::Model;

@@ -64,7 +64,7 @@ pub struct Trace {
     /// one row are looked at together.
     pub(crate) edges_at: Vec<u64>,
     /// What enumerations keep about single choices.
-    pub(crate) plans: Plans,
+    pub(crate) plans: Option<Box<Plans>>,
     /// Rosters of local sections.
     pub(crate) sections: Sections,
     /// What plates are evaluated on.

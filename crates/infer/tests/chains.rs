@@ -2,9 +2,9 @@
 //! law to 1e-12; the kernel follows its matrix and leaves the posterior invariant; what is a chain.
 
 use smidgen_engine::Sequence;
+use smidgen_engine::draw_place;
 use smidgen_engine::particles::LookAhead;
 use smidgen_infer::block::{Block, Scope, Target};
-use smidgen_infer::kernel::gibbs::draw;
 use smidgen_testkit::World;
 use smidgen_testkit::budget::{catches, demand};
 use smidgen_testkit::enumerate::{Chain, by_values, imbalance, product};
@@ -180,7 +180,7 @@ fn a_hidden_markov_model() {
             let (World { model, rng, .. }, mut sequence) = (world, Sequence::new());
             sequence.prepare(model.trace_mut(), &groups, LookAhead::Never).unwrap();
             let flat = &mut |log_weights: &[f64]| {
-                draw(&log_weights.iter().map(|w| w * 0.1).collect::<Vec<_>>(), rng.uniform())
+                draw_place(&log_weights.iter().map(|w| w * 0.1).collect::<Vec<_>>(), rng.uniform())
             };
             assert!(sequence.draw_path(model.trace_mut(), flat).unwrap().is_some());
         })

@@ -9,12 +9,12 @@
 
 use std::collections::BTreeMap;
 
+use smidgen_engine::draw_place;
 use smidgen_engine::{
     Choice, DrawnFrom, Enumeration, EvalError, NodeId, Proposal, Proposed, Proposer, Scaffold,
     Trace,
 };
 use smidgen_infer::block::{Block, Scope, Target};
-use smidgen_infer::kernel::gibbs::draw;
 use smidgen_value::{Rng, Value, math};
 
 use crate::enumerate::{Name, blocks};
@@ -313,7 +313,7 @@ pub fn move_by_hand(world: &mut World, principal: Option<NodeId>, mistake: Mista
     if keeps_brush {
         log_weights[current] = log_old - log_count(trace);
     }
-    let chosen = draw(&log_weights, rng.uniform());
+    let chosen = draw_place(&log_weights, rng.uniform());
     if chosen == current && keeps_brush {
         return;
     }

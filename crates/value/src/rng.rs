@@ -10,6 +10,14 @@ use std::convert::Infallible;
 
 use crate::math;
 
+/// A seed for stream `number` of those that belong to a seed: the finaliser of SplitMix64.
+pub fn seed_of(seed: u64, number: u64) -> u64 {
+    let mut mixed = seed.wrapping_add(number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
 /// Deliberately not `Clone`: a copied stream would repeat its draws.
 #[derive(Debug)]
 pub struct Rng(ChaCha8Rng);

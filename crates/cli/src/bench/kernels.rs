@@ -37,6 +37,7 @@ struct Subject {
     anchor: Option<(&'static str, &'static [&'static str])>,
 }
 
+/// The processor's clock ticks every few milliseconds: a batch takes a hundred.
 const BATCHES: usize = 5;
 
 /// How much data, and how many draws.
@@ -61,8 +62,8 @@ pub fn measure_all(folder: &Path, seconds: f64, anchor: &Anchor) -> Result<Vec<C
             unit: "ns",
             written: subjects::joint_dpm(2, sizes.mixture),
             warmup: "(cycle ((gibbs z one 1) (subsampled_mh w one 100 0.01 'drift 0.3 1)) 2000)",
-            batch: "(gibbs z one 2000)",
-            units: 2000.0,
+            batch: "(gibbs z one 50000)",
+            units: 50_000.0,
             per_second: 1e9,
             target: 12.0 * 230.0,
             anchor: Some(("jointdpm --d 2 --k 10 --m 100 --eps 0.01", z_step)),
@@ -72,8 +73,8 @@ pub fn measure_all(folder: &Path, seconds: f64, anchor: &Anchor) -> Result<Vec<C
             unit: "ns",
             written: subjects::joint_dpm(10, sizes.mixture),
             warmup: "(cycle ((gibbs z one 1) (subsampled_mh w one 100 0.01 'drift 0.3 1)) 2000)",
-            batch: "(gibbs z one 2000)",
-            units: 2000.0,
+            batch: "(gibbs z one 50000)",
+            units: 50_000.0,
             per_second: 1e9,
             target: 8.0 * 680.0,
             anchor: Some(("jointdpm --d 10 --k 10 --m 100 --eps 0.01", z_step)),

@@ -16,7 +16,7 @@
 
 use std::sync::Arc;
 
-use smidgen_value::{Value, Vector};
+use smidgen_value::{Value, Vector, math};
 
 use super::kept::{Root, Roots};
 use super::plan::Row;
@@ -27,8 +27,8 @@ use crate::operand::Operand;
 use crate::tape::wide::Wide;
 use crate::trace::Trace;
 
-/// Beyond these log odds the probability of a coin and 1 are the same number, and [`Terms`] says that
-/// the other side is impossible.
+/// Beyond these log odds the probability of a coin and 1 are the same number, and the trace has the other
+/// side for impossible. No candidate may be weighed otherwise.
 const MOST_LOG_ODDS: f64 = 36.0;
 /// Numbers of a size that [`Statistics::student`](smidgen_prob::Statistics::student) is meant for.
 const LARGEST: f64 = 1e140;
@@ -39,6 +39,8 @@ pub(super) struct Bank {
     /// As of this many edits of memo tables.
     edits: u64,
     members: Vec<Member>,
+    /// Nodes that the members' values are read from.
+    nodes: Vec<NodeId>,
     /// Dimensions of the predictive and of the weights; 0 if they are not known yet.
     dimension: usize,
     width: usize,
@@ -115,6 +117,9 @@ impl Bank {
         if !fits || mixture.logistic.is_some() && datum.features.len() + 1 != self.width {
             return;
         }
+        if row.target.iter().any(|id| self.nodes.contains(id)) {
+            return;
+        }
         self.evaluate(mixture, &datum, candidates.len());
         let fit = |k: usize| self.is_fit(k, row, left).then(|| self.log_p[k]);
         log_weights.extend((0..candidates.len()).map(fit));
@@ -123,22 +128,12 @@ impl Bank {
     /// Whether what was evaluated is the weight of a candidate.
     #[inline]
     fn is_fit(&self, k: usize, row: &Row<'_>, left: &[NodeId]) -> bool {
-        let member = &self.members[k];
-        let Some(copied) = &member.copied else { return false };
-        let is_free = |root: &Option<Root>| match root {
-            Some(Root::Node(_, id)) => !row.target.contains(id),
-            _ => true,
-        };
+        let Some(copied) = &self.members[k].copied else { return false };
         let may_apply = match copied.maker {
             Some((maker, _)) => Some(maker) != row.own_maker && !left.contains(&maker),
             None => true,
         };
-        let moderate = self.width == 0 || self.log_odds[k].abs() <= MOST_LOG_ODDS;
-        may_apply
-            && moderate
-            && is_free(&member.operator)
-            && is_free(&member.weights_root)
-            && !self.log_p[k].is_nan()
+        may_apply && !self.log_p[k].is_nan()
     }
 
     // ------------------------------------------------------------ copying
@@ -176,9 +171,17 @@ impl Bank {
                 };
                 self.members.truncate(k);
                 self.members.push(member);
+                self.find_nodes();
             }
             self.refresh(mixture, trace, k);
         }
+    }
+
+    fn find_nodes(&mut self) {
+        let roots = self.members.iter().flat_map(|member| [member.operator, member.weights_root]);
+        let node = |root| if let Some(Root::Node(_, id)) = root { Some(id) } else { None };
+        self.nodes.clear();
+        self.nodes.extend(roots.filter_map(node));
     }
 
     /// Copies the numbers of one cluster, if they have changed.
@@ -187,10 +190,17 @@ impl Bank {
         let member = &self.members[k];
         let maker = match (&mixture.predict, &member.operator) {
             (None, _) => None,
-            (Some(_), Some(root)) => match root.maker(trace) {
-                Some((maker, made)) => Some((maker, made.stamp)),
-                None => return self.members[k].copied = None,
-            },
+            (Some(_), Some(root)) => {
+                // That of a constant stays as long as the table.
+                let known = match (root, &member.copied) {
+                    (Root::Constant(_), Some(copied)) => copied.maker.map(|(maker, _)| maker),
+                    _ => root.maker(trace),
+                };
+                match known.map(|maker| (maker, &trace.node(maker).op)) {
+                    Some((maker, Op::Maker(made))) => Some((maker, made.stamp)),
+                    _ => return self.members[k].copied = None,
+                }
+            }
             (Some(_), None) => return self.members[k].copied = None,
         };
         let weights = match (&mixture.logistic, &member.weights_root) {
@@ -278,6 +288,13 @@ impl Bank {
             let log_odds = &mut self.log_odds[..lanes];
             self.wide.linear(&self.features, &self.weights, self.stride, log_odds);
             self.wide.coins(&self.outcomes, log_odds, &mut self.log_p, &mut self.slopes);
+            if datum.outcome != 1.0 {
+                for (log_p, log_odds) in self.log_p.iter_mut().zip(&self.log_odds) {
+                    if *log_odds > MOST_LOG_ODDS {
+                        *log_p = math::ln_1p(-math::logistic(*log_odds));
+                    }
+                }
+            }
         }
         if mixture.predict.is_some() {
             self.spare.resize(self.dimension * lanes, 0.0);

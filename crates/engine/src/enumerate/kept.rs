@@ -15,7 +15,7 @@ use super::bank::Bank;
 use super::plan::{Plan, Planned, Shape};
 use super::terms::Terms;
 use crate::id::{FamilyId, NodeId};
-use crate::node::{Made, MemoEntry, MemoKey, Op};
+use crate::node::{MemoEntry, MemoKey};
 use crate::operand::Operand;
 use crate::procedure::Procedure;
 use crate::scaffold::Scaffold;
@@ -88,9 +88,9 @@ impl Plans {
 
     /// A candidate for which nothing had to be made was installed: the edges of D have changed, but D, A
     /// and what the plan reads are the same.
-    pub(super) fn renew(&mut self, trace: &Trace, choice: NodeId) {
+    pub(super) fn renew(&mut self, choice: NodeId, edge_edits: u64) {
         if let Some(place) = self.place(choice) {
-            self.kept[place].edge_edits = trace.edge_edits;
+            self.kept[place].edge_edits = edge_edits;
         }
     }
 
@@ -110,6 +110,8 @@ pub(super) struct Roots {
     /// As of this many edits of memo tables.
     edits: u64,
     tables: Vec<(NodeId, Vec<Option<Known>>)>,
+    /// The last lazy change that roots were brought up to date with, and of how many edits.
+    pub(super) fresh_at: (u64, u64),
 }
 
 struct Known {
@@ -141,12 +143,8 @@ impl Root {
 
     /// The maker of its value, if that is a made procedure.
     #[inline]
-    pub(super) fn maker<'t>(&self, trace: &'t Trace) -> Option<(NodeId, &'t Made)> {
-        let maker = maker_of(self.value(trace)?)?;
-        match &trace.node(maker).op {
-            Op::Maker(made) => Some((maker, made)),
-            _ => None,
-        }
+    pub(super) fn maker(&self, trace: &Trace) -> Option<NodeId> {
+        maker_of(self.value(trace)?)
     }
 }
 
@@ -234,6 +232,17 @@ impl Roots {
         key: &Value,
     ) -> Option<Root> {
         self.known(trace, at, memo, key).map(|known| known.root)
+    }
+
+    /// Whether the table has no family of this key.
+    pub(super) fn is_absent(
+        &mut self,
+        trace: &Trace,
+        at: (usize, usize),
+        memo: NodeId,
+        key: &Value,
+    ) -> bool {
+        matches!(self.root(trace, at, memo, key), Some(Root::Absent))
     }
 
     #[inline]

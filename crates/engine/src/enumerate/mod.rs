@@ -30,14 +30,16 @@ mod tree;
 mod workshop;
 
 use smallvec::SmallVec;
+use smidgen_value::rng::seed_of;
 use smidgen_value::{Rng, Value, math};
 
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::node::Op;
-use crate::proposal::{Choice, Proposal};
+use crate::proposal::{Choice, Preset, Proposal};
 use crate::scaffold::Scaffold;
 use crate::tag::Tags;
+use crate::tape::wide::Wide;
 use crate::trace::Trace;
 pub(crate) use kept::Plans;
 use sketch::Sketch;
@@ -175,12 +177,12 @@ impl Enumeration {
         for stream in 0.. {
             let mut rng = Rng::for_chain(self.seed, stream);
             self.script.begin();
-            let proposal = Proposal::propose(
+            let proposal = Proposal::propose_seeded(
                 trace,
                 &mut self.scaffold,
                 &self.principals,
                 &mut self.script,
-                &mut rng,
+                (&mut rng, seed_of(self.seed, stream)),
             )?;
             if self.script.combinations().max(stream) > MOST_COMBINATIONS {
                 let origin = proposal.trace().node(self.principals[0]).origin;
@@ -219,23 +221,51 @@ impl Enumeration {
         let candidate = &self.candidates[k - 1];
         let mut rng = Rng::for_chain(self.seed, candidate.stream);
         self.script.follow(&candidate.path);
+        let seeded = (&mut rng, seed_of(self.seed, candidate.stream));
         let (scaffold, script) = (&mut self.scaffold, &mut self.script);
-        Proposal::propose(trace, scaffold, &self.principals, script, &mut rng)
+        Proposal::propose_seeded(trace, scaffold, &self.principals, script, seeded)
     }
 
     /// Makes a candidate the state of the trace.
     pub fn install(&mut self, trace: &mut Trace, k: usize) -> Result<(), EvalError> {
-        self.candidate(trace, k)?.commit();
-        if self.sketched
-            && let ([choice], Some(sketch)) = (&self.principals[..], &self.sketch)
-            && sketch.is_planned(self.candidates[k - 1].stream as usize)
-        {
-            let mut plans = std::mem::take(&mut trace.plans);
-            plans.renew(trace, *choice);
-            trace.plans = plans;
+        let ([choice], Some(sketch), true) = (&self.principals[..], &self.sketch, self.sketched)
+        else {
+            self.candidate(trace, k)?.commit();
+            return Ok(());
+        };
+        // The value is known, and nobody asks for the weights.
+        let stream = self.candidates[k - 1].stream;
+        let (value, made) = sketch.candidate(stream as usize);
+        let mut rng = Rng::for_chain(self.seed, stream);
+        let (mut preset, seeded) = (Preset(value.clone()), (&mut rng, seed_of(self.seed, stream)));
+        let scaffold = &mut self.scaffold;
+        Proposal::propose_seeded(trace, scaffold, &[*choice], &mut preset, seeded)?.commit();
+        if !made {
+            let edge_edits = trace.edge_edits;
+            trace.plans.iter_mut().for_each(|plans| plans.renew(*choice, edge_edits));
         }
         Ok(())
     }
+}
+
+/// A place drawn in proportion to its weight by u, uniform on [0, 1); the first if there is none above 0.
+pub fn draw_place(log_weights: &[f64], u: f64) -> usize {
+    let largest = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if largest == f64::NEG_INFINITY {
+        return 0;
+    }
+    // An infinite density outweighs every finite one.
+    let mut weights: SmallVec<[f64; 32]> = SmallVec::from_slice(log_weights);
+    Wide::default().shares(largest, &mut weights);
+    let mut left = u * weights.iter().sum::<f64>();
+    for (place, weight) in weights.iter().enumerate() {
+        left -= weight;
+        if left < 0.0 {
+            return place;
+        }
+    }
+    // Rounding: the last that is possible.
+    weights.iter().rposition(|w| *w > 0.0).unwrap_or(0)
 }
 
 fn too_many(choices: usize, origin: smidgen_lang::Span) -> EvalError {
@@ -273,5 +303,25 @@ impl Choice<'_> {
             EvalError::other(node.origin, message)
                 .hint("move it with mh, slice or nuts, and name the finite choices with scope_include for gibbs")
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_of_zero_are_never_drawn() {
+        let none = f64::NEG_INFINITY;
+        assert_eq!(draw_place(&[none, none], 0.7), 0);
+        for step in 0..100 {
+            let u = f64::from(step) / 100.0;
+            assert_eq!(draw_place(&[none, 3.0, none], u), 1);
+            assert_eq!(draw_place(&[0.0, f64::INFINITY, 5.0], u), 1);
+        }
+        assert_eq!(draw_place(&[none, 0.0, none], 1.0), 1);
+        let of_first =
+            (0..1000).filter(|u| draw_place(&[0.0, math::ln(3.0)], f64::from(*u) / 1000.0) == 0);
+        assert_eq!(of_first.count(), 250);
     }
 }

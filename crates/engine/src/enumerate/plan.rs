@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use smidgen_prob::{Distribution, Function, Maker};
 use smidgen_value::Value;
 
-use super::kept::{Found, Roots, Sought};
+use super::kept::{Found, Root, Roots, Sought};
 use super::terms::Terms;
 use crate::id::NodeId;
 use crate::node::{Arg, Made, Node, Op, Role, StructureKind};
@@ -103,6 +103,25 @@ pub(super) struct Shape {
     pub(super) tagged: bool,
     /// The same as a list of terms, if it can be told so.
     pub(super) terms: Option<Terms>,
+}
+
+impl Shape {
+    /// Brings what a candidate reads of memo tables up to date.
+    pub(super) fn refresh(
+        &self,
+        trace: &mut Trace,
+        roots: &mut Roots,
+        (k, value): (usize, &Value),
+    ) -> Option<()> {
+        let Some(terms) = &self.terms else { return Some(()) };
+        for lookup in &terms.lookups {
+            let at = (lookup.table as usize, k);
+            if let Some(Root::Node(_, id)) = roots.root(trace, at, lookup.memo, value) {
+                trace.refresh(id).ok()?;
+            }
+        }
+        Some(())
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -353,7 +372,7 @@ impl<'t> Row<'t> {
 
 /// A plan with its operands' values.
 pub(super) struct Ready<'t> {
-    row: Row<'t>,
+    pub(super) row: Row<'t>,
     shape: &'t Shape,
 }
 

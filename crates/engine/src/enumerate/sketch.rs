@@ -84,9 +84,9 @@ impl Sketch {
         seed: u64,
         weighed: (&mut Vec<f64>, &mut Vec<Candidate>),
     ) -> Option<usize> {
-        let mut plans = std::mem::take(&mut trace.plans);
+        let mut plans = trace.plans.take().unwrap_or_default();
         let done = self.weigh_with(trace, scaffold, &mut plans, block, seed, weighed);
-        trace.plans = plans;
+        trace.plans = Some(plans);
         done
     }
 
@@ -115,11 +115,20 @@ impl Sketch {
             for id in plan.plan.operands.iter().filter_map(Operand::node) {
                 trace.refresh(id).ok()?;
             }
+            // One that slips through is left to the computing of D.
+            if roots.fresh_at != (trace.last_lazy, trace.memo_edits) {
+                roots.fresh_at = (trace.last_lazy, trace.memo_edits);
+                for (k, value) in self.candidates.iter().enumerate() {
+                    plan.shape.refresh(trace, roots, (k, value))?;
+                }
+            }
         }
         self.workshop.count_in(drawn_from);
         self.workshop.replays = plan.shape.observation_moves;
+        self.planned.clear();
+        self.missing.clear();
         let known = match (holds, place) {
-            (true, Some(place)) => self.current_by_plan(trace, plan, roots, place),
+            (true, Some(place)) => self.weigh_all(trace, plan, roots, bank, place),
             _ => None,
         };
         let current = match known {
@@ -128,9 +137,15 @@ impl Sketch {
                 if holds {
                     build(trace, scaffold, principal)?;
                 }
-                self.current(trace, scaffold, drawn_from)?
+                let current = self.current(trace, scaffold, drawn_from)?;
+                self.weigh_others(trace, plan, roots, place);
+                current
             }
         };
+        for at in 0..self.missing.len() {
+            let k = self.missing[at];
+            self.planned[k] = self.by_making(trace, plan, principal, roots, (seed, k));
+        }
         let log_blocks = drawn_from.log_count(trace);
         let log_count = |trace: &Trace, come: usize| match drawn_from {
             DrawnFrom::Choices if come != current.choices => {
@@ -139,8 +154,6 @@ impl Sketch {
             _ => log_blocks,
         };
         log_weights.push(log_prior + current.log_weight - log_blocks);
-        let bank = known.is_some().then_some(bank);
-        self.weigh_planned(trace, plan, (roots, bank), (principal, place), seed);
         for k in (0..self.candidates.len()).filter(|k| Some(*k) != place) {
             let planning = match self.planned[k] {
                 Some(planning) => planning,
@@ -154,18 +167,19 @@ impl Sketch {
         Some(plan.plan.absorbing.len())
     }
 
-    /// Whether nothing had to be made for the candidate of this number.
-    pub(super) fn is_planned(&self, k: usize) -> bool {
-        self.planned[k].is_some_and(|planning| !planning.made)
+    /// The value of the candidate of this number, and whether something had to be made for it.
+    pub(super) fn candidate(&self, k: usize) -> (&Value, bool) {
+        (&self.candidates[k], self.planned[k].is_none_or(|planning| planning.made))
     }
 
-    /// The current state by the plan, if it is the candidate of this number. None where the plan does not
-    /// say it all.
-    fn current_by_plan(
+    /// The current state, which is the candidate of this number, by the plan; and what the plan says of the
+    /// others. None where it does not say it all of the current state.
+    fn weigh_all(
         &mut self,
         trace: &mut Trace,
         plan: Planned<'_>,
         roots: &mut Roots,
+        bank: &mut Bank,
         place: usize,
     ) -> Option<Planning> {
         // Marks of earlier scaffolds mean nothing.
@@ -174,68 +188,63 @@ impl Sketch {
         if !plan.shape.whole {
             return None;
         }
-        let candidate = (place, &self.candidates[place]);
-        let log_weight = match &plan.shape.terms {
-            Some(terms) => {
-                let row = Row::new(trace, plan.plan, self.own_maker);
-                terms.weigh(&row, candidate, As::Current, &mut self.left, roots, None).known()?
-            }
-            None => Ready::new(trace, plan, self.own_maker).weigh(
-                candidate,
-                As::Current,
-                &mut self.left,
-                roots,
-            )?,
-        };
+        let Sketch { candidates, left, by_bank, .. } = self;
+        let current = (place, &candidates[place]);
+        let ready = Ready::new(trace, plan, self.own_maker);
         // NaN and impossible states are for the slow road.
-        log_weight.is_finite().then(|| Planning::of(log_weight))
+        let finite = |log_weight: f64| log_weight.is_finite().then(|| Planning::of(log_weight));
+        let Some(terms) = &plan.shape.terms else {
+            let current = finite(ready.weigh(current, As::Current, left, roots)?)?;
+            self.weigh_others(trace, plan, roots, Some(place));
+            return Some(current);
+        };
+        let weight = terms.weigh(&ready.row, current, As::Current, left, roots, None);
+        let current = finite(weight.known()?)?;
+        by_bank.clear();
+        bank.weigh(terms, &ready.row, candidates, left, roots, by_bank);
+        by_bank.resize(candidates.len(), None);
+        for k in 0..self.candidates.len() {
+            let weight = match self.by_bank[k] {
+                _ if k == place => Weight::Unknown,
+                Some(log_weight) => Weight::Known(log_weight),
+                None => self.weigh_one(terms, &ready.row, roots, k),
+            };
+            self.plan_for(k, weight);
+        }
+        Some(current)
     }
 
-    /// Weighs what the plan says of the candidates.
-    fn weigh_planned(
+    /// What the plan says of the candidates but the current one, which was weighed.
+    fn weigh_others(
         &mut self,
-        trace: &mut Trace,
+        trace: &Trace,
         plan: Planned<'_>,
-        (roots, bank): (&mut Roots, Option<&mut Bank>),
-        (principal, current): (NodeId, Option<usize>),
-        seed: u64,
+        roots: &mut Roots,
+        current: Option<usize>,
     ) {
-        self.planned.clear();
-        self.missing.clear();
-        let Some(terms) = &plan.shape.terms else {
-            let ready = Ready::new(trace, plan, self.own_maker);
-            for candidate in self.candidates.iter().enumerate() {
-                let log_weight = match Some(candidate.0) == current {
-                    true => None,
-                    false => ready.weigh(candidate, As::Other, &mut self.left, roots),
-                };
-                self.planned.push(log_weight.map(Planning::of));
-            }
-            return;
-        };
-        let row = Row::new(trace, plan.plan, self.own_maker);
-        let Sketch { candidates, left, by_bank, planned, missing, .. } = self;
-        by_bank.clear();
-        if let Some(bank) = bank {
-            bank.weigh(terms, &row, candidates, left, roots, by_bank);
-        }
-        by_bank.resize(candidates.len(), None);
-        for (k, (value, known)) in candidates.iter().zip(by_bank).enumerate() {
-            let weight = match known {
+        let ready = Ready::new(trace, plan, self.own_maker);
+        for k in 0..self.candidates.len() {
+            let weight = match &plan.shape.terms {
                 _ if Some(k) == current => Weight::Unknown,
-                Some(log_weight) => Weight::Known(*log_weight),
-                None => terms.weigh(&row, (k, value), As::Other, left, roots, None),
+                Some(terms) => self.weigh_one(terms, &ready.row, roots, k),
+                None => {
+                    let candidate = (k, &self.candidates[k]);
+                    ready.weigh(candidate, As::Other, &mut self.left, roots).into()
+                }
             };
-            if let Weight::Missing = weight {
-                missing.push(k);
-            }
-            planned.push(weight.known().map(Planning::of));
+            self.plan_for(k, weight);
         }
-        drop(row);
-        for at in 0..self.missing.len() {
-            let k = self.missing[at];
-            self.planned[k] = self.by_making(trace, plan, (principal, terms), roots, (seed, k));
+    }
+
+    fn weigh_one(&mut self, terms: &Terms, row: &Row<'_>, roots: &mut Roots, k: usize) -> Weight {
+        terms.weigh(row, (k, &self.candidates[k]), As::Other, &mut self.left, roots, None)
+    }
+
+    fn plan_for(&mut self, k: usize, weight: Weight) {
+        if let Weight::Missing = weight {
+            self.missing.push(k);
         }
+        self.planned.push(weight.known().map(Planning::of));
     }
 
     /// A candidate whose weight is a list of terms and for which families have to be made.
@@ -243,19 +252,23 @@ impl Sketch {
         &mut self,
         trace: &mut Trace,
         plan: Planned<'_>,
-        (principal, terms): (NodeId, &Terms),
+        principal: NodeId,
         roots: &mut Roots,
         (seed, k): (u64, usize),
     ) -> Option<Planning> {
+        let terms = plan.shape.terms.as_ref()?;
         self.begin(plan, principal, (seed, k));
         let value = self.candidates[k].clone();
         let mut values: [Option<Value>; MOST_LOOKUPS] = Default::default();
         for (made, lookup) in values.iter_mut().zip(&terms.lookups) {
+            if !roots.is_absent(trace, (lookup.table as usize, k), lookup.memo, &value) {
+                continue;
+            }
             let asks = plan.plan.target[lookup.asks as usize];
             let key = std::slice::from_ref(&value);
             let mut bench = Bench { sketch: self, plan };
             *made = bench.expand(trace, asks, None, |bench, trace| {
-                bench.request(trace, lookup.memo, key, None)
+                bench.make_family(trace, lookup.memo, key, None)
             });
         }
         let aside = Aside { values: &values, workshop: &self.workshop };

@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use smidgen_lang::core::{ExprKind, ExprRef};
 use smidgen_prob::registry::Builtin;
 use smidgen_prob::{Distribution, Maker, Statistics};
+use smidgen_value::rng::seed_of;
 use smidgen_value::{Rng, Symbol, Value};
 
 use super::DrawnFrom;
@@ -55,11 +56,10 @@ pub(super) struct Workshop {
     /// Seed and number of the candidate's stream; whether every structure has one of its own.
     stream: (u64, u64),
     pub replays: bool,
-    replay_seed: Option<u64>,
     structure: Option<NodeId>,
     open: Option<Rng>,
     /// Memoised families made for this candidate.
-    families: Vec<(NodeId, MemoKey, Value)>,
+    families: Vec<Family>,
     /// Makers that were applied for this candidate.
     applied: SmallVec<[NodeId; 4]>,
     made: Vec<Made>,
@@ -83,6 +83,19 @@ struct Made {
     params: Values,
 }
 
+/// A memoised family made for the candidate at hand.
+struct Family {
+    memo: NodeId,
+    key: MemoKey,
+    value: Value,
+}
+
+impl Family {
+    fn of(memo: NodeId, key: &[Value], value: &Value) -> Family {
+        Family { memo, key: key.iter().cloned().collect(), value: value.clone() }
+    }
+}
+
 /// A memoised body that is always the same.
 struct Kept {
     target: Value,
@@ -103,7 +116,7 @@ struct Draw {
 impl Workshop {
     pub fn begin(&mut self, stream: (u64, u64)) {
         self.stream = stream;
-        (self.replay_seed, self.structure, self.open) = (None, None, None);
+        (self.structure, self.open) = (None, None);
         (self.log_observed, self.choices, self.depth) = (0.0, 0, 0);
         self.families.clear();
         self.applied.clear();
@@ -119,13 +132,13 @@ impl Workshop {
     fn rng(&mut self) -> &mut Rng {
         if self.open.is_none() {
             let (seed, stream) = self.stream;
-            let mut rng = Rng::for_chain(seed, stream);
-            if self.replays {
-                let replay = *self.replay_seed.get_or_insert_with(|| rng.seed());
-                let structure = self.structure.expect("only structures are expanded");
-                rng = Rng::for_chain(replay, structure.index() as u64);
-            }
-            self.open = Some(rng);
+            self.open = Some(match self.replays {
+                true => {
+                    let structure = self.structure.expect("only structures are expanded");
+                    Rng::for_chain(seed_of(seed, stream), structure.index() as u64)
+                }
+                false => Rng::for_chain(seed, stream),
+            });
         }
         self.open.as_mut().expect("it was just opened")
     }
@@ -413,24 +426,39 @@ impl Bench<'_> {
             self.shop().constant = false;
             return if want.is_some() { None } else { self.operand(trace, &root) };
         }
-        let known = |family: &&(NodeId, MemoKey, Value)| family.0 == memo && family.1 == key;
-        if let Some((_, _, value)) = self.shop().families.iter().find(known) {
-            let value = value.clone();
-            self.shop().constant = false;
-            return if want.is_some() { None } else { Some(value) };
+        self.make_family(trace, memo, values, want)
+    }
+
+    /// The value of a family that the table does not have, or not any more.
+    pub fn make_family(
+        &mut self,
+        trace: &mut Trace,
+        memo: NodeId,
+        values: &[Value],
+        want: Option<&Value>,
+    ) -> Option<Value> {
+        if trace.role(memo).is_some() {
+            return None;
         }
-        let target = trace.memo(memo).target.clone();
-        let same = |kept: &&Kept| kept.target.is_identical(&target) && kept.key == key;
-        if let (None, Some(kept)) = (want, self.shop().kept.iter().find(same)) {
+        let shop = &mut self.sketch.workshop;
+        let known = |family: &&Family| family.memo == memo && family.key[..] == *values;
+        if let Some(Family { value, .. }) = shop.families.iter().find(known) {
+            shop.constant = false;
+            return if want.is_some() { None } else { Some(value.clone()) };
+        }
+        let target = &trace.memo(memo).target;
+        let same = |kept: &&Kept| kept.target.is_identical(target) && kept.key[..] == *values;
+        if let (None, Some(kept)) = (want, shop.kept.iter().find(same)) {
             let value = kept.value.clone();
-            self.shop().families.push((memo, key, value.clone()));
+            shop.families.push(Family::of(memo, values, &value));
             return Some(value);
         }
+        let target = target.clone();
         if want.is_none()
             && let Some(drawn) = self.draw_again(trace, &target, values)
         {
             let value = drawn?;
-            self.shop().families.push((memo, key, value.clone()));
+            self.shop().families.push(Family::of(memo, values, &value));
             return Some(value);
         }
         let outer = std::mem::replace(&mut self.shop().constant, true);
@@ -438,11 +466,12 @@ impl Bench<'_> {
         self.keep_draw(trace, &target);
         let shop = self.shop();
         if shop.constant && want.is_none() {
-            shop.kept.push(Kept { target, key: key.clone(), value: value.clone() });
+            let key = values.iter().cloned().collect();
+            shop.kept.push(Kept { target, key, value: value.clone() });
             shop.kept_made = shop.made.len();
         }
         shop.constant &= outer;
-        shop.families.push((memo, key, value.clone()));
+        shop.families.push(Family::of(memo, values, &value));
         Some(value)
     }
 }

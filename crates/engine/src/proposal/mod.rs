@@ -74,7 +74,21 @@ impl<'t> Proposal<'t> {
         rng: &mut Rng,
     ) -> Result<Proposal<'t>, EvalError> {
         scaffold.build(trace, principals);
-        Proposal::begin(trace, scaffold, proposer, rng)
+        let replay = scaffold.observation_moves.then(|| rng.seed());
+        Proposal::begin(trace, scaffold, replay, proposer, rng)
+    }
+
+    /// The same with a given seed for what runs for T' where observations may move.
+    pub(crate) fn propose_seeded(
+        trace: &'t mut Trace,
+        scaffold: &'t mut Scaffold,
+        principals: &[NodeId],
+        proposer: &mut dyn Proposer,
+        (rng, seed): (&mut Rng, u64),
+    ) -> Result<Proposal<'t>, EvalError> {
+        scaffold.build(trace, principals);
+        let replay = scaffold.observation_moves.then_some(seed);
+        Proposal::begin(trace, scaffold, replay, proposer, rng)
     }
 
     /// Proposes new values for a block and changes its global part alone: the log ratio is G of
@@ -89,7 +103,8 @@ impl<'t> Proposal<'t> {
     ) -> Result<Proposal<'t>, EvalError> {
         scaffold.build_global(trace, principals, &partition.global);
         evaluator.begin(trace, &partition.global)?;
-        let proposal = Proposal::begin(trace, scaffold, proposer, rng)?;
+        let replay = scaffold.observation_moves.then(|| rng.seed());
+        let proposal = Proposal::begin(trace, scaffold, replay, proposer, rng)?;
         evaluator.moved(proposal.trace);
         Ok(proposal)
     }
@@ -152,10 +167,10 @@ impl<'t> Proposal<'t> {
     fn begin(
         trace: &'t mut Trace,
         scaffold: &'t mut Scaffold,
+        replay: Option<u64>,
         proposer: &mut dyn Proposer,
         rng: &mut Rng,
     ) -> Result<Proposal<'t>, EvalError> {
-        let replay = scaffold.observation_moves.then(|| rng.seed());
         let mut proposal = Proposal::unchanged(trace, scaffold, replay);
         let mut preset = match proposal.draw_beforehand(proposer, rng)? {
             Beforehand::Unchanged => return Ok(proposal),

@@ -8,8 +8,8 @@
 //! where one comes from, and weights can only be compared with the current one. Then one of the
 //! other combinations is drawn uniformly and accepted with probability min(1, W_k / W_current).
 
-use smidgen_engine::{DrawnFrom, Enumeration, EvalError, NodeId, Trace};
-use smidgen_value::{Rng, math};
+use smidgen_engine::{DrawnFrom, Enumeration, EvalError, NodeId, Trace, draw_place};
+use smidgen_value::Rng;
 
 use crate::block::{Scope, Selection, Target};
 use crate::explain::{Explanation, Look, blocks};
@@ -96,33 +96,13 @@ pub fn gibbs_move(
     let log_weights = enumeration.log_weights();
     let chosen = match enumeration.is_pairwise() {
         true => draw_pair(log_weights, rng),
-        false => draw(log_weights, rng.uniform()),
+        false => draw_place(log_weights, rng.uniform()),
     };
     tally.draw(enumeration.absorbing() as u64, chosen > 0);
     if chosen > 0 {
         enumeration.install(trace, chosen)?;
     }
     Ok(())
-}
-
-/// A place drawn in proportion to its weight; the first if there is none above 0.
-pub fn draw(log_weights: &[f64], u: f64) -> usize {
-    let largest = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if largest == f64::NEG_INFINITY {
-        return 0;
-    }
-    // An infinite density outweighs every finite one.
-    let weight = |w: f64| if w == largest { 1.0 } else { math::exp(w - largest) };
-    let total: f64 = log_weights.iter().map(|w| weight(*w)).sum();
-    let mut left = u * total;
-    for (place, log_weight) in log_weights.iter().enumerate() {
-        left -= weight(*log_weight);
-        if left < 0.0 {
-            return place;
-        }
-    }
-    // Rounding: the last that is possible.
-    log_weights.iter().rposition(|w| weight(*w) > 0.0).unwrap_or(0)
 }
 
 /// One of the others, drawn uniformly, if it is accepted; else the first.
@@ -138,24 +118,4 @@ fn draw_pair(log_weights: &[f64], rng: &mut Rng) -> usize {
         false => log_u < other - current,
     };
     if accepts { k } else { 0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn weights_of_zero_are_never_drawn() {
-        let none = f64::NEG_INFINITY;
-        assert_eq!(draw(&[none, none], 0.7), 0);
-        for step in 0..100 {
-            let u = f64::from(step) / 100.0;
-            assert_eq!(draw(&[none, 3.0, none], u), 1);
-            assert_eq!(draw(&[0.0, f64::INFINITY, 5.0], u), 1);
-        }
-        assert_eq!(draw(&[none, 0.0, none], 1.0), 1);
-        let of_first =
-            (0..1000).filter(|u| draw(&[0.0, math::ln(3.0)], f64::from(*u) / 1000.0) == 0);
-        assert_eq!(of_first.count(), 250);
-    }
 }

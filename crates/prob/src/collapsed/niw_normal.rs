@@ -233,6 +233,8 @@ struct Predictive {
     log_det: f64,
     /// The log density at the location.
     peak: f64,
+    /// The same without one of the vectors counted, whichever it is.
+    peak_without: f64,
     /// (v + 1) / 2 and k / (k + 1).
     power: f64,
     shrinkage: f64,
@@ -276,19 +278,28 @@ impl Predictive {
 
     fn of(prior: &Checked, n: f64, log_det: f64, numbers: Vec<f64>) -> Predictive {
         let (dimension, k, v) = (prior.dimension, prior.k + n, prior.v + n);
-        let (peak, power, shrinkage) = (0.0, 0.0, 0.0);
-        let mut predictive =
-            Predictive { dimension, k, v, log_det, peak, power, shrinkage, numbers, changes: 0 };
+        let mut predictive = Predictive {
+            dimension,
+            k,
+            v,
+            log_det,
+            peak: 0.0,
+            peak_without: 0.0,
+            power: 0.0,
+            shrinkage: 0.0,
+            numbers,
+            changes: 0,
+        };
         predictive.find_peak();
         predictive
     }
 
     fn find_peak(&mut self) {
         let half_d = 0.5 * self.dimension as f64;
-        self.peak = math::ln_gamma_ratio(0.5 * (self.v + 1.0) - half_d, half_d)
-            - half_d * LN_PI
-            - 0.5 * self.log_det
-            - half_d * math::ln_1p(1.0 / self.k);
+        let gammas = |v: f64| math::ln_gamma_ratio(0.5 * (v + 1.0) - half_d, half_d);
+        let same = -half_d * LN_PI - 0.5 * self.log_det;
+        self.peak = gammas(self.v) + same - half_d * math::ln_1p(1.0 / self.k);
+        self.peak_without = gammas(self.v - 1.0) + same + half_d * math::ln_1p(-1.0 / self.k);
         self.power = 0.5 * (self.v + 1.0);
         self.shrinkage = self.k / (self.k + 1.0);
     }
@@ -361,12 +372,7 @@ impl Predictive {
         if taken.is_nan() || taken > 1.0 - LEAST_LEFT {
             return None;
         }
-        let half_d = 0.5 * x.len() as f64;
-        let peak = math::ln_gamma_ratio(0.5 * self.v - half_d, half_d)
-            - half_d * LN_PI
-            - 0.5 * self.log_det
-            + half_d * math::ln_1p(-1.0 / self.k);
-        Some(peak + 0.5 * (self.v - 1.0) * math::ln_1p(-taken))
+        Some(self.peak_without + 0.5 * (self.v - 1.0) * math::ln_1p(-taken))
     }
 
     /// One more vector (sign 1), or one less (sign -1), of n in the end: with w the direction, every

@@ -62,6 +62,13 @@ fn ln_1p_up_to_one(e: f64) -> f64 {
     base + 2.0 * (s + s * t * series)
 }
 
+#[inline(always)]
+pub(super) fn shares(largest: f64, xs: &mut [f64]) {
+    for x in xs {
+        *x = if *x == largest { 1.0 } else { exp_of_negative(*x - largest) };
+    }
+}
+
 /// ln x for x ≥ 1: x = 2^n (1 + e).
 #[inline(always)]
 fn ln_from_one(x: f64) -> f64 {

@@ -136,4 +136,15 @@ impl Wide {
             densities::students(x, numbers, stride, spare, out)
         );
     }
+
+    /// x_l becomes e^(x_l − largest), for numbers of which none is above the largest; that of an infinite
+    /// largest one is 1.
+    pub(crate) fn shares(self, largest: f64, xs: &mut [f64]) {
+        widely!(
+            self.0,
+            _simd,
+            { largest: f64, xs: &'a mut [f64] } -> (),
+            densities::shares(largest, xs)
+        );
+    }
 }

@@ -7,10 +7,10 @@
 //! on nothing in the chain.
 
 use smidgen_engine::particles::LookAhead;
-use smidgen_engine::{Enumeration, EvalError, NodeId, Sequence, Trace};
+use smidgen_engine::{Enumeration, EvalError, NodeId, Sequence, Trace, draw_place};
 use smidgen_value::Rng;
 
-use crate::kernel::gibbs::{draw, gibbs_move};
+use crate::kernel::gibbs::gibbs_move;
 use crate::record::Tally;
 
 /// Shorter ones are moved one by one.
@@ -47,7 +47,7 @@ impl Chain {
         rng: &mut Rng,
         tally: &mut Tally,
     ) -> Result<(), EvalError> {
-        let pick = &mut |log_weights: &[f64]| draw(log_weights, rng.uniform());
+        let pick = &mut |log_weights: &[f64]| draw_place(log_weights, rng.uniform());
         match self.sequence.draw_path(trace, pick)? {
             Some(changed) => tally.draw(self.sequence.absorbing() as u64, changed > 0),
             None => {
