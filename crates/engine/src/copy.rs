@@ -68,6 +68,7 @@ impl Trace {
             edge_edits: self.edge_edits,
             stamps: self.stamps,
             edges_at: self.edges_at.clone(),
+            numbers: self.numbers.clone(),
             plans: None,
             structure: self.structure,
             sweep: self.sweep,

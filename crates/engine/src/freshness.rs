@@ -57,10 +57,9 @@ impl Trace {
             }
             if changed {
                 let value = self.follow_arguments(id)?;
-                let revision = self.revision;
-                let node = self.node_mut(id);
-                if !node.value.is_identical(&value) {
-                    (node.value, node.changed_at) = (value, revision);
+                if !self.node(id).value.is_identical(&value) {
+                    self.replace_value(id, value);
+                    self.node_mut(id).changed_at = self.revision;
                 }
             }
         }

@@ -4,6 +4,9 @@
 pub struct NodeId(pub(crate) u32);
 
 impl NodeId {
+    /// No node.
+    pub(crate) const NONE: NodeId = NodeId(u32::MAX);
+
     pub fn index(self) -> usize {
         self.0 as usize
     }

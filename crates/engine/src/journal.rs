@@ -133,7 +133,9 @@ impl Trace {
                     self.relink(id, slot);
                 }
             }
-            Edit::Value(id, value) => self.node_mut(id).value = value,
+            Edit::Value(id, value) => {
+                self.replace_value(id, value);
+            }
             Edit::Root(id, old) => {
                 let slot = self.node(id).args.len() - 1;
                 self.unlink(id, slot);
@@ -328,11 +330,11 @@ impl Trace {
     // ------------------------------------------------------------ slots
 
     pub(crate) fn free_node(&mut self, id: NodeId) {
+        self.replace_value(id, Value::Nil);
         let node: &mut Node = self.node_mut(id);
         node.op = Op::Free;
         node.args.clear();
         node.children.clear();
-        node.value = Value::Nil;
         node.memberships.clear();
         node.tags = Default::default();
         node.observed = None;

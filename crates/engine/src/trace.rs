@@ -63,6 +63,9 @@ pub struct Trace {
     /// By node: the number of the last edit of its edges. Apart from the nodes, so that the nodes of
     /// one row are looked at together.
     pub(crate) edges_at: Vec<u64>,
+    /// By node: its value if that is a number, else NaN. Apart from the nodes, because the values of many
+    /// sections are read one after the other.
+    pub(crate) numbers: Vec<f64>,
     /// What enumerations keep about single choices.
     pub(crate) plans: Option<Box<Plans>>,
     /// Rosters of local sections.
@@ -71,6 +74,10 @@ pub struct Trace {
     pub(crate) desk: Mutex<Desk>,
     /// Set from outside to stop an evaluation that takes too long.
     pub interrupt: Arc<AtomicBool>,
+}
+
+fn number_or_nan(value: &Value) -> f64 {
+    if let Value::Number(x) = value { *x } else { f64::NAN }
 }
 
 impl Trace {
@@ -229,8 +236,10 @@ impl Trace {
     ) -> NodeId {
         let id = self.free_nodes.pop().unwrap_or_else(|| {
             self.nodes.push(Node::free());
+            self.numbers.push(f64::NAN);
             NodeId(self.nodes.len() as u32 - 1)
         });
+        self.numbers[id.index()] = number_or_nan(&value);
         let revision = self.revision + 1;
         let node = &mut self.nodes[id.index()];
         node.op = op;
@@ -257,8 +266,14 @@ impl Trace {
     }
 
     pub(crate) fn set_value(&mut self, id: NodeId, value: Value) {
-        let old = std::mem::replace(&mut self.node_mut(id).value, value);
+        let old = self.replace_value(id, value);
         self.journal.push(Edit::Value(id, old));
+    }
+
+    /// Writes a value, and nothing down about it.
+    pub(crate) fn replace_value(&mut self, id: NodeId, value: Value) -> Value {
+        self.numbers[id.index()] = number_or_nan(&value);
+        std::mem::replace(&mut self.node_mut(id).value, value)
     }
 
     pub(crate) fn set_constrained(&mut self, id: NodeId, constrained: bool) {

@@ -111,7 +111,7 @@ const DAMAGES: &[(&str, Damage)] = &[
     ("a request has the family of its arguments", |trace| {
         let g = node(trace, "g");
         let key = trace.node(g).args[0].operand.node().expect("a key that changes");
-        trace.node_mut(key).value = Value::Number(9.0);
+        trace.replace_value(key, Value::Number(9.0));
     }),
     ("choices are the unconstrained random nodes", |trace| {
         let id = *trace.choices.last().expect("a choice");
@@ -136,7 +136,7 @@ const DAMAGES: &[(&str, Damage)] = &[
     }),
     ("values follow from arguments", |trace| {
         let sum = node(trace, "sum");
-        trace.node_mut(sum).value = Value::Number(100.0);
+        trace.replace_value(sum, Value::Number(100.0));
     }),
     ("what is constrained is random", |trace| {
         let sum = node(trace, "sum");
@@ -147,10 +147,10 @@ const DAMAGES: &[(&str, Damage)] = &[
         let through = trace.live_nodes().find(|id| trace.node(*id).observed.is_some());
         let through = through.expect("an observation through a structure");
         for id in [choice, through] {
-            trace.node_mut(id).value = Value::Number(3.0);
+            trace.replace_value(id, Value::Number(3.0));
         }
         let value = trace.follow_arguments(sum).expect("a sum");
-        trace.node_mut(sum).value = value;
+        trace.replace_value(sum, value);
     }),
     ("names are bound to live nodes", |trace| {
         let free = NodeId(trace.nodes.len() as u32);
@@ -174,4 +174,14 @@ fn every_damage_is_found_by_its_name() {
         assert!(found.starts_with(invariant), "{invariant}: found {found}");
         assert_ne!(before, dump(&model), "{invariant}");
     }
+}
+
+/// What stands beside the nodes is not part of a dump.
+#[test]
+fn a_number_that_differs_from_its_value_is_found() {
+    let mut model = model();
+    let sum = node(model.trace_mut(), "sum");
+    model.trace_mut().numbers[sum.index()] += 1.0;
+    let found = check(&model).expect_err("a damage");
+    assert!(found.starts_with("numbers stand beside the nodes"), "{found}");
 }

@@ -18,6 +18,15 @@ pub(super) fn check_values(trace: &Trace) -> Check {
             format!("values follow from arguments: {} gives an error: {error}", named(trace, id))
         })?;
         let node = trace.node(id);
+        let number = trace.numbers[id.index()];
+        let same = match node.value {
+            Value::Number(x) => x.to_bits() == number.to_bits(),
+            _ => number.is_nan(),
+        };
+        ensure(same, || {
+            let value = node.value.brief();
+            format!("numbers stand beside the nodes: {} is {value}, not {number}", named(trace, id))
+        })?;
         if !is_deterministic(node) || trace.is_stale(id) {
             continue;
         }

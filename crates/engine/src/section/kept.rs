@@ -12,17 +12,34 @@
 use crate::id::NodeId;
 use crate::trace::Trace;
 
-/// Where a leaf of one section stands.
+/// Where a leaf of one section stands. All share one form, because a branch for each of them would
+/// seldom be foreseen.
 #[derive(Clone, Copy)]
-pub(super) enum Origin {
-    /// The same for ever.
-    Number(f64),
-    /// A constant of another form: an argument of this node.
-    Constant(NodeId, u32),
-    /// The value of a choice.
-    Choice(NodeId),
+pub(super) struct Origin {
+    /// The node whose value it is, or of which it is an argument; [`NodeId::NONE`] for a number.
+    pub node: NodeId,
+    pub reading: Reading,
+    pub number: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// A number, which is the same for ever, or the value of a choice.
+    Plain,
     /// A value that follows from others, and may be stale.
-    Derived(NodeId),
+    Derived,
+    /// A constant of another form: an argument of the node.
+    Constant(u32),
+}
+
+impl Origin {
+    pub(super) fn number(number: f64) -> Origin {
+        Origin { node: NodeId::NONE, reading: Reading::Plain, number }
+    }
+
+    pub(super) fn at(node: NodeId, reading: Reading) -> Origin {
+        Origin { node, reading, number: f64::NAN }
+    }
 }
 
 /// Sections that are kept at first and at most, as powers of two.
@@ -69,7 +86,7 @@ impl Kept {
             filled: 0,
             entries: vec![None; size],
             nodes: vec![NodeId(0); size * each.0],
-            origins: vec![Origin::Number(0.0); size * each.1],
+            origins: vec![Origin::number(0.0); size * each.1],
             each,
         }
     }

@@ -16,7 +16,7 @@ use crate::id::NodeId;
 use crate::node::Op;
 use crate::operand::Operand;
 use crate::section::component::is_deterministic;
-use crate::section::kept::{Draft, Kept, LARGEST, Origin};
+use crate::section::kept::{Draft, Kept, LARGEST, Origin, Reading};
 use crate::tape::cells::Pick;
 use crate::tape::lower;
 use crate::tape::marked;
@@ -181,7 +181,7 @@ impl Program {
 fn find(trace: &Trace, nodes: &[NodeId], leaf: &Leaf, draft: &mut Draft) -> bool {
     let (mut id, mut slot, way) = match &leaf.place {
         Place::Outcome(k) => {
-            draft.origins.push(Origin::Choice(nodes[*k]));
+            draft.origins.push(Origin::at(nodes[*k], Reading::Plain));
             return true;
         }
         Place::Argument { node, slot, way } => (nodes[*node], *slot, way),
@@ -196,10 +196,12 @@ fn find(trace: &Trace, nodes: &[NodeId], leaf: &Leaf, draft: &mut Draft) -> bool
         (id, slot) = (parent, *next);
     }
     draft.origins.push(match &trace.node(id).args[slot].operand {
-        Operand::Constant(Value::Number(x)) => Origin::Number(*x),
-        Operand::Constant(_) => Origin::Constant(id, slot as u32),
-        Operand::Node(parent) if is_deterministic(trace.node(*parent)) => Origin::Derived(*parent),
-        Operand::Node(parent) => Origin::Choice(*parent),
+        Operand::Constant(Value::Number(x)) => Origin::number(*x),
+        Operand::Constant(_) => Origin::at(id, Reading::Constant(slot as u32)),
+        Operand::Node(parent) if is_deterministic(trace.node(*parent)) => {
+            Origin::at(*parent, Reading::Derived)
+        }
+        Operand::Node(parent) => Origin::at(*parent, Reading::Plain),
     });
     true
 }
@@ -215,29 +217,48 @@ fn read(
     room: &mut Vec<f64>,
 ) -> Result<bool, EvalError> {
     for (leaf, origin) in leaves.iter().zip(origins) {
-        let value = match *origin {
-            Origin::Number(x) => &Value::Number(x),
-            Origin::Choice(id) => &trace.node(id).value,
-            Origin::Derived(id) => {
-                trace.refresh(id)?;
-                &trace.node(id).value
-            }
-            Origin::Constant(id, slot) => {
-                trace.settled_value(&trace.node(id).args[slot as usize].operand)
-            }
+        let number = trace.numbers.get(origin.node.index()).copied().unwrap_or(origin.number);
+        let fresh = match origin.reading {
+            Reading::Plain => true,
+            Reading::Derived => !trace.is_stale(origin.node),
+            Reading::Constant(_) => false,
         };
-        let fits = match value {
-            Value::Number(x) => {
-                store.put(leaf.register, lane, *x);
-                leaf.len == 1
-            }
-            value => put_numbers(value, leaf, lane, store, room),
-        };
-        if !fits {
+        if fresh && leaf.len == 1 && !number.is_nan() {
+            store.put(leaf.register, lane, number);
+        } else if !read_value(trace, leaf, origin, lane, store, room)? {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// The same for one leaf that is no number, or stale.
+fn read_value(
+    trace: &mut Trace,
+    leaf: &Leaf,
+    origin: &Origin,
+    lane: usize,
+    store: &mut Store,
+    room: &mut Vec<f64>,
+) -> Result<bool, EvalError> {
+    let value = match origin.reading {
+        Reading::Plain if origin.node == NodeId::NONE => &Value::Number(origin.number),
+        Reading::Plain => &trace.node(origin.node).value,
+        Reading::Derived => {
+            trace.refresh(origin.node)?;
+            &trace.node(origin.node).value
+        }
+        Reading::Constant(slot) => {
+            trace.settled_value(&trace.node(origin.node).args[slot as usize].operand)
+        }
+    };
+    Ok(match value {
+        Value::Number(x) => {
+            store.put(leaf.register, lane, *x);
+            leaf.len == 1
+        }
+        value => put_numbers(value, leaf, lane, store, room),
+    })
 }
 
 fn put_numbers(
