@@ -15,6 +15,7 @@ use arrow_array::{Array, ArrayRef, OffsetSizeTrait, PrimitiveArray, RecordBatch}
 use arrow_schema::{DataType, Schema};
 use smidgen_value::{Column, Symbol, Table};
 
+use super::lent::Doubles;
 use crate::source::error::{Place, Problem};
 use crate::source::growing::{Growing, GrowingTexts};
 use crate::source::plan::{From, Plan};
@@ -33,12 +34,12 @@ pub(super) struct Batches {
 
 /// A column of the table while it is read.
 enum Growth {
-    Reals(Growing<f64>),
+    Reals(Doubles),
     Booleans(Growing<bool>),
     Texts(GrowingTexts),
     /// From a column of lists; the width is known from the first row on.
     Lists {
-        data: Growing<f64>,
+        data: Doubles,
         width: Option<usize>,
     },
     /// From several columns.
@@ -91,6 +92,20 @@ impl Batches {
             .try_for_each(|part| self.push_part(&part))
     }
 
+    /// The only batch of a file, decoded from memory that stays: columns that lie there as the
+    /// table needs them are not copied.
+    pub fn push_only(&mut self, batch: &RecordBatch, home: &[u8]) -> Result<(), Problem> {
+        for (target, growth) in self.plan.targets.iter().zip(&mut self.growth) {
+            let From::Single { column, .. } = &target.from else { continue };
+            if let Growth::Reals(data) | Growth::Lists { data, .. } = growth
+                && let Some(lent) = Doubles::lent(batch.column(*column), home)
+            {
+                *data = lent;
+            }
+        }
+        self.push(batch)
+    }
+
     fn push_part(&mut self, batch: &RecordBatch) -> Result<(), Problem> {
         for (target, growth) in self.plan.targets.iter().zip(&mut self.growth) {
             let part = |column: usize| Part {
@@ -135,7 +150,7 @@ impl Batches {
                 }
                 Growth::Several(data) => {
                     let width = data.len() / self.rows;
-                    Column::Vectors { data: data.finish(), width }
+                    Column::Vectors { data: data.finish().into(), width }
                 }
                 Growth::Unusable(reason) => {
                     unusable.push((target.name, reason));
@@ -166,12 +181,12 @@ fn begin(kind: &DataType) -> Growth {
         }
         DataType::Dictionary(_, values) => begin(values),
         // All cells are missing, which the first batch shows.
-        DataType::Null => Growth::Reals(Growing::new()),
-        kind if is_numeric(kind) => Growth::Reals(Growing::new()),
+        DataType::Null => Growth::Reals(Doubles::new()),
+        kind if is_numeric(kind) => Growth::Reals(Doubles::new()),
         DataType::FixedSizeList(item, _) | DataType::List(item) | DataType::LargeList(item)
             if is_numeric(item.data_type()) =>
         {
-            Growth::Lists { data: Growing::new(), width: None }
+            Growth::Lists { data: Doubles::new(), width: None }
         }
         other => Growth::Unusable(format!(
             "it holds {}; a table can have numbers, booleans, texts, and lists of numbers of one \
@@ -334,7 +349,7 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    fn put_lists(&self, data: &mut Growing<f64>, width: &mut Option<usize>) -> Result<(), Problem> {
+    fn put_lists(&self, data: &mut Doubles, width: &mut Option<usize>) -> Result<(), Problem> {
         self.refuse_missing(self.array, 1)?;
         if self.array.is_empty() {
             return Ok(());
