@@ -7,12 +7,15 @@ mod support;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::builder::{FixedSizeListBuilder, Float64Builder, ListBuilder};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_ipc::reader::read_footer_length;
 use arrow_ipc::{CompressionType, root_as_footer};
-use smidgen_io::{ColumnSelection, TableOptions, VectorColumn, read_table};
+use smidgen_io::{
+    ColumnSelection, Progress, Reading, TableOptions, VectorColumn, read_table, read_table_with,
+};
 use smidgen_value::{Column, Symbol, Table};
 
 use arrow::{arrow_file, batch, stream_file};
@@ -273,4 +276,20 @@ fn a_file_may_be_deleted_or_replaced_while_it_is_mapped() {
     assert_eq!(cells(&table, "x"), before);
     std::fs::remove_file(&path).expect("removed");
     assert_eq!(cells(&table, "x"), before);
+}
+
+#[test]
+fn the_look_through_a_mapped_file_can_be_watched_and_stopped() {
+    let folder = Folder::new("mapped-watched");
+    let path = folder.0.join("t.arrow");
+    arrow_file(&path, &[batch(columns())], None);
+    let (progress, stop) = (Progress::default(), AtomicBool::new(false));
+    let reading = Reading { progress: &progress, stop: &stop };
+    assert!(read_table_with(&path, &TableOptions::default(), reading).is_ok());
+    let [done, total] = [&progress.done, &progress.total].map(|n| n.load(Ordering::Relaxed));
+    assert!(done <= total && 10 * done > 9 * total, "{done} of {total}");
+    stop.store(true, Ordering::Relaxed);
+    let stopped = read_table_with(&path, &TableOptions::default(), reading).map(|_| ());
+    let message = stopped.expect_err("it was stopped").to_string();
+    assert!(message.contains("interrupted"), "{message}");
 }

@@ -86,11 +86,18 @@ fn read_file(
         let bytes = read_block(opened, home.as_ref(), block)?;
         let batch = decoder_of_file.read_record_batch(block, &bytes).map_err(decoder)?;
         match (batch, &home) {
-            (Some(batch), Some(home)) => batches.push_only(&batch, home)?,
-            (Some(batch), None) => batches.push(&batch)?,
+            (Some(batch), Some(home)) => {
+                // Only now is the file really read, some rows at a time.
+                let bytes_of_row = bytes.len() / batch.num_rows().max(1);
+                let watch = &mut |rows: usize| reading.advance((rows * bytes_of_row) as u64);
+                batches.push_only(&batch, home, watch)?;
+            }
+            (Some(batch), None) => {
+                batches.push(&batch)?;
+                reading.advance(bytes.len() as u64)?;
+            }
             (None, _) => {}
         }
-        reading.advance(bytes.len() as u64)?;
     }
     let table = batches.finish()?;
     Ok(match mapped {

@@ -32,6 +32,9 @@ pub(super) struct Batches {
     unusable: Vec<(Symbol, String)>,
 }
 
+/// Is told how many more rows are done, and may stop the reading.
+type Watch<'a> = &'a mut dyn FnMut(usize) -> Result<(), Problem>;
+
 /// A column of the table while it is read.
 enum Growth {
     Reals(Doubles),
@@ -86,15 +89,26 @@ impl Batches {
 
     /// A batch may be as large as its file; converted numbers are held for some rows only.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<(), Problem> {
-        let starts = (0..batch.num_rows()).step_by(ROWS_AT_ONCE);
-        starts
-            .map(|start| batch.slice(start, ROWS_AT_ONCE.min(batch.num_rows() - start)))
-            .try_for_each(|part| self.push_part(&part))
+        self.push_watched(batch, &mut |_| Ok(()))
+    }
+
+    /// The same; says after some rows how many they were.
+    fn push_watched(&mut self, batch: &RecordBatch, watch: Watch) -> Result<(), Problem> {
+        (0..batch.num_rows()).step_by(ROWS_AT_ONCE).try_for_each(|start| {
+            let part = batch.slice(start, ROWS_AT_ONCE.min(batch.num_rows() - start));
+            self.push_part(&part)?;
+            watch(part.num_rows())
+        })
     }
 
     /// The only batch of a file, decoded from memory that stays: columns that lie there as the
-    /// table needs them are not copied.
-    pub fn push_only(&mut self, batch: &RecordBatch, home: &[u8]) -> Result<(), Problem> {
+    /// table needs them are not copied. `watch` is told of the rows, and may stop it.
+    pub fn push_only(
+        &mut self,
+        batch: &RecordBatch,
+        home: &[u8],
+        watch: Watch,
+    ) -> Result<(), Problem> {
         for (target, growth) in self.plan.targets.iter().zip(&mut self.growth) {
             let From::Single { column, .. } = &target.from else { continue };
             if let Growth::Reals(data) | Growth::Lists { data, .. } = growth
@@ -103,7 +117,7 @@ impl Batches {
                 *data = lent;
             }
         }
-        self.push(batch)
+        self.push_watched(batch, watch)
     }
 
     fn push_part(&mut self, batch: &RecordBatch) -> Result<(), Problem> {
