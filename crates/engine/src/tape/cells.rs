@@ -57,6 +57,7 @@ impl Cells {
     }
 
     /// Entry k of the cell in each of the rows.
+    #[inline(always)]
     pub(crate) fn copy(&self, k: usize, pick: Pick<'_>, out: &mut [f64]) {
         match self {
             Cells::Index => fill(pick, out, |row| row as f64),
