@@ -14,7 +14,7 @@ use std::time::Instant;
 use arrow_array::builder::{FixedSizeListBuilder, Float64Builder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch};
 use arrow_ipc::writer::FileWriter;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -46,15 +46,17 @@ fn read(path: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The highest and the present resident memory, as Linux tells it.
+/// The highest and the present resident memory, and what of it is no part of a file, as Linux
+/// tells it.
 fn memory() -> Result<String, Box<dyn Error>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let megabytes = |key: &str| -> Option<f64> {
         let line = status.lines().find_map(|line| line.strip_prefix(key))?;
         Some(line.split_whitespace().next()?.parse::<f64>().ok()? * 1024.0 / 1e6)
     };
-    let (peak, now) = (megabytes("VmHWM:"), megabytes("VmRSS:"));
-    Ok(format!("peak {:.0} MB, now {:.0} MB", peak.unwrap_or(0.0), now.unwrap_or(0.0)))
+    let [peak, now, own] =
+        ["VmHWM:", "VmRSS:", "RssAnon:"].map(|key| megabytes(key).unwrap_or(0.0));
+    Ok(format!("peak {peak:.0} MB, now {now:.0} MB, of them {own:.0} MB in no file"))
 }
 
 fn write(folder: &Path, rows: usize) -> Result<(), Box<dyn Error>> {
@@ -62,19 +64,19 @@ fn write(folder: &Path, rows: usize) -> Result<(), Box<dyn Error>> {
     let mut rng = Rng::from_seed(1);
     let a: Vec<f64> = (0..rows).map(|_| rng.uniform()).collect();
     let b: Vec<f64> = (0..rows).map(|_| rng.uniform() - 0.5).collect();
-    let label: Vec<i64> = (0..rows).map(|_| rng.below(2) as i64).collect();
+    let label: Vec<bool> = (0..rows).map(|_| rng.below(2) == 1).collect();
 
     let mut csv = BufWriter::new(File::create(file("t.csv"))?);
     writeln!(csv, "a,b,label")?;
     for i in 0..rows {
-        writeln!(csv, "{},{:.5},{}", a[i], b[i], label[i])?;
+        writeln!(csv, "{},{:.5},{}", a[i], b[i], u8::from(label[i]))?;
     }
     csv.flush()?;
 
     let mut npy = BufWriter::new(File::create(file("t.npy"))?);
     npy.write_all(&npy_header(rows))?;
     for i in 0..rows {
-        for x in [a[i], b[i], label[i] as f64] {
+        for x in [a[i], b[i], f64::from(u8::from(label[i]))] {
             npy.write_all(&x.to_le_bytes())?;
         }
     }
@@ -83,7 +85,7 @@ fn write(folder: &Path, rows: usize) -> Result<(), Box<dyn Error>> {
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("a", Arc::new(Float64Array::from(a))),
         ("b", Arc::new(Float64Array::from(b))),
-        ("label", Arc::new(Int64Array::from(label))),
+        ("label", Arc::new(BooleanArray::from(label))),
     ];
     let batch = RecordBatch::try_from_iter(columns)?;
     let vectors =

@@ -1,6 +1,8 @@
 //! Reading Parquet, Arrow and NumPy files: types, vectors, missing values, and files that are cut
 //! off, damaged or wrong.
 
+#[path = "support/arrow.rs"]
+mod arrow;
 mod numpy;
 mod support;
 
@@ -17,7 +19,6 @@ use arrow_array::{
     Int64Array, NullArray, RecordBatch, StringArray, StringViewArray, UInt16Array, UInt64Array,
 };
 use arrow_ipc::CompressionType;
-use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
@@ -26,16 +27,10 @@ use smidgen_io::{
 };
 use smidgen_value::{Column, Symbol, Table, Value};
 
+use arrow::{arrow_file, batch, stream_file};
 use support::{Folder, cells};
 
 // ---------------------------------------------------------------- writing
-
-type Columns = Vec<(&'static str, ArrayRef)>;
-
-fn batch(columns: Columns) -> RecordBatch {
-    let nullable = columns.into_iter().map(|(name, array)| (name, array, true));
-    RecordBatch::try_from_iter_with_nullable(nullable).expect("columns of equal length")
-}
 
 fn parquet_file(path: &Path, batches: &[RecordBatch], compression: Compression) {
     let properties = WriterProperties::builder()
@@ -47,22 +42,6 @@ fn parquet_file(path: &Path, batches: &[RecordBatch], compression: Compression) 
         ArrowWriter::try_new(file, schema, Some(properties.build())).expect("a writer");
     batches.iter().for_each(|batch| writer.write(batch).expect("written"));
     writer.close().expect("written");
-}
-
-fn arrow_file(path: &Path, batches: &[RecordBatch], compression: Option<CompressionType>) {
-    let options = IpcWriteOptions::default().try_with_compression(compression).expect("known");
-    let file = File::create(path).expect("a file");
-    let schema = batches[0].schema();
-    let mut writer = FileWriter::try_new_with_options(file, &schema, options).expect("a writer");
-    batches.iter().for_each(|batch| writer.write(batch).expect("written"));
-    writer.finish().expect("written");
-}
-
-fn stream_file(path: &Path, batches: &[RecordBatch]) {
-    let file = File::create(path).expect("a file");
-    let mut writer = StreamWriter::try_new(file, &batches[0].schema()).expect("a writer");
-    batches.iter().for_each(|batch| writer.write(batch).expect("written"));
-    writer.finish().expect("written");
 }
 
 /// The same batches in every format of the Arrow family.
@@ -397,7 +376,8 @@ fn reading_can_be_watched_and_stopped() {
     }
 }
 
-/// A table owns its data: what becomes of the file does not matter.
+/// A table of a small file owns its data: what becomes of the file does not matter. (`mapped.rs` has
+/// large ones.)
 #[test]
 fn a_file_may_shrink_or_vanish_once_it_is_read() {
     let folder = Folder::new("vanishing");

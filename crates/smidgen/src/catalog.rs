@@ -64,6 +64,14 @@ impl Catalog {
         }
     }
 
+    /// What has happened to the files in which tables still lie.
+    pub fn troubles(&self) -> Vec<String> {
+        let mut troubles: Vec<String> =
+            self.tables.values().filter_map(|table| table.trouble()).collect();
+        troubles.dedup();
+        troubles
+    }
+
     pub fn define(&mut self, name: Symbol, value: Value) {
         self.constants.insert(name.to_string(), value);
     }

@@ -161,6 +161,7 @@ impl Executor<'_> {
                 run.warn(warning);
             }
         }
+        self.desk.catalog.troubles().into_iter().for_each(|trouble| run.warn(trouble));
         let inferred = Inferred {
             kernels,
             draws: std::mem::take(&mut run.collected),

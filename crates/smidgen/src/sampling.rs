@@ -457,7 +457,7 @@ impl Plan<'_> {
 
     fn assemble(&self, mut chains: Vec<Chain>, program: &[TopDirective]) -> Sampled {
         let mut kernels: Vec<(String, KernelRecord)> = Vec::new();
-        let mut warnings: Vec<String> = Vec::new();
+        let mut warnings: Vec<String> = self.catalog.troubles();
         let interrupted = chains.len() < self.request.chains || chains.iter().any(|c| !c.complete);
         for chain in &mut chains {
             let records = std::mem::take(&mut chain.records);

@@ -22,12 +22,13 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 /// Which crates the sources of each crate may name.
 const LAYERS: &[(&str, &[&str])] = &[
     ("value", &[]),
+    ("mapped", &[]),
     ("lang", &["value"]),
     ("prob", &["value"]),
     ("draws", &["value"]),
     ("engine", &["value", "lang", "prob"]),
     ("infer", &["value", "lang", "prob", "engine", "draws"]),
-    ("io", &["value", "draws"]),
+    ("io", &["value", "mapped", "draws"]),
     ("report", &["value", "draws"]),
     ("smidgen", &["value", "lang", "prob", "draws", "engine", "infer", "io", "report"]),
     ("experiment", &[]),

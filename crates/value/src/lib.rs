@@ -2,10 +2,11 @@
 //! the elementary functions. Knows nothing of programs, traces or inference.
 //!
 //! Reading order: [`symbol`] (interned names), [`value`] (the one value type),
-//! [`vector`] and [`matrix`] (numeric containers), [`table`] (named columns),
+//! [`buffer`] (shared items), [`vector`] and [`matrix`] (numeric containers), [`table`] (named columns),
 //! [`error`] (a bad argument, in words), [`math`] (the only home of `exp`, `ln`, `lgamma`),
 //! [`rng`] (reproducible streams).
 
+pub mod buffer;
 pub mod error;
 pub mod math;
 pub mod matrix;
@@ -15,10 +16,11 @@ pub mod table;
 pub mod value;
 pub mod vector;
 
+pub use buffer::Buffer;
 pub use error::ArgumentError;
 pub use matrix::Matrix;
 pub use rng::Rng;
 pub use symbol::Symbol;
-pub use table::{Column, Reals, Table, Texts};
+pub use table::{Column, Lender, Reals, Table, Texts};
 pub use value::{Dict, Opaque, Pair, Value};
 pub use vector::Vector;

@@ -1,23 +1,24 @@
 //! Named columns of equal length: the data that programs observe. Shared by all chains,
 //! never copied into a trace.
 //!
-//! A column is one contiguous buffer that a reader has filled and nobody changes: 8 bytes per
-//! number, 1 per truth value, 4 per text beside one copy of each distinct word. Code that goes
-//! over many rows takes the buffer ([`Column::reals`], [`Column::booleans`], [`Column::texts`]); a
+//! A column is one contiguous buffer that a reader has filled or found in a file, and nobody
+//! changes: 8 bytes per number, 1 per truth value, 4 per text beside one copy of each distinct
+//! word. Code that goes over many rows takes the buffer ([`Column::reals`], [`Column::booleans`], [`Column::texts`]); a
 //! value of the language is made for a cell only when somebody asks for that cell.
 
+use std::fmt;
 use std::sync::Arc;
 
-use crate::{Symbol, Value, Vector};
+use crate::{Buffer, Symbol, Value, Vector};
 
 #[derive(Clone, Debug)]
 pub enum Column {
-    Reals(Arc<[f64]>),
+    Reals(Buffer<f64>),
     Booleans(Arc<[bool]>),
     Texts(Texts),
     /// Row i is `data[i * width .. (i + 1) * width]`.
     Vectors {
-        data: Arc<[f64]>,
+        data: Buffer<f64>,
         width: usize,
     },
 }
@@ -112,13 +113,21 @@ impl Column {
     /// Whether both are the same data in memory.
     pub fn is_same(&self, other: &Column) -> bool {
         match (self, other) {
-            (Column::Reals(a), Column::Reals(b)) => Arc::ptr_eq(a, b),
+            (Column::Reals(a), Column::Reals(b)) => a.is_same(b),
             (Column::Booleans(a), Column::Booleans(b)) => Arc::ptr_eq(a, b),
             (Column::Texts(a), Column::Texts(b)) => Arc::ptr_eq(&a.codes, &b.codes),
             (Column::Vectors { data: a, width: v }, Column::Vectors { data: b, width: w }) => {
-                Arc::ptr_eq(a, b) && v == w
+                a.is_same(b) && v == w
             }
             _ => false,
+        }
+    }
+
+    /// Whether the cells lie in something else, such as a mapped file.
+    pub fn is_lent(&self) -> bool {
+        match self {
+            Column::Reals(data) | Column::Vectors { data, .. } => data.is_lent(),
+            Column::Booleans(_) | Column::Texts(_) => false,
         }
     }
 
@@ -131,6 +140,12 @@ impl Column {
     }
 }
 
+/// Where columns lie that the table does not own.
+pub trait Lender: fmt::Debug + Send + Sync {
+    /// What has happened there, if the cells may no longer be what they were; in one sentence.
+    fn trouble(&self) -> Option<String>;
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     names: Vec<Symbol>,
@@ -138,6 +153,7 @@ pub struct Table {
     rows: usize,
     /// Columns that the file has and a program cannot use, with the reason.
     unusable: Vec<(Symbol, String)>,
+    lender: Option<Arc<dyn Lender>>,
 }
 
 impl Table {
@@ -155,13 +171,29 @@ impl Table {
     pub fn with_rows(rows: usize, columns: Vec<(Symbol, Column)>) -> Table {
         assert!(columns.iter().all(|(_, c)| c.len() == rows), "columns have equal length");
         let (names, columns) = columns.into_iter().unzip();
-        Table { names, columns, rows, unusable: Vec::new() }
+        Table { names, columns, rows, unusable: Vec::new(), lender: None }
     }
 
     /// The same table, with the reasons why further columns of its file cannot be used.
     pub fn with_unusable(mut self, unusable: Vec<(Symbol, String)>) -> Table {
         self.unusable = unusable;
         self
+    }
+
+    /// The same table, some of whose columns are lent.
+    pub fn with_lender(mut self, lender: Arc<dyn Lender>) -> Table {
+        self.lender = Some(lender);
+        self
+    }
+
+    /// Whether a column lies in something else.
+    pub fn is_lent(&self) -> bool {
+        self.columns.iter().any(Column::is_lent)
+    }
+
+    /// Why the cells may no longer be what they were.
+    pub fn trouble(&self) -> Option<String> {
+        self.lender.as_ref()?.trouble()
     }
 
     pub fn rows(&self) -> usize {
@@ -193,8 +225,8 @@ mod tests {
 
     #[test]
     fn columns_are_read_as_buffers_and_as_cells() {
-        let reals = Column::Reals(Arc::new([1.0, 2.0]));
-        let vectors = Column::Vectors { data: Arc::new([1.0, 2.0, 3.0, 4.0]), width: 2 };
+        let reals = Column::Reals([1.0, 2.0].into());
+        let vectors = Column::Vectors { data: [1.0, 2.0, 3.0, 4.0].into(), width: 2 };
         let words = ["a", "b"].map(|word| Arc::new(word.to_owned()));
         let texts = Column::Texts(Texts::new(Arc::new([1, 0]), Arc::new(words)));
         let booleans = Column::Booleans(Arc::new([true, false]));

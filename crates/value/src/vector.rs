@@ -2,17 +2,18 @@
 //! features copies nothing.
 
 use std::ops::Deref;
-use std::sync::Arc;
+
+use crate::Buffer;
 
 #[derive(Clone, Debug)]
 pub struct Vector {
-    data: Arc<[f64]>,
+    data: Buffer<f64>,
     start: usize,
     len: usize,
 }
 
 impl Vector {
-    pub fn new(data: impl Into<Arc<[f64]>>) -> Vector {
+    pub fn new(data: impl Into<Buffer<f64>>) -> Vector {
         let data = data.into();
         let len = data.len();
         Vector { data, start: 0, len }
@@ -22,13 +23,13 @@ impl Vector {
     ///
     /// # Panics
     /// If the range does not lie inside `data`.
-    pub fn view(data: Arc<[f64]>, start: usize, len: usize) -> Vector {
+    pub fn view(data: Buffer<f64>, start: usize, len: usize) -> Vector {
         assert!(start + len <= data.len(), "a view lies inside its data");
         Vector { data, start, len }
     }
 
     /// The shared data, if it is all of them.
-    pub fn whole(&self) -> Option<&Arc<[f64]>> {
+    pub fn whole(&self) -> Option<&Buffer<f64>> {
         (self.start == 0 && self.len == self.data.len()).then_some(&self.data)
     }
 

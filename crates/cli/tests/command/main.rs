@@ -7,6 +7,7 @@ mod errors;
 mod explain;
 mod help;
 mod interrupt;
+mod mapped;
 mod repl;
 mod report;
 mod run;

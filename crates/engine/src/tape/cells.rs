@@ -57,17 +57,22 @@ impl Cells {
     }
 
     /// Entry k of the cell in each of the rows.
+    #[inline(always)]
     pub(crate) fn copy(&self, k: usize, pick: Pick<'_>, out: &mut [f64]) {
         match self {
             Cells::Index => fill(pick, out, |row| row as f64),
-            Cells::Column(Column::Reals(xs)) => match pick {
-                Pick::From(start) => out.copy_from_slice(&xs[start..start + out.len()]),
-                Pick::These(_) => fill(pick, out, |row| xs[row]),
-            },
+            Cells::Column(Column::Reals(xs)) => {
+                let xs = xs.as_slice();
+                match pick {
+                    Pick::From(start) => out.copy_from_slice(&xs[start..start + out.len()]),
+                    Pick::These(_) => fill(pick, out, |row| xs[row]),
+                }
+            }
             Cells::Column(Column::Booleans(xs)) => {
                 fill(pick, out, |row| f64::from(u8::from(xs[row])));
             }
             Cells::Column(Column::Vectors { data, width }) => {
+                let data = data.as_slice();
                 fill(pick, out, |row| data[row * width + k]);
             }
             Cells::Column(Column::Texts(_)) => unreachable!("texts are no numbers"),

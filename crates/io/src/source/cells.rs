@@ -156,8 +156,8 @@ impl Cells {
             }
         }
         match self.data {
-            Data::Unread => Verdict::Column(Column::Reals(Growing::new().finish())),
-            Data::Reals(cells) => Verdict::Column(Column::Reals(cells.finish())),
+            Data::Unread => Verdict::Column(Column::Reals(Growing::new().finish().into())),
+            Data::Reals(cells) => Verdict::Column(Column::Reals(cells.finish().into())),
             Data::Booleans(cells) => Verdict::Column(Column::Booleans(cells.finish())),
             Data::Texts(texts) | Data::Declared(texts) => Verdict::Column(texts.finish()),
             Data::Mixed => Verdict::ReadAgain,

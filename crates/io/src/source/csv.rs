@@ -161,7 +161,8 @@ impl File<'_> {
             let place = columns.len();
             match (&target.from, growth) {
                 (From::Several(places), Growth::Vector(data)) => {
-                    let column = Column::Vectors { data: data.finish(), width: places.len() };
+                    let column =
+                        Column::Vectors { data: data.finish().into(), width: places.len() };
                     columns.push((target.name, Some(column)));
                 }
                 (From::Single { column, .. }, Growth::Cells(cells)) => match cells.verdict() {

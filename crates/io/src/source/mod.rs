@@ -1,10 +1,8 @@
 //! Tables from files. The extension names the format; one file of this folder per format.
 //!
 //! A table is read whole and then owns its columns: nothing that happens to the file afterwards
-//! matters. Arrow files are not mapped into memory, for three reasons: a mapped file that somebody
-//! shortens kills the process; a mapping needs `unsafe`; and the columns have to be
-//! looked through anyway, for missing values and for whole numbers that are no doubles. What it
-//! costs is one copy at the speed of memory.
+//! matters. The exception are large Arrow files, whose columns of doubles are looked through and then
+//! used where they lie, in the mapped file (`columnar/lent.rs`).
 //!
 //! `growing.rs` holds columns of unknown length; `plan.rs` and `selection.rs` say which columns the table
 //! gets; `columnar` has every format but CSV, and can be left out of a build.

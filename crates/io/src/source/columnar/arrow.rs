@@ -3,6 +3,9 @@
 //! Both are read through the decoders that take bytes from us, never through readers that
 //! allocate what a damaged file asks for: a block must lie inside the file, and what a compressed
 //! buffer claims to unfold to must be possible.
+//!
+//! A file whose rows are one batch is mapped, unless it is small, and what lies there as a table needs
+//! it stays there (`lent.rs`). Where mapping is not possible, it is read like the others.
 
 use std::io::Read;
 use std::path::Path;
@@ -13,7 +16,9 @@ use arrow_ipc::convert::fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
 use arrow_ipc::{Block, Footer, MessageHeader, root_as_footer, root_as_message};
 use arrow_schema::ArrowError;
-use smidgen_value::Table;
+use bytes::Bytes;
+use smidgen_mapped::Mapped;
+use smidgen_value::{Lender, Table};
 
 use super::batches::Batches;
 use crate::source::TableOptions;
@@ -25,6 +30,9 @@ const MAGIC: &[u8] = b"ARROW1";
 /// The first bytes of a message, and so of a stream.
 const MESSAGE: &[u8] = &[0xff; 4];
 
+/// Smaller files are read: there is nothing to gain, and what happens to them later does not matter.
+const MAPPED_FROM: u64 = 1 << 20;
+
 pub(super) fn read(
     path: &Path,
     options: &TableOptions,
@@ -33,7 +41,7 @@ pub(super) fn read(
     let opened = Opened::new(path)?;
     reading.begin(opened.size);
     if opened.begins_with(MAGIC)? {
-        read_file(&opened, options, reading)
+        read_file(path, &opened, options, reading)
     } else if opened.begins_with(MESSAGE)? {
         read_stream(&opened, options, reading)
     } else if opened.begins_with(b"FEA1")? {
@@ -45,7 +53,12 @@ pub(super) fn read(
     }
 }
 
-fn read_file(opened: &Opened, options: &TableOptions, reading: Reading) -> Result<Table, Problem> {
+fn read_file(
+    path: &Path,
+    opened: &Opened,
+    options: &TableOptions,
+    reading: Reading,
+) -> Result<Table, Problem> {
     if !opened.ends_with(MAGIC)? {
         return Err(Problem::CutOff);
     }
@@ -58,23 +71,72 @@ fn read_file(opened: &Opened, options: &TableOptions, reading: Reading) -> Resul
     let schema = footer.schema().ok_or_else(|| damaged("it has no schema"))?;
     let schema = Arc::new(fb_to_schema(schema));
     let mut batches = Batches::new(&schema, options)?;
-    let mut blocks = FileDecoder::new(schema, footer.version());
+    let mut decoder_of_file = FileDecoder::new(schema, footer.version());
+    let is_one = footer.recordBatches().is_some_and(|blocks| blocks.len() == 1);
+    let mapped = match is_one && opened.size >= MAPPED_FROM {
+        true => map(path, opened)?,
+        false => None,
+    };
+    let home = mapped.clone().map(|mapped| Buffer::from(Bytes::from_owner(mapped)));
     for block in footer.dictionaries().iter().flatten() {
-        let bytes = read_block(opened, block)?;
-        blocks.read_dictionary(block, &bytes).map_err(decoder)?;
+        let bytes = read_block(opened, home.as_ref(), block)?;
+        decoder_of_file.read_dictionary(block, &bytes).map_err(decoder)?;
     }
     for block in footer.recordBatches().iter().flatten() {
-        let bytes = read_block(opened, block)?;
-        if let Some(batch) = blocks.read_record_batch(block, &bytes).map_err(decoder)? {
-            batches.push(&batch)?;
+        let bytes = read_block(opened, home.as_ref(), block)?;
+        let batch = decoder_of_file.read_record_batch(block, &bytes).map_err(decoder)?;
+        match (batch, &home) {
+            (Some(batch), Some(home)) => {
+                // Only now is the file really read, some rows at a time.
+                let bytes_of_row = bytes.len() / batch.num_rows().max(1);
+                let watch = &mut |rows: usize| reading.advance((rows * bytes_of_row) as u64);
+                batches.push_only(&batch, home, watch)?;
+            }
+            (Some(batch), None) => {
+                batches.push(&batch)?;
+                reading.advance(bytes.len() as u64)?;
+            }
+            (None, _) => {}
         }
-        reading.advance(bytes.len() as u64)?;
     }
-    batches.finish()
+    let table = batches.finish()?;
+    Ok(match mapped {
+        Some(mapped) if table.is_lent() => table.with_lender(Arc::new(mapped)),
+        _ => table,
+    })
+}
+
+/// A file in which columns lie.
+#[derive(Clone, Debug)]
+struct Home(Arc<Mapped>);
+
+impl AsRef<[u8]> for Home {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Lender for Home {
+    fn trouble(&self) -> Option<String> {
+        self.0.is_changed().then(|| {
+            let path = self.0.path().display();
+            format!("{path} was changed while its rows were in use: do not trust these results")
+        })
+    }
+}
+
+/// The whole file where it lies; None if that is not possible.
+fn map(path: &Path, opened: &Opened) -> Result<Option<Home>, Problem> {
+    let file = opened.file.try_clone().map_err(Problem::Io)?;
+    let Ok(mapped) = Mapped::new(file, path) else { return Ok(None) };
+    match (mapped.len() as u64) < opened.size {
+        true => Err(Problem::Changed),
+        false => Ok(Some(Home(Arc::new(mapped)))),
+    }
 }
 
 /// A message and its body.
-fn read_block(opened: &Opened, block: &Block) -> Result<Buffer, Problem> {
+fn read_block(opened: &Opened, home: Option<&Buffer>, block: &Block) -> Result<Buffer, Problem> {
     let outside = || damaged("a block lies outside the file");
     let start = u64::try_from(block.offset()).map_err(|_| outside())?;
     let head = u64::try_from(block.metaDataLength()).map_err(|_| outside())?;
@@ -83,9 +145,13 @@ fn read_block(opened: &Opened, block: &Block) -> Result<Buffer, Problem> {
     if start.checked_add(length).is_none_or(|end| end > opened.size) {
         return Err(outside());
     }
-    let bytes = opened.bytes(start, length)?;
+    let bytes = match home {
+        // A file that is mapped as a whole has a size that memory can have.
+        Some(home) => home.slice_with_length(start as usize, length as usize),
+        None => Buffer::from_vec(opened.bytes(start, length)?),
+    };
     check_unfolding(&bytes, head as usize)?;
-    Ok(Buffer::from_vec(bytes))
+    Ok(bytes)
 }
 
 /// Before the decoder makes room for it: what a compressed buffer claims to hold. No

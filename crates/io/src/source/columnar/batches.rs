@@ -15,6 +15,7 @@ use arrow_array::{Array, ArrayRef, OffsetSizeTrait, PrimitiveArray, RecordBatch}
 use arrow_schema::{DataType, Schema};
 use smidgen_value::{Column, Symbol, Table};
 
+use super::lent::Doubles;
 use crate::source::error::{Place, Problem};
 use crate::source::growing::{Growing, GrowingTexts};
 use crate::source::plan::{From, Plan};
@@ -31,14 +32,17 @@ pub(super) struct Batches {
     unusable: Vec<(Symbol, String)>,
 }
 
+/// Is told how many more rows are done, and may stop the reading.
+type Watch<'a> = &'a mut dyn FnMut(usize) -> Result<(), Problem>;
+
 /// A column of the table while it is read.
 enum Growth {
-    Reals(Growing<f64>),
+    Reals(Doubles),
     Booleans(Growing<bool>),
     Texts(GrowingTexts),
     /// From a column of lists; the width is known from the first row on.
     Lists {
-        data: Growing<f64>,
+        data: Doubles,
         width: Option<usize>,
     },
     /// From several columns.
@@ -85,10 +89,35 @@ impl Batches {
 
     /// A batch may be as large as its file; converted numbers are held for some rows only.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<(), Problem> {
-        let starts = (0..batch.num_rows()).step_by(ROWS_AT_ONCE);
-        starts
-            .map(|start| batch.slice(start, ROWS_AT_ONCE.min(batch.num_rows() - start)))
-            .try_for_each(|part| self.push_part(&part))
+        self.push_watched(batch, &mut |_| Ok(()))
+    }
+
+    /// The same; says after some rows how many they were.
+    fn push_watched(&mut self, batch: &RecordBatch, watch: Watch) -> Result<(), Problem> {
+        (0..batch.num_rows()).step_by(ROWS_AT_ONCE).try_for_each(|start| {
+            let part = batch.slice(start, ROWS_AT_ONCE.min(batch.num_rows() - start));
+            self.push_part(&part)?;
+            watch(part.num_rows())
+        })
+    }
+
+    /// The only batch of a file, decoded from memory that stays: columns that lie there as the
+    /// table needs them are not copied. `watch` is told of the rows, and may stop it.
+    pub fn push_only(
+        &mut self,
+        batch: &RecordBatch,
+        home: &[u8],
+        watch: Watch,
+    ) -> Result<(), Problem> {
+        for (target, growth) in self.plan.targets.iter().zip(&mut self.growth) {
+            let From::Single { column, .. } = &target.from else { continue };
+            if let Growth::Reals(data) | Growth::Lists { data, .. } = growth
+                && let Some(lent) = Doubles::lent(batch.column(*column), home)
+            {
+                *data = lent;
+            }
+        }
+        self.push_watched(batch, watch)
     }
 
     fn push_part(&mut self, batch: &RecordBatch) -> Result<(), Problem> {
@@ -135,7 +164,7 @@ impl Batches {
                 }
                 Growth::Several(data) => {
                     let width = data.len() / self.rows;
-                    Column::Vectors { data: data.finish(), width }
+                    Column::Vectors { data: data.finish().into(), width }
                 }
                 Growth::Unusable(reason) => {
                     unusable.push((target.name, reason));
@@ -166,12 +195,12 @@ fn begin(kind: &DataType) -> Growth {
         }
         DataType::Dictionary(_, values) => begin(values),
         // All cells are missing, which the first batch shows.
-        DataType::Null => Growth::Reals(Growing::new()),
-        kind if is_numeric(kind) => Growth::Reals(Growing::new()),
+        DataType::Null => Growth::Reals(Doubles::new()),
+        kind if is_numeric(kind) => Growth::Reals(Doubles::new()),
         DataType::FixedSizeList(item, _) | DataType::List(item) | DataType::LargeList(item)
             if is_numeric(item.data_type()) =>
         {
-            Growth::Lists { data: Growing::new(), width: None }
+            Growth::Lists { data: Doubles::new(), width: None }
         }
         other => Growth::Unusable(format!(
             "it holds {}; a table can have numbers, booleans, texts, and lists of numbers of one \
@@ -334,7 +363,7 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    fn put_lists(&self, data: &mut Growing<f64>, width: &mut Option<usize>) -> Result<(), Problem> {
+    fn put_lists(&self, data: &mut Doubles, width: &mut Option<usize>) -> Result<(), Problem> {
         self.refuse_missing(self.array, 1)?;
         if self.array.is_empty() {
             return Ok(());

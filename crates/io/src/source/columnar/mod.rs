@@ -3,6 +3,7 @@
 
 mod arrow;
 mod batches;
+mod lent;
 mod numpy;
 mod parquet;
 
