@@ -245,9 +245,9 @@ fn an_observation_of_distant_states_is_no_chain() {
     }
 }
 
-/// More values than are listed, infinite densities, an impossible start: the choices move one by one.
+/// More values than are listed, infinite densities: the choices move by particles and one by one.
 #[test]
-fn what_cannot_be_drawn_as_a_whole_moves_one_by_one() {
+fn what_cannot_be_drawn_as_a_whole_moves_all_the_same() {
     let wide = "[assume x (mem (lambda (t) (if (< t 1) (uniform_discrete 0 90)
                    (uniform_discrete (- (x (- t 1)) 1) (+ (x (- t 1)) 2)))))]
                 [predict (x 3)] [observe (normal (x 3) 1) 40]";
