@@ -219,6 +219,9 @@ fn chains_are_found_by_dependence() {
     assert_eq!(lengths(&states(second, 4)), Vec::<usize>::new());
     let tree = states(first, 5) + "[predict (bernoulli (lookup (array 0.1 0.2) (x 2)))]";
     assert_eq!(lengths(&tree), [3, 3]);
+    // One that decides what exists parts a chain.
+    let parted = states(first, 6) + "[predict (if (= (x 3) 1) (x 0) 2)]";
+    assert_eq!(lengths(&parted), [3, 3]);
     // A parameter that all of them read.
     assert_eq!(lengths(TABLES), [3]);
 }

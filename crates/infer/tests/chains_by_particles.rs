@@ -258,12 +258,16 @@ fn what_is_moved_by_particles() {
     assert_eq!(particles("(flip 0.5)", "(flip (if before 0.5 0.5))"), 0);
     let finite = states("(bernoulli 0.5)", "(bernoulli (lookup (array 0.2 0.7) before))");
     assert_eq!(number_of(&finite, Class::Chain), 5);
-    // What decides about others is no chain: what is one could change with it.
+    // What decides about others is in no chain: what is one could change with it.
     assert_eq!(particles("(poisson 3)", "(if (< before 2) (poisson 1) (poisson 4))"), 0);
+    // Between jumps there are chains of reals that come and go.
+    let jumps = "[assume x (mem (lambda (t) (if (< t 1) (normal 0 1)
+                   (if (flip 0.001) (normal 0 5) (normal (floor (x (- t 1))) 1)))))] [predict (x 6)]";
+    assert_eq!(number_of(jumps, Class::Particles), 6);
     // An observation that moves.
     let moves = states("(poisson 3)", "(poisson (+ 1 before))")
-        + "[assume a (normal 0 1)] [assume b (normal 0 1)] [observe (if (= (x 3) 1) a b) 1]";
-    assert_eq!(number_of(&moves, Class::Particles), 0);
+        + "[assume a (normal 0 1)] [assume b (normal 0 1)] [observe (if (= (x 1) 1) a b) 1]";
+    assert_eq!(number_of(&moves, Class::Particles), 3);
 }
 
 const HEADED: (&str, &str) = ("(poisson (exp (floor (min 3 z))))", "(poisson (+ 1 before))");
