@@ -352,12 +352,13 @@ impl Lattice<'_> {
             let listed = self.forgiven(node, distribution.enumerate(args))?;
             let Some(values) = listed.unwrap_or_else(|| Some(Vec::new())) else { return Ok(false) };
             for value in values {
-                if !weighed.values.contains(&value) {
-                    weighed.values.push(value);
+                if weighed.values.contains(&value) {
+                    continue;
                 }
-            }
-            if weighed.values.len() > MOST_VALUES {
-                return Ok(false);
+                if weighed.values.len() == MOST_VALUES {
+                    return Ok(false);
+                }
+                weighed.values.push(value);
             }
         }
         for args in rows {

@@ -45,7 +45,7 @@ impl std::default::Default for Default {
             plan: Plan::default(),
             nuts: Blocks::standard(Form::Plain),
             standardised: Blocks::standard(Form::Standardised),
-            singles: Singles::default(),
+            singles: Singles::new(),
             subsampled: FxHashMap::default(),
             sweeps: 0,
             joint: true,

@@ -114,8 +114,9 @@ impl Chain {
         }
         self.pass(trace, rng, tally)?;
         for id in &self.choices {
-            // Now, for its class may hang on others of the chain.
-            let class = plan::single(trace, *id)?;
+            // Now, for its class may hang on others of the chain. To enumerate more values than
+            // there are particles would cost more than the pass.
+            let class = plan::single(trace, *id, PARTICLES)?;
             singles.step(trace, (*id, class), TRIES, rng, tally)?;
         }
         Ok(())

@@ -95,7 +95,7 @@ impl Plan {
         let mut candidates = Vec::new();
         let mut partition = Partition::new();
         for (address, id) in &choices {
-            let class = classify(trace, *id)?;
+            let class = classify(trace, *id, MOST_VALUES)?;
             if class == Class::Smooth {
                 if !first.contains(address) || self.fickle.contains(address) {
                     let reason = "it comes and goes".to_owned();
@@ -213,14 +213,14 @@ impl Plan {
     pub fn class(&self, trace: &mut Trace, id: NodeId) -> Result<Class, EvalError> {
         match self.classes.get(&id) {
             Some((address, class)) if *address == trace.address(id) => Ok(*class),
-            _ => single(trace, id),
+            _ => single(trace, id, MOST_VALUES),
         }
     }
 }
 
-/// How a choice is moved by itself.
-pub(super) fn single(trace: &mut Trace, id: NodeId) -> Result<Class, EvalError> {
-    match classify(trace, id)? {
+/// How a choice is moved by itself, if at most so many values are enumerated.
+pub(super) fn single(trace: &mut Trace, id: NodeId, most: usize) -> Result<Class, EvalError> {
+    match classify(trace, id, most)? {
         Class::Smooth => alone(trace, id),
         class => Ok(class),
     }
@@ -248,7 +248,7 @@ fn alone(trace: &mut Trace, id: NodeId) -> Result<Class, EvalError> {
 }
 
 /// The class of a choice; [`Class::Smooth`] for every continuous one.
-pub fn classify(trace: &mut Trace, id: NodeId) -> Result<Class, EvalError> {
+fn classify(trace: &mut Trace, id: NodeId, most: usize) -> Result<Class, EvalError> {
     let choice = trace.choice(id)?;
     // The latent parameters of some makers have no single support.
     let Ok(support) = choice.support() else { return Ok(Class::Other) };
@@ -257,10 +257,10 @@ pub fn classify(trace: &mut Trace, id: NodeId) -> Result<Class, EvalError> {
     }
     let few = match &support {
         Support::Booleans => true,
-        Support::Finite(values) => values.len() <= MOST_VALUES,
-        Support::Integers { low, high } if high.is_finite() => high - low < MOST_VALUES as f64,
+        Support::Finite(values) => values.len() <= most,
+        Support::Integers { low, high } if high.is_finite() => high - low < most as f64,
         // The tables of a restaurant process, for example.
-        _ => choice.enumerate().is_ok_and(|values| values.len() <= MOST_VALUES),
+        _ => choice.enumerate().is_ok_and(|values| values.len() <= most),
     };
     Ok(if few { Class::Finite } else { Class::Other })
 }

@@ -46,13 +46,16 @@ impl Proposer for Mixed {
 }
 
 /// The room that single moves work in.
-#[derive(Default)]
 pub(super) struct Singles {
     enumeration: Enumeration,
     scaffold: Scaffold,
 }
 
 impl Singles {
+    pub fn new() -> Singles {
+        Singles { enumeration: Enumeration::new(), scaffold: Scaffold::new() }
+    }
+
     /// Moves a choice as its class tells; `tries`: how often, by `mh`.
     pub fn step(
         &mut self,
