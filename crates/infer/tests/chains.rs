@@ -219,6 +219,9 @@ fn chains_are_found_by_dependence() {
     assert_eq!(lengths(&states(second, 4)), Vec::<usize>::new());
     let tree = states(first, 5) + "[predict (bernoulli (lookup (array 0.1 0.2) (x 2)))]";
     assert_eq!(lengths(&tree), [3, 3]);
+    // One that decides what exists parts a chain.
+    let parted = states(first, 6) + "[predict (if (= (x 3) 1) (x 0) 2)]";
+    assert_eq!(lengths(&parted), [3, 3]);
     // A parameter that all of them read.
     assert_eq!(lengths(TABLES), [3]);
 }
@@ -245,9 +248,9 @@ fn an_observation_of_distant_states_is_no_chain() {
     }
 }
 
-/// More values than are listed, infinite densities, an impossible start: the choices move one by one.
+/// More values than are listed, infinite densities: the choices move by particles and one by one.
 #[test]
-fn what_cannot_be_drawn_as_a_whole_moves_one_by_one() {
+fn what_cannot_be_drawn_as_a_whole_moves_all_the_same() {
     let wide = "[assume x (mem (lambda (t) (if (< t 1) (uniform_discrete 0 90)
                    (uniform_discrete (- (x (- t 1)) 1) (+ (x (- t 1)) 2)))))]
                 [predict (x 3)] [observe (normal (x 3) 1) 40]";

@@ -5,7 +5,9 @@ use smidgen::sampling::{self, Progress};
 use smidgen::value::{Rng, Value, math};
 use smidgen::{OutcomeKind, SampleRequest, Session, Settings};
 use smidgen_infer::kernel::pgibbs::{Lots, Lottery};
-use smidgen_testkit::World;
+use smidgen_testkit::budget::{catches, demand};
+use smidgen_testkit::invariance::{Story, exact_start};
+use smidgen_testkit::{PValue, World};
 
 fn session(seed: u64) -> Session {
     Session::new(Settings { seed, ..Settings::default() })
@@ -178,6 +180,56 @@ fn conjugate_models() {
     let exact = -math::ln(2.0 * std::f64::consts::PI) - 0.5 - 0.125;
     let (estimate, _) = run(late, 3);
     assert!((estimate - exact).abs() < 0.1, "{estimate} {exact}");
+}
+
+const WALK: Story<'static> = Story {
+    prior: "[assume r (beta 5 2)]
+            [assume x (mem (lambda (t) (if (< t 1) 0 (normal (* r (x (- t 1))) 1))))]
+            [predict (x 3)]",
+    data: &["(normal (x 1) 0.5)", "(normal (x 2) 0.5)", "(normal (x 3) 0.5)"],
+    look: &["r", "(x 1)", "(x 2)", "(x 3)", "(abs (- (x 3) (x 2)))"],
+};
+
+/// The numbers looked at in one particle, given the data.
+fn filtered(data: &[Value], particles: usize, seed: u64) -> Vec<f64> {
+    let prior = WALK.prior.rsplit_once("[predict").expect("the last directive").0;
+    let observed = WALK.data.iter().zip(data);
+    let stages: String = observed
+        .map(|(expr, y)| format!("[observe {expr} {y}] [infer (resample {particles})]"))
+        .collect();
+    let shown: String = WALK.look.iter().map(|expr| format!("[sample {expr}]")).collect();
+    run(&format!("{prior} {stages} {shown}"), seed).1
+}
+
+/// Parameters and data from the joint law, then a particle given the data: again the joint law, up to an
+/// error of one over the number of particles, which is too small to be seen here.
+fn joint(repeats: usize, seed: u64, particles: usize) -> PValue {
+    let products = |(theta, data): &(Vec<f64>, Vec<Value>)| {
+        let data = data.iter().filter_map(Value::as_number);
+        let coupled = data.flat_map(|y| theta.iter().map(move |theta| theta * y));
+        theta.iter().copied().chain(coupled).collect::<Vec<f64>>()
+    };
+    exact_start(
+        repeats,
+        seed,
+        |seed| {
+            let mut pair = WALK.start(seed);
+            let theta = WALK.look.iter().map(|expr| pair.world.number(expr)).collect();
+            (theta, pair.data)
+        },
+        |(theta, data)| {
+            let seed = data[0].as_number().expect("a number").to_bits();
+            *theta = filtered(data, particles, seed);
+        },
+        |pair| products(pair),
+    )
+}
+
+#[test]
+fn particles_keep_the_joint_law() {
+    let test = "geweke: resample";
+    demand(test, 400, |repeats, seed| joint(repeats, seed, 300));
+    catches(test, "two particles are not enough", 400, |repeats, seed| joint(repeats, seed, 2));
 }
 
 /// In chains every draw is a run of its own.

@@ -190,13 +190,10 @@ impl Lattice<'_> {
         mut self,
         draw: &mut dyn FnMut(&[f64]) -> usize,
     ) -> Result<Option<usize>, EvalError> {
-        let steps = self.plan.parts.len();
-        self.room.steps.resize_with(steps, Weighed::default);
-        for t in 0..steps {
-            if !self.filter(t)? {
-                return Ok(None);
-            }
+        if !self.forward()? {
+            return Ok(None);
         }
+        let steps = self.plan.parts.len();
         let mut path = vec![0; steps];
         let Room { steps: weighed, log_row, .. } = &mut *self.room;
         for t in (0..steps).rev() {
@@ -210,6 +207,18 @@ impl Lattice<'_> {
             path[t] = draw(log_row);
         }
         self.settle(&path)
+    }
+
+    /// The filter, all steps. False if it cannot be done, or no path is possible.
+    pub fn forward(&mut self) -> Result<bool, EvalError> {
+        let steps = self.plan.parts.len();
+        self.room.steps.resize_with(steps, Weighed::default);
+        for t in 0..steps {
+            if !self.filter(t)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The arguments of a node at row j · K + k; None if one has left its domain.
@@ -343,12 +352,13 @@ impl Lattice<'_> {
             let listed = self.forgiven(node, distribution.enumerate(args))?;
             let Some(values) = listed.unwrap_or_else(|| Some(Vec::new())) else { return Ok(false) };
             for value in values {
-                if !weighed.values.contains(&value) {
-                    weighed.values.push(value);
+                if weighed.values.contains(&value) {
+                    continue;
                 }
-            }
-            if weighed.values.len() > MOST_VALUES {
-                return Ok(false);
+                if weighed.values.len() == MOST_VALUES {
+                    return Ok(false);
+                }
+                weighed.values.push(value);
             }
         }
         for args in rows {

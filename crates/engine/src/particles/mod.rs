@@ -138,6 +138,13 @@ impl Sequence {
         self.shape.is_some()
     }
 
+    /// Whether a whole path could be drawn now: a function of what is outside the chain.
+    pub fn has_paths(&mut self, trace: &mut Trace) -> Result<bool, EvalError> {
+        let (Some(plan), Some(shape)) = (&mut self.plan, &self.shape) else { return Ok(false) };
+        plan.refresh(trace)?;
+        Lattice { trace, plan, shape, room: &mut self.room }.forward()
+    }
+
     /// Draws a whole path of a chain from its conditional law (see [`lattice`]); `draw` picks a place
     /// from log weights. The number of choices that changed; none if it cannot be done.
     pub fn draw_path(

@@ -1,6 +1,7 @@
 //! Chains among choices: each reads, through deterministic nodes, the one before, which no other of
 //! them reads. What several read (a discrete parameter) is no part of a chain and does not hinder it;
-//! nor does it matter what is outside the set. O(nodes above the choices).
+//! nor does a choice that decides what exists, or what is outside the set. O(nodes above and
+//! deterministic nodes below the choices).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -50,10 +51,40 @@ impl Search<'_> {
     }
 }
 
+/// Whether nodes lead, through deterministic ones, to something whose structure they decide.
+struct Decisions<'a> {
+    trace: &'a Trace,
+    known: FxHashMap<NodeId, bool>,
+}
+
+impl Decisions<'_> {
+    fn decides(&mut self, id: NodeId) -> bool {
+        let trace = self.trace;
+        trace.node(id).children.iter().any(|child| {
+            trace.node(child.node).is_existential(child.slot) || self.passes_on(child.node)
+        })
+    }
+
+    fn passes_on(&mut self, id: NodeId) -> bool {
+        if !matches!(self.trace.node(id).op, Op::Function(_) | Op::Structure(_)) {
+            return false;
+        }
+        if let Some(decides) = self.known.get(&id) {
+            return *decides;
+        }
+        let decides = stacker::maybe_grow(64 << 10, 1 << 20, || self.decides(id));
+        self.known.insert(id, decides);
+        decides
+    }
+}
+
 impl Trace {
     /// The chains among these choices, of `least` choices or more, first to last; in the order of
     /// their first choices.
     pub fn chains(&self, choices: &[NodeId], least: usize) -> Vec<Vec<NodeId>> {
+        let mut decisions = Decisions { trace: self, known: FxHashMap::default() };
+        let choices: Vec<NodeId> =
+            choices.iter().copied().filter(|id| !decisions.decides(*id)).collect();
         let among = choices.iter().copied().collect();
         let mut search = Search { trace: self, among, known: FxHashMap::default() };
         let above: Vec<Above> = choices.iter().map(|id| search.above(*id)).collect();

@@ -2,43 +2,36 @@
 //! program is k sweeps of it.
 //!
 //! One sweep moves everything: all continuous choices with a gradient jointly by `nuts`, then each
-//! chain of finite choices as a whole, then the others one after the other in a fixed order
-//! ([`plan`]). Exact.
+//! chain of others as a whole, then the rest one after the other in a fixed order ([`plan`]). Exact.
 
 mod chain;
 mod explain;
 pub mod plan;
+mod single;
 
 use rustc_hash::FxHashMap;
 use smidgen_engine::smooth::Form;
-use smidgen_engine::{Choice, Enumeration, EvalError, NodeId, Proposed, Proposer, Scaffold, Trace};
-use smidgen_value::{Rng, math};
+use smidgen_engine::{EvalError, NodeId, Trace};
+use smidgen_value::Rng;
 
 use crate::block::{Block, Scope, Sweep, Target};
 use crate::explain::{Explanation, Look};
 use crate::kernel::Kernel;
-use crate::kernel::gibbs::gibbs_move;
-use crate::kernel::mh::mh_move;
 use crate::kernel::nuts::Blocks;
-use crate::kernel::slice::{Conditional, How, Search};
 use crate::kernel::subsampled_mh::SubsampledMh;
-use crate::proposer::{Scale, walk};
 use crate::run::{Log, Phase};
 use plan::{Class, Plan};
+use single::Singles;
 
 /// Moves per sweep of a choice that is moved by `mh`, or by `subsampled_mh`.
 const TRIES: usize = 4;
 const TALL_TRIES: usize = 10;
 
-/// An interval of this width is doubled until it holds the slice.
-const SLICE: How = How { search: Search::Double, width: 1.0, most: 20 };
-
 pub struct Default {
     plan: Plan,
     nuts: Blocks,
     standardised: Blocks,
-    enumeration: Enumeration,
-    scaffold: Scaffold,
+    singles: Singles,
     /// By the addresses of their choices.
     subsampled: FxHashMap<u64, SubsampledMh>,
     sweeps: u64,
@@ -52,8 +45,7 @@ impl std::default::Default for Default {
             plan: Plan::default(),
             nuts: Blocks::standard(Form::Plain),
             standardised: Blocks::standard(Form::Standardised),
-            enumeration: Enumeration::new(),
-            scaffold: Scaffold::new(),
+            singles: Singles::new(),
             subsampled: FxHashMap::default(),
             sweeps: 0,
             joint: true,
@@ -67,37 +59,6 @@ impl Default {
         let blocks = |form| Blocks::standard(form).with_step(step);
         let (nuts, standardised) = (blocks(Form::Plain), blocks(Form::Standardised));
         Default { nuts, standardised, ..Default::default() }
-    }
-}
-
-/// From the prior or, with probability one half (always if the prior is improper), a walk whose
-/// scale is drawn log-uniformly from 0.001 to 10 in unconstrained coordinates, so that some of the
-/// steps fit whatever the posterior's width. Decided before the choice is known.
-struct Mixed {
-    walks: bool,
-    scale: f64,
-}
-
-impl Mixed {
-    fn draw(rng: &mut Rng) -> Mixed {
-        let (walks, exponent) = (rng.coin(), -3.0 + 4.0 * rng.uniform());
-        Mixed { walks, scale: math::pow(10.0, exponent) }
-    }
-}
-
-impl Proposer for Mixed {
-    fn is_local(&self, choice: &Choice<'_>) -> Result<bool, EvalError> {
-        Ok((self.walks || !choice.is_proper())
-            && choice.support().is_ok_and(|support| support.is_continuous()))
-    }
-
-    fn propose(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> Result<Proposed, EvalError> {
-        if !self.is_local(choice)? {
-            return Ok(Proposed::Prior);
-        }
-        // A single principal: its support does not change.
-        let support = choice.support()?;
-        walk(choice.current(), &support, &support, &Scale::Same(self.scale), rng)
     }
 }
 
@@ -128,7 +89,7 @@ impl Kernel for Default {
         }
         self.sweeps += 1;
         for chain in &mut self.plan.chains {
-            chain.transition(trace, &mut self.enumeration, rng, &mut log.tally)?;
+            chain.transition(trace, &mut self.singles, rng, &mut log.tally)?;
         }
         if self.joint && !self.plan.has_singles() {
             return Ok(());
@@ -145,7 +106,7 @@ impl Kernel for Default {
 
     fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
         self.plan.update(look.trace, true, false)?;
-        explain::explain(&self.plan, look)
+        explain::explain(&mut self.plan, look)
     }
 }
 
@@ -158,9 +119,10 @@ impl Default {
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
-        match self.plan.class(trace, id)? {
-            Class::Smooth if self.joint => return Ok(()),
-            Class::Chain => return Ok(()),
+        let class = self.plan.class(trace, id)?;
+        match class {
+            Class::Smooth if self.joint => Ok(()),
+            Class::Chain | Class::Particles => Ok(()),
             Class::Tall => {
                 let target = Target { scope: Scope::Default, block: Block::Each };
                 let kernel = self.subsampled.entry(trace.address(id));
@@ -172,25 +134,9 @@ impl Default {
                 if kernel.stays_exact() && log.run.phase != Phase::Draws {
                     self.plan.move_exactly(trace.address(id));
                 }
-                return Ok(());
+                Ok(())
             }
-            Class::Finite => {
-                return gibbs_move(trace, &mut self.enumeration, &[id], None, rng, &mut log.tally);
-            }
-            Class::Line | Class::Smooth => {
-                if let Ok(mut conditional) =
-                    Conditional::of(trace, &mut self.scaffold, &[id], "slice_doubling")
-                {
-                    let x = SLICE.draw(&mut conditional, rng)?;
-                    return conditional.commit(x, &mut log.tally);
-                }
-            }
-            Class::Other => {}
+            _ => self.singles.step(trace, (id, class), TRIES, rng, &mut log.tally),
         }
-        for _ in 0..TRIES {
-            let mut proposer = Mixed::draw(rng);
-            mh_move(trace, &mut self.scaffold, &[id], &mut proposer, None, rng, &mut log.tally)?;
-        }
-        Ok(())
     }
 }

@@ -1,61 +1,147 @@
-//! Finite choices of which each reads the one before, such as the states of a hidden Markov model: one
-//! by one they move slowly, for each is held by its neighbours.
+//! Choices of which each reads the one before, such as the states of a hidden Markov model or a
+//! population from year to year: one by one they move slowly, for each is held by its neighbours.
 //!
-//! A chain is drawn as a whole from its conditional law, by forward filtering and backward sampling
-//! ([`Sequence::draw_path`]). Where that cannot be done (too many values, an infinite density) its
-//! choices are drawn one by one at once, before anything else moves: whether it can be done depends
-//! on nothing in the chain.
+//! A chain is moved as a whole, in one of two ways:
+//!
+//! * Finite choices are drawn from their conditional law, by forward filtering and backward sampling
+//!   ([`Sequence::draw_path`]).
+//! * Others, and finite ones with too many values or an infinite density, by particles: one pass of
+//!   conditional sequential Monte Carlo ([`conditional_smc`]), with ancestor sampling where it costs little.
+//!   Then each choice once by itself, at once, before anything else moves: so that every path can be
+//!   reached even where particles rarely leave the one they have.
+//!
+//! Which way is taken depends on nothing in the chain: on the structure, which a chain does not decide
+//! (else it is none), and on what the choices could be, not on what they are.
 
 use smidgen_engine::particles::LookAhead;
-use smidgen_engine::{Enumeration, EvalError, NodeId, Sequence, Trace, draw_place};
+use smidgen_engine::{EvalError, NodeId, Sequence, Trace, draw_place};
 use smidgen_value::Rng;
 
-use crate::kernel::gibbs::gibbs_move;
+use super::plan;
+use super::single::Singles;
+use crate::kernel::pgibbs::{Lots, conditional_smc};
 use crate::record::Tally;
 
 /// Shorter ones are moved one by one.
 const LEAST: usize = 3;
 
-/// Choices that are drawn together, first to last.
+/// Particles of a pass, the current path among them. With ancestor sampling the number that moves a
+/// path does not grow with its length, only with how much an observation tells about a state.
+pub(super) const PARTICLES: usize = 30;
+
+/// Proposals of a choice by itself after a pass, if it is moved by `mh`: the pass is the main thing.
+const TRIES: usize = 1;
+
+/// Choices that are moved together, first to last.
 pub struct Chain {
     pub choices: Vec<NodeId>,
-    sequence: Sequence,
+    /// For draws from the conditional law, if they may be possible.
+    path: Option<Sequence>,
+    /// For particles, prepared when they are first needed.
+    particles: Option<Sequence>,
+    lots: Lots,
+}
+
+fn prepare(
+    sequence: &mut Sequence,
+    trace: &mut Trace,
+    choices: &[NodeId],
+    look: LookAhead,
+) -> bool {
+    let groups: Vec<Vec<NodeId>> = choices.iter().map(|id| vec![*id]).collect();
+    // An observation that moves cannot be followed, and what decides about others could change
+    // what is a chain; one by one they can be moved.
+    sequence.prepare(trace, &groups, look).is_ok() && sequence.is_compiled()
 }
 
 impl Chain {
-    /// The chains among these choices that can be drawn so. `before`: those of another structure,
-    /// whose room is used again.
-    pub(super) fn all(trace: &mut Trace, candidates: &[NodeId], before: Vec<Chain>) -> Vec<Chain> {
-        let mut chains = Vec::new();
-        let mut spare = before.into_iter().map(|chain| chain.sequence);
-        for choices in trace.chains(candidates, LEAST) {
-            let groups: Vec<Vec<NodeId>> = choices.iter().map(|id| vec![*id]).collect();
+    /// The chains among these choices that are drawn from their conditional law. `before`: those of
+    /// another structure, whose room is used again.
+    pub(super) fn paths(
+        trace: &mut Trace,
+        candidates: &[NodeId],
+        before: Vec<Chain>,
+    ) -> Vec<Chain> {
+        let found = trace.chains(candidates, LEAST);
+        let mut spare = before.into_iter().filter_map(|chain| chain.path);
+        let chain = |choices: Vec<NodeId>| {
             let mut sequence = spare.next().unwrap_or_default();
-            // An observation that moves cannot be followed; one by one it can.
-            let prepared = sequence.prepare(trace, &groups, LookAhead::Never);
-            if prepared.is_ok() && sequence.is_chain() {
-                chains.push(Chain { choices, sequence });
-            }
-        }
-        chains
+            let is_chain =
+                prepare(&mut sequence, trace, &choices, LookAhead::Never) && sequence.is_chain();
+            is_chain.then(|| Chain::new(choices, Some(sequence), None))
+        };
+        found.into_iter().filter_map(chain).collect()
+    }
+
+    /// The chains among these choices that are moved by particles.
+    pub(super) fn by_particles(trace: &mut Trace, candidates: &[NodeId]) -> Vec<Chain> {
+        let found = trace.chains(candidates, LEAST);
+        let chain = |choices: Vec<NodeId>| {
+            let mut sequence = Sequence::new();
+            prepare(&mut sequence, trace, &choices, LookAhead::IfCheap)
+                .then(|| Chain::new(choices, None, Some(sequence)))
+        };
+        found.into_iter().filter_map(chain).collect()
+    }
+
+    fn new(choices: Vec<NodeId>, path: Option<Sequence>, particles: Option<Sequence>) -> Chain {
+        Chain { choices, path, particles, lots: Lots::default() }
+    }
+
+    /// Whether particles move it, as things stand.
+    pub(super) fn needs_particles(&mut self, trace: &mut Trace) -> Result<bool, EvalError> {
+        self.path.as_mut().map_or(Ok(true), |path| Ok(!path.has_paths(trace)?))
+    }
+
+    /// Whether particles move it without ancestor sampling.
+    pub(super) fn is_short_sighted(&self) -> bool {
+        self.particles.as_ref().is_some_and(|sequence| !sequence.looks_ahead())
     }
 
     pub(super) fn transition(
         &mut self,
         trace: &mut Trace,
-        enumeration: &mut Enumeration,
+        singles: &mut Singles,
         rng: &mut Rng,
         tally: &mut Tally,
     ) -> Result<(), EvalError> {
-        let pick = &mut |log_weights: &[f64]| draw_place(log_weights, rng.uniform());
-        match self.sequence.draw_path(trace, pick)? {
-            Some(changed) => tally.draw(self.sequence.absorbing() as u64, changed > 0),
-            None => {
-                for id in &self.choices {
-                    gibbs_move(trace, enumeration, &[*id], None, rng, tally)?;
-                }
+        if let Some(sequence) = &mut self.path {
+            let pick = &mut |log_weights: &[f64]| draw_place(log_weights, rng.uniform());
+            if let Some(changed) = sequence.draw_path(trace, pick)? {
+                tally.draw(sequence.absorbing() as u64, changed > 0);
+                return Ok(());
             }
         }
+        self.pass(trace, rng, tally)?;
+        for id in &self.choices {
+            // Now, for its class may hang on others of the chain. To enumerate more values than
+            // there are particles would cost more than the pass.
+            let class = plan::single(trace, *id, PARTICLES)?;
+            singles.step(trace, (*id, class), TRIES, rng, tally)?;
+        }
+        Ok(())
+    }
+
+    /// One pass of particles.
+    fn pass(
+        &mut self,
+        trace: &mut Trace,
+        rng: &mut Rng,
+        tally: &mut Tally,
+    ) -> Result<(), EvalError> {
+        let Chain { choices, particles, lots, .. } = self;
+        let sequence = particles.get_or_insert_with(|| {
+            let mut sequence = Sequence::new();
+            prepare(&mut sequence, trace, choices, LookAhead::IfCheap);
+            sequence
+        });
+        let sections = sequence.absorbing() as u64;
+        let mut system = sequence.begin(trace, PARTICLES)?;
+        let moved = match conditional_smc(&mut *system, PARTICLES, lots, rng)? {
+            Some(k) => system.settle(k)?,
+            None => false,
+        };
+        tally.draw(sections, moved);
         Ok(())
     }
 }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashSet;
 use smidgen_engine::{EvalError, NodeId};
 use smidgen_lang::Span;
 
+use super::chain::PARTICLES;
 use super::plan::{Class, Plan};
 use crate::block::{Block, Scope, Target};
 use crate::explain::{Explanation, Look, blocks};
@@ -12,7 +14,7 @@ use crate::explain::{Explanation, Look, blocks};
 /// Places of the program that are named for one class.
 const NAMED: usize = 6;
 
-pub(super) fn explain(plan: &Plan, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
+pub(super) fn explain(plan: &mut Plan, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
     let target = Target { scope: Scope::Default, block: Block::Each };
     let mut explanation = blocks::explain(look, &target, &mut |_, _, _| Ok(()))?;
     explanation.target = match plan.has_others() {
@@ -20,14 +22,21 @@ pub(super) fn explain(plan: &Plan, look: &mut Look<'_>) -> Result<Explanation, E
         false => "every random choice, jointly".to_owned(),
     };
     let mut classes: BTreeMap<Class, Vec<NodeId>> = BTreeMap::new();
+    let unlisted = unlisted(plan, look)?;
     for (_, id) in look.trace.choices_by_address() {
-        let class = plan.class(look.trace, id)?;
+        let class = match plan.class(look.trace, id)? {
+            Class::Chain if unlisted.contains(&id) => Class::Particles,
+            class => class,
+        };
         classes.entry(class).or_default().push(id);
     }
     for (class, choices) in &classes {
         let (kernel, why) = words(*class);
         let names = named(look, choices);
         explanation.notes.push(format!("{kernel}: {names} ({why})"));
+        if *class == Class::Particles {
+            explanation.notes.push(particles(plan));
+        }
         if *class == Class::Smooth && plan.is_hierarchical {
             explanation.notes.push(
                 "nuts once more in standardised coordinates, (x - location) / scale: a location or scale in the block depends on others of its choices".to_owned(),
@@ -45,6 +54,28 @@ pub(super) fn explain(plan: &Plan, look: &mut Look<'_>) -> Result<Explanation, E
     Ok(explanation)
 }
 
+/// Choices of chains that could be drawn from their conditional law but for what their values are
+/// now: too many, or of infinite density.
+fn unlisted(plan: &mut Plan, look: &mut Look<'_>) -> Result<FxHashSet<NodeId>, EvalError> {
+    let mut found = FxHashSet::default();
+    for chain in &mut plan.chains {
+        if chain.needs_particles(look.trace)? {
+            found.extend(&chain.choices);
+        }
+    }
+    Ok(found)
+}
+
+/// How particles move chains.
+fn particles(plan: &Plan) -> String {
+    let short = plan.chains.iter().filter(|chain| chain.is_short_sighted()).count();
+    let past = match short {
+        0 => "the path may change its past at every step (ancestor sampling)".to_owned(),
+        _ => format!("{short} without ancestor sampling: every choice hangs on many earlier ones"),
+    };
+    format!("chains by {PARTICLES} particles, {past}; then each choice once by itself")
+}
+
 fn words(class: Class) -> (&'static str, &'static str) {
     match class {
         Class::Smooth => ("nuts, jointly", "continuous, with a gradient"),
@@ -52,6 +83,10 @@ fn words(class: Class) -> (&'static str, &'static str) {
         Class::Chain => (
             "whole chains, by forward filtering and backward sampling",
             "a few values each, and each hangs on the one before",
+        ),
+        Class::Particles => (
+            "pgibbs, whole chains",
+            "each hangs on the one before; neither a gradient nor a few values",
         ),
         Class::Finite => ("gibbs, one by one", "a few values"),
         Class::Line => ("slice_doubling, one by one", "a single real number"),

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | continuous, and log density differentiable in it | one joint block of `nuts` |
 //! | the same, above many local sections, if approximate moves are allowed | `subsampled_mh` |
-//! | finitely many values, each reading the one before | a whole chain at a time, see [`super::chain`] |
+//! | finitely many values, each reading the one before | a whole chain from its conditional law, see [`super::chain`] |
+//! | anything else, each reading the one before | a whole chain by particles |
 //! | finitely many values | `gibbs` |
 //! | a single real number, structure fixed | `slice_doubling` |
 //! | anything else | `mh`, from the prior or by a walk of random scale |
@@ -29,8 +30,10 @@ const MANY_SECTIONS: usize = 2000;
 pub enum Class {
     Smooth,
     Tall,
-    /// Part of a chain that is drawn as a whole.
+    /// Part of a chain that is drawn as a whole from its conditional law.
     Chain,
+    /// Part of a chain that is moved as a whole by particles.
+    Particles,
     Finite,
     Line,
     Other,
@@ -92,7 +95,7 @@ impl Plan {
         let mut candidates = Vec::new();
         let mut partition = Partition::new();
         for (address, id) in &choices {
-            let class = classify(trace, *id)?;
+            let class = classify(trace, *id, MOST_VALUES)?;
             if class == Class::Smooth {
                 if !first.contains(address) || self.fickle.contains(address) {
                     let reason = "it comes and goes".to_owned();
@@ -111,7 +114,7 @@ impl Plan {
             }
         }
         self.find_smooth(trace, candidates)?;
-        self.find_chains(trace, &choices);
+        self.find_chains(trace, &choices)?;
         // Compiling changes nothing.
         self.structure = Some(trace.structure_revision());
         Ok(())
@@ -151,13 +154,40 @@ impl Plan {
         Ok(())
     }
 
-    /// Chains among the finite choices.
-    fn find_chains(&mut self, trace: &mut Trace, choices: &[(u64, NodeId)]) {
-        let is_finite = |id: &NodeId| self.classes[id].1 == Class::Finite;
-        let finite: Vec<NodeId> = choices.iter().map(|(_, id)| *id).filter(is_finite).collect();
-        self.chains = Chain::all(trace, &finite, std::mem::take(&mut self.chains));
-        for id in self.chains.iter().flat_map(|chain| &chain.choices) {
-            self.classes.insert(*id, (trace.address(*id), Class::Chain));
+    /// Chains among the choices that are neither smooth nor tall: finite ones first, which can be drawn
+    /// from their conditional law, then what is left. Whether a choice is finite hangs on its
+    /// distribution; how many values it has may hang on the chain, and does not count here.
+    fn find_chains(
+        &mut self,
+        trace: &mut Trace,
+        choices: &[(u64, NodeId)],
+    ) -> Result<(), EvalError> {
+        let before = std::mem::take(&mut self.chains);
+        let (mut finite, mut rest) = (Vec::new(), Vec::new());
+        for (_, id) in choices {
+            if !matches!(self.classes[id].1, Class::Smooth | Class::Tall) {
+                let choice = trace.choice(*id)?;
+                if choice.is_proper() {
+                    rest.push(*id);
+                }
+                if choice.support().is_ok_and(|support| is_finite(&support)) {
+                    finite.push(*id);
+                }
+            }
+        }
+        self.chains = Chain::paths(trace, &finite, before);
+        self.note_chains(trace, 0, Class::Chain);
+        rest.retain(|id| self.classes[id].1 != Class::Chain);
+        let drawn = self.chains.len();
+        self.chains.extend(Chain::by_particles(trace, &rest));
+        self.note_chains(trace, drawn, Class::Particles);
+        Ok(())
+    }
+
+    /// Enters the choices of the chains from this number on into a class.
+    fn note_chains(&mut self, trace: &Trace, first: usize, class: Class) {
+        for id in self.chains[first..].iter().flat_map(|chain| &chain.choices) {
+            self.classes.insert(*id, (trace.address(*id), class));
         }
     }
 
@@ -183,11 +213,24 @@ impl Plan {
     pub fn class(&self, trace: &mut Trace, id: NodeId) -> Result<Class, EvalError> {
         match self.classes.get(&id) {
             Some((address, class)) if *address == trace.address(id) => Ok(*class),
-            _ => match classify(trace, id)? {
-                Class::Smooth => alone(trace, id),
-                class => Ok(class),
-            },
+            _ => single(trace, id, MOST_VALUES),
         }
+    }
+}
+
+/// How a choice is moved by itself, if at most so many values are enumerated.
+pub(super) fn single(trace: &mut Trace, id: NodeId, most: usize) -> Result<Class, EvalError> {
+    match classify(trace, id, most)? {
+        Class::Smooth => alone(trace, id),
+        class => Ok(class),
+    }
+}
+
+fn is_finite(support: &Support) -> bool {
+    match support {
+        Support::Booleans | Support::Finite(_) => true,
+        Support::Integers { high, .. } => high.is_finite(),
+        _ => false,
     }
 }
 
@@ -205,7 +248,7 @@ fn alone(trace: &mut Trace, id: NodeId) -> Result<Class, EvalError> {
 }
 
 /// The class of a choice; [`Class::Smooth`] for every continuous one.
-pub fn classify(trace: &mut Trace, id: NodeId) -> Result<Class, EvalError> {
+fn classify(trace: &mut Trace, id: NodeId, most: usize) -> Result<Class, EvalError> {
     let choice = trace.choice(id)?;
     // The latent parameters of some makers have no single support.
     let Ok(support) = choice.support() else { return Ok(Class::Other) };
@@ -214,10 +257,10 @@ pub fn classify(trace: &mut Trace, id: NodeId) -> Result<Class, EvalError> {
     }
     let few = match &support {
         Support::Booleans => true,
-        Support::Finite(values) => values.len() <= MOST_VALUES,
-        Support::Integers { low, high } if high.is_finite() => high - low < MOST_VALUES as f64,
+        Support::Finite(values) => values.len() <= most,
+        Support::Integers { low, high } if high.is_finite() => high - low < most as f64,
         // The tables of a restaurant process, for example.
-        _ => choice.enumerate().is_ok_and(|values| values.len() <= MOST_VALUES),
+        _ => choice.enumerate().is_ok_and(|values| values.len() <= most),
     };
     Ok(if few { Class::Finite } else { Class::Other })
 }
