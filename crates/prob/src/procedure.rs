@@ -181,10 +181,14 @@ pub trait Statistics: Send {
 
     /// The log predictive as the log density of a Student t law of vectors, if it is one:
     ///
-    /// log p(x) = a - b log(1 + c |y|^2), with L y = x - m.
+    /// log p(x) = a - b log(1 + c |y|^2), with L y = x - m,
     ///
-    /// Gives the dimension d and adds a, b, c, m and the columns of L, each with the inverse of its
-    /// diagonal entry and what is below, to the list.
+    /// and that given all but one of value x, as long as 1 - g |y|^2 is not too small:
+    ///
+    /// log p(x) = e + f log(1 - g |y|^2).
+    ///
+    /// Gives the dimension d and adds a, b, c, e, f, g, m and the columns of L, each with the inverse
+    /// of its diagonal entry and what is below, to the list.
     fn student(&self, _params: Args<'_>, _numbers: &mut Vec<f64>) -> Option<usize> {
         None
     }

@@ -4,23 +4,25 @@
 //!
 //! log W_k = a_k − b_k log(1 + c_k |y_k|²) + log p(coin | w_k' x), with L_k y_k = x − m_k,
 //!
-//! a Student t predictive ([`Statistics::student`]) and a logistic regression, one of each at most. The
+//! a Student t predictive ([`Statistics::student`]) and a logistic regression, one of each at most. (The
+//! current state has the predictive of its cluster without the row, from the same numbers.) The
 //! numbers of all clusters stand in columns, field by field, so that one row of data is weighed
 //! against several clusters at a time. They are copied when they have changed and only then:
 //! statistics carry stamps, vectors are known by their address.
 //!
 //! The oracle is [`Terms`], which weighs one candidate after the other. It is asked for whatever does
-//! not fit here: the current state, a cluster that is not there yet, one that D has a part in.
+//! not fit here: a cluster that is not there yet, one that D has a part in.
 //!
 //! [`Statistics::student`]: smidgen_prob::Statistics::student
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
 use smidgen_value::{Value, Vector, math};
 
 use super::kept::{Root, Roots};
 use super::plan::Row;
-use super::terms::{Mixture, Terms};
+use super::terms::{Lookup, Mixture, Terms};
 use crate::id::NodeId;
 use crate::node::Op;
 use crate::operand::Operand;
@@ -30,6 +32,8 @@ use crate::trace::Trace;
 /// Beyond these log odds the probability of a coin and 1 are the same number, and the trace has the other
 /// side for impossible. No candidate may be weighed otherwise.
 const MOST_LOG_ODDS: f64 = 36.0;
+/// The least of 1 - g |y|² that leaves enough digits.
+const LEAST_LEFT: f64 = 1e-3;
 /// Numbers of a size that [`Statistics::student`](smidgen_prob::Statistics::student) is meant for.
 const LARGEST: f64 = 1e140;
 
@@ -54,7 +58,8 @@ pub(super) struct Bank {
     outcomes: Vec<f64>,
     log_odds: Vec<f64>,
     slopes: Vec<f64>,
-    log_p: Vec<f64>,
+    log_coins: Vec<f64>,
+    log_students: Vec<f64>,
 }
 
 /// A cluster, by the number of the candidate.
@@ -64,6 +69,12 @@ struct Member {
     weights_root: Option<Root>,
     /// What its numbers were copied from.
     copied: Option<Copied>,
+}
+
+impl Member {
+    fn maker(&self) -> Option<NodeId> {
+        Some(self.copied.as_ref()?.maker?.0)
+    }
 }
 
 #[derive(Clone)]
@@ -99,41 +110,68 @@ impl<'t> Datum<'t> {
 }
 
 impl Bank {
-    /// Weighs candidates as [`Terms::weigh`] does for others than the current state, which must have
-    /// been weighed by its plan: then no node is marked. None for those that are left to it.
+    /// Weighs the candidates as [`Terms::weigh`] does, where no node is marked: the current state, and the
+    /// others, of which those are left out that do not fit. None if the current state does not.
+    /// The maker that it applies is put into `left`.
     pub(super) fn weigh(
         &mut self,
         terms: &Terms,
         row: &Row<'_>,
-        candidates: &[Value],
-        left: &[NodeId],
+        (candidates, current): (&[Value], usize),
+        left: &mut SmallVec<[NodeId; 4]>,
         roots: &mut Roots,
         log_weights: &mut Vec<Option<f64>>,
-    ) {
-        let Some(mixture) = &terms.mixture else { return };
-        let Some(datum) = Datum::of(mixture, row) else { return };
+    ) -> Option<f64> {
+        let mixture = terms.mixture.as_ref()?;
+        let datum = Datum::of(mixture, row)?;
         self.bring_up_to_date(terms, mixture, row.trace, candidates, roots);
         let fits = mixture.predict.is_none() || datum.x.len() == self.dimension;
         if !fits || mixture.logistic.is_some() && datum.features.len() + 1 != self.width {
-            return;
+            return None;
         }
         if row.target.iter().any(|id| self.nodes.contains(id)) {
-            return;
+            return None;
+        }
+        let stays = |lookup: &Lookup| {
+            let at = (lookup.table as usize, current);
+            let key = &candidates[current];
+            roots.references(row.trace, at, lookup.memo, key) > lookup.requests
+        };
+        if !self.is_fit(current, row, left) || !terms.lookups.iter().all(stays) {
+            return None;
         }
         self.evaluate(mixture, &datum, candidates.len());
-        let fit = |k: usize| self.is_fit(k, row, left).then(|| self.log_p[k]);
-        log_weights.extend((0..candidates.len()).map(fit));
+        let log_current = self.without_the_row(mixture, current)?;
+        left.extend(self.members[current].maker());
+        log_weights.extend((0..candidates.len()).map(|k| {
+            let log_p = self.log_coins[k] + self.log_students[k];
+            (self.is_fit(k, row, left) && !log_p.is_nan()).then_some(log_p)
+        }));
+        Some(log_current)
     }
 
-    /// Whether what was evaluated is the weight of a candidate.
+    /// Whether a candidate has its numbers here, and may apply what its cluster has made.
     #[inline]
     fn is_fit(&self, k: usize, row: &Row<'_>, left: &[NodeId]) -> bool {
         let Some(copied) = &self.members[k].copied else { return false };
-        let may_apply = match copied.maker {
-            Some((maker, _)) => Some(maker) != row.own_maker && !left.contains(&maker),
-            None => true,
+        copied.maker.is_none_or(|(maker, _)| Some(maker) != row.own_maker && !left.contains(&maker))
+    }
+
+    /// The weight of the cluster that the row is in.
+    fn without_the_row(&self, mixture: &Mixture, k: usize) -> Option<f64> {
+        let log_student = match mixture.predict {
+            Some(_) => {
+                let number = |field: usize| self.students[field * self.stride + k];
+                let taken = number(5) * self.spare[k];
+                if taken.is_nan() || taken > 1.0 - LEAST_LEFT {
+                    return None;
+                }
+                number(3) + number(4) * math::ln_1p(-taken)
+            }
+            None => 0.0,
         };
-        may_apply && !self.log_p[k].is_nan()
+        let log_p = self.log_coins[k] + log_student;
+        log_p.is_finite().then_some(log_p)
     }
 
     // ------------------------------------------------------------ copying
@@ -275,8 +313,10 @@ impl Bank {
     /// log W_k of the first clusters; what stands for one that has no numbers means nothing.
     fn evaluate(&mut self, mixture: &Mixture, datum: &Datum<'_>, clusters: usize) {
         let lanes = clusters.next_multiple_of(8).min(self.stride);
-        self.log_p.clear();
-        self.log_p.resize(lanes, 0.0);
+        self.log_coins.clear();
+        self.log_coins.resize(lanes, 0.0);
+        self.log_students.clear();
+        self.log_students.resize(lanes, 0.0);
         if mixture.logistic.is_some() {
             self.features.clear();
             self.features.push(1.0);
@@ -287,9 +327,9 @@ impl Bank {
             self.outcomes.resize(lanes, datum.outcome);
             let log_odds = &mut self.log_odds[..lanes];
             self.wide.linear(&self.features, &self.weights, self.stride, log_odds);
-            self.wide.coins(&self.outcomes, log_odds, &mut self.log_p, &mut self.slopes);
+            self.wide.coins(&self.outcomes, log_odds, &mut self.log_coins, &mut self.slopes);
             if datum.outcome != 1.0 {
-                for (log_p, log_odds) in self.log_p.iter_mut().zip(&self.log_odds) {
+                for (log_p, log_odds) in self.log_coins.iter_mut().zip(&self.log_odds) {
                     if *log_odds > MOST_LOG_ODDS {
                         *log_p = math::ln_1p(-math::logistic(*log_odds));
                     }
@@ -299,7 +339,7 @@ impl Bank {
         if mixture.predict.is_some() {
             self.spare.resize(self.dimension * lanes, 0.0);
             let spare = &mut self.spare;
-            self.wide.students(datum.x, &self.students, self.stride, spare, &mut self.log_p);
+            self.wide.students(datum.x, &self.students, self.stride, spare, &mut self.log_students);
         }
     }
 }

@@ -234,6 +234,22 @@ impl Roots {
         self.known(trace, at, memo, key).map(|known| known.root)
     }
 
+    /// How many ask for the family of a key; 0 if there is none.
+    pub(super) fn references(
+        &mut self,
+        trace: &Trace,
+        at: (usize, usize),
+        memo: NodeId,
+        key: &Value,
+    ) -> u32 {
+        match self.root(trace, at, memo, key) {
+            Some(Root::Node(family, _) | Root::Constant(family)) => {
+                trace.families[family.index()].references
+            }
+            Some(Root::Absent) | None => 0,
+        }
+    }
+
     /// Whether the table has no family of this key.
     pub(super) fn is_absent(
         &mut self,

@@ -254,8 +254,9 @@ pub fn draw_place(log_weights: &[f64], u: f64) -> usize {
     if largest == f64::NEG_INFINITY {
         return 0;
     }
-    // An infinite density outweighs every finite one.
+    // An infinite density outweighs every finite one. Whole registers are filled.
     let mut weights: SmallVec<[f64; 32]> = SmallVec::from_slice(log_weights);
+    weights.resize(log_weights.len().next_multiple_of(8), f64::NEG_INFINITY);
     Wide::default().shares(largest, &mut weights);
     let mut left = u * weights.iter().sum::<f64>();
     for (place, weight) in weights.iter().enumerate() {

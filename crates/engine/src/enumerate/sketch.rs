@@ -198,10 +198,13 @@ impl Sketch {
             self.weigh_others(trace, plan, roots, Some(place));
             return Some(current);
         };
-        let weight = terms.weigh(&ready.row, current, As::Current, left, roots, None);
-        let current = finite(weight.known()?)?;
         by_bank.clear();
-        bank.weigh(terms, &ready.row, candidates, left, roots, by_bank);
+        let banked = bank.weigh(terms, &ready.row, (candidates, place), left, roots, by_bank);
+        let log_current = match banked {
+            Some(log_current) => log_current,
+            None => terms.weigh(&ready.row, current, As::Current, left, roots, None).known()?,
+        };
+        let current = finite(log_current)?;
         by_bank.resize(candidates.len(), None);
         for k in 0..self.candidates.len() {
             let weight = match self.by_bank[k] {

@@ -57,7 +57,7 @@ pub(super) struct Lookup {
     /// The place of the first node of D that asks for it.
     pub(super) asks: u32,
     /// How many nodes of D do.
-    requests: u32,
+    pub(super) requests: u32,
 }
 
 /// The weight of a candidate.

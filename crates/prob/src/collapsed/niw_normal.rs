@@ -531,6 +531,8 @@ impl Law<Sums> for CollapsedVectors {
     fn student(&self, seen: &Sums, params: Args<'_>, numbers: &mut Vec<f64>) -> Option<usize> {
         let read = self.with(seen, params, |prior, predictive| {
             numbers.extend([predictive.peak, predictive.power, predictive.shrinkage]);
+            let Predictive { k, v, peak_without, .. } = *predictive;
+            numbers.extend([peak_without, 0.5 * (v - 1.0), k / (k - 1.0)]);
             let (mean, columns, _) = predictive.parts();
             numbers.extend_from_slice(mean);
             numbers.extend_from_slice(columns);

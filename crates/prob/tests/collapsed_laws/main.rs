@@ -370,6 +370,51 @@ fn values_are_enumerated_with_their_predictives() {
     assert!(enumerable >= 80, "{enumerable}");
 }
 
+/// Numbers that stand for a Student t law give its log density, with and without the vector.
+#[test]
+fn student_laws_are_told_by_their_numbers() {
+    let mut told = 0;
+    for (seed, case) in cases().iter().enumerate() {
+        let mut rng = Rng::for_chain(23, seed as u64);
+        let (mut stats, params) = (empty(case), refs(&case.params));
+        for n in 0..30 {
+            let mut numbers = Vec::new();
+            let Some(d) = stats.student(&params, &mut numbers) else { break };
+            let x = (case.value)(&mut rng);
+            let reals = x.to_reals().expect("a vector");
+            assert_eq!((reals.len(), numbers.len()), (d, 6 + d + d * (d + 1) / 2), "{}", case.name);
+            let square_distance = |x: &[f64], numbers: &[f64]| {
+                let mut y: Vec<f64> = (0..d).map(|i| x[i] - numbers[6 + i]).collect();
+                let (mut column, mut total) = (6 + d, 0.0);
+                for j in 0..d {
+                    y[j] *= numbers[column];
+                    total += y[j] * y[j];
+                    for i in j + 1..d {
+                        y[i] -= numbers[column + i - j] * y[j];
+                    }
+                    column += d - j;
+                }
+                total
+            };
+            let q = square_distance(&reals, &numbers);
+            let log_p = numbers[0] - numbers[1] * math::ln_1p(numbers[2] * q);
+            let want = stats.log_predictive(&x, &params).unwrap();
+            assert!((log_p - want).abs() < 1e-10, "{} {n}: {log_p} {want}", case.name);
+            stats.add(&x);
+            numbers.clear();
+            stats.student(&params, &mut numbers);
+            let q = square_distance(&reals, &numbers);
+            let (log_p, left) = (numbers[3], 1.0 - numbers[5] * q);
+            if left > 1e-3 {
+                let log_p = log_p + numbers[4] * math::ln(left);
+                assert!((log_p - want).abs() < 1e-9, "{} {n}: {log_p} {want}", case.name);
+                told += 1;
+            }
+        }
+    }
+    assert!(told > 20, "{told}");
+}
+
 /// One value taken out of the reckoning, and put there by the statistics themselves.
 #[test]
 fn leaving_one_out_is_taking_it_out() {

@@ -93,12 +93,12 @@ pub(super) fn students(
     let (d, lanes) = (x.len(), out.len());
     let field = |j: usize| &numbers[j * stride..j * stride + lanes];
     for (i, x) in x.iter().enumerate() {
-        let (mean, y) = (field(3 + i), &mut spare[i * lanes..(i + 1) * lanes]);
+        let (mean, y) = (field(6 + i), &mut spare[i * lanes..(i + 1) * lanes]);
         for l in 0..lanes {
             y[l] = x - mean[l];
         }
     }
-    let mut column = 3 + d;
+    let mut column = 6 + d;
     for i in 0..d {
         let (before, below) = spare.split_at_mut((i + 1) * lanes);
         let y = &mut before[i * lanes..];

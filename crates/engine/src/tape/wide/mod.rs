@@ -119,8 +119,9 @@ impl Wide {
         );
     }
 
-    /// out_l += a_l − b_l log(1 + c_l |y_l|²), L_l y_l = x − m_l, with one field of `numbers` for each of
-    /// a, b, c, the entries of m, and those of the columns of L, the inverse of the diagonal one first.
+    /// out_l += a_l − b_l log(1 + c_l |y_l|²), L_l y_l = x − m_l, with one field of `numbers` for each
+    /// number of [`Statistics::student`](smidgen_prob::Statistics::student). |y_l|² is left in the first
+    /// lanes of `spare`.
     pub(crate) fn students(
         self,
         x: &[f64],
