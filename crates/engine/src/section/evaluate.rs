@@ -61,6 +61,8 @@ pub struct Evaluator {
     absorbing: Vec<NodeId>,
     component: Component,
     lanes: Lanes,
+    /// Lanes whose sections have to be gathered.
+    missing: Vec<usize>,
     plates: Vec<MovedPlate>,
     rows: Vec<u32>,
     log_before: Vec<f64>,
@@ -198,23 +200,28 @@ impl Evaluator {
             && moved.after.as_ref().is_some_and(|v| program.hub_numbers(v, &mut lanes.after));
         program.fit(&mut lanes.store);
         let keeps = Program::keeps(trace.sections.hub(hub).units.len());
-        let mut loaded = Ok(fits);
-        for (lane, edge) in edges.iter().enumerate() {
-            if !matches!(loaded, Ok(true)) {
-                break;
+        let mut missing = std::mem::take(&mut self.missing);
+        missing.clear();
+        self.touched += (program.nodes() * edges.len()) as u64;
+        let mut loaded = match (fits, keeps) {
+            (true, true) => {
+                let Lanes { store, room, .. } = &mut lanes;
+                program.recall(trace, edges, &mut missing, store, room)
             }
-            self.touched += program.nodes() as u64;
-            let Lanes { store, room, .. } = &mut lanes;
-            loaded = match keeps {
-                true => program.recall(trace, edge.node, lane, store, room),
-                false => Ok(false),
-            };
-            if let Ok(false) = loaded {
-                self.gather(trace, *edge, hub, walk);
-                let section = (edge.node, &self.component.nodes[..]);
+            _ => {
+                missing.extend(0..edges.len());
+                Ok(fits)
+            }
+        };
+        for lane in missing.drain(..) {
+            if let Ok(true) = loaded {
+                self.gather(trace, edges[lane], hub, walk);
+                let section = (edges[lane].node, &self.component.nodes[..]);
+                let Lanes { store, room, .. } = &mut lanes;
                 loaded = program.load(trace, section, keeps, lane, store, room);
             }
         }
+        self.missing = missing;
         let weighed = loaded.map(|loaded| {
             let sides: [&[f64]; 2] = [&lanes.before, &lanes.after];
             loaded && program.log_ratios(&mut lanes.store, sides, out)

@@ -55,9 +55,9 @@ pub(super) struct Kept {
     /// The size as a power of two.
     bits: u32,
     filled: usize,
-    /// By place: the node that the section begins with, and the number of edits of edges up to which
-    /// what is kept is known to hold.
-    entries: Vec<Option<(NodeId, u64)>>,
+    /// By place: the node that the section begins with ([`NodeId::NONE`] where there is none), and the number
+    /// of edits of edges up to which what is kept is known to hold.
+    entries: Vec<(NodeId, u64)>,
     nodes: Vec<NodeId>,
     origins: Vec<Origin>,
     /// Nodes and leaves of each.
@@ -84,7 +84,7 @@ impl Kept {
         Kept {
             bits,
             filled: 0,
-            entries: vec![None; size],
+            entries: vec![(NodeId::NONE, 0); size],
             nodes: vec![NodeId(0); size * each.0],
             origins: vec![Origin::number(0.0); size * each.1],
             each,
@@ -98,16 +98,19 @@ impl Kept {
         (spread >> (64 - self.bits)) as usize
     }
 
-    /// The leaves of a section, if they are still where they were.
+    /// The place of what is kept about a section, if its leaves are still where they were.
     #[inline]
-    pub(super) fn get(&mut self, trace: &Trace, entry: NodeId) -> Option<&[Origin]> {
+    pub(super) fn find(&mut self, trace: &Trace, entry: NodeId) -> Option<usize> {
         if self.entries.is_empty() {
             return None;
         }
         let place = self.place(entry);
-        let (nodes, origins) = self.each;
-        let (_, edge_edits) = self.entries[place].as_mut().filter(|(known, _)| *known == entry)?;
+        let (known, edge_edits) = &mut self.entries[place];
+        if *known != entry {
+            return None;
+        }
         if *edge_edits != trace.edge_edits {
+            let nodes = self.each.0;
             let on_the_way = &self.nodes[place * nodes..(place + 1) * nodes];
             let last = on_the_way.iter().fold(0, |last, id| trace.edges_at(*id).max(last));
             if last > *edge_edits {
@@ -115,7 +118,13 @@ impl Kept {
             }
             *edge_edits = trace.edge_edits;
         }
-        Some(&self.origins[place * origins..(place + 1) * origins])
+        Some(place)
+    }
+
+    /// Where a leaf of the section at a place stands.
+    #[inline]
+    pub(super) fn origin(&self, place: usize, leaf: usize) -> &Origin {
+        &self.origins[place * self.each.1 + leaf]
     }
 
     /// Keeps what was just found. All sections of a program have as many nodes and leaves.
@@ -127,7 +136,7 @@ impl Kept {
             *self = Kept::with_room(smaller.bits + 2, smaller.each);
             for (place, entry) in smaller.entries.iter().enumerate() {
                 let (nodes, origins) = smaller.each;
-                if let Some(entry) = entry {
+                if entry.0 != NodeId::NONE {
                     let nodes = &smaller.nodes[place * nodes..(place + 1) * nodes];
                     let origins = &smaller.origins[place * origins..(place + 1) * origins];
                     self.put(*entry, nodes, origins);
@@ -139,7 +148,8 @@ impl Kept {
 
     fn put(&mut self, entry: (NodeId, u64), nodes: &[NodeId], origins: &[Origin]) {
         let place = self.place(entry.0);
-        self.filled += usize::from(self.entries[place].replace(entry).is_none());
+        let before = std::mem::replace(&mut self.entries[place], entry);
+        self.filled += usize::from(before.0 == NodeId::NONE);
         self.nodes[place * nodes.len()..(place + 1) * nodes.len()].copy_from_slice(nodes);
         self.origins[place * origins.len()..(place + 1) * origins.len()].copy_from_slice(origins);
     }

@@ -13,7 +13,7 @@ use smidgen_value::Value;
 
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::Op;
+use crate::node::{Child, Op};
 use crate::operand::Operand;
 use crate::section::component::is_deterministic;
 use crate::section::kept::{Draft, Kept, LARGEST, Origin, Reading};
@@ -110,25 +110,53 @@ impl Program {
         self.nodes
     }
 
-    /// Brings the leaves of the section that begins with a node into a lane. False if it is not known
-    /// where they are.
-    #[inline]
+    /// Brings the leaves of the sections that these edges lead to into the lanes, leaf by leaf. Those of which
+    /// it is not known where they are, are `missing`. False if one has another form.
     pub(crate) fn recall(
         &mut self,
         trace: &mut Trace,
-        entry: NodeId,
-        lane: usize,
+        edges: &[Child],
+        missing: &mut Vec<usize>,
         store: &mut Store,
         room: &mut Vec<f64>,
     ) -> Result<bool, EvalError> {
         let Program { kept, leaves, .. } = self;
-        match kept.get(trace, entry) {
-            Some(origins) => read(trace, leaves, origins, lane, store, room),
-            None => Ok(false),
+        let mut known = [(0_u32, 0_u32); BLOCK];
+        let mut count = 0;
+        for (lane, edge) in edges.iter().enumerate() {
+            match kept.find(trace, edge.node) {
+                Some(place) => {
+                    known[count] = (lane as u32, place as u32);
+                    count += 1;
+                }
+                None => missing.push(lane),
+            }
         }
+        for (k, leaf) in leaves.iter().enumerate() {
+            // Those that are no numbers, or stale, come last.
+            let mut others = 0;
+            let out = store.lanes_mut(leaf.register, edges.len());
+            for at in 0..count {
+                let (lane, place) = known[at];
+                match number(trace, leaf, kept.origin(place as usize, k)) {
+                    Some(x) => out[lane as usize] = x,
+                    None => {
+                        known.swap(others, at);
+                        others += 1;
+                    }
+                }
+            }
+            for (lane, place) in &known[..others] {
+                let origin = kept.origin(*place as usize, k);
+                if !read_value(trace, leaf, origin, *lane as usize, store, room)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     }
 
-    /// The same, given the nodes of the section; what is found may be kept. False if it has another form.
+    /// The same for one section, given its nodes; what is found may be kept. False if it has another form.
     pub(crate) fn load(
         &mut self,
         trace: &mut Trace,
@@ -148,10 +176,12 @@ impl Program {
         if found && keeps {
             self.kept.keep(trace, entry, &draft);
         }
-        let loaded = match found {
-            true => read(trace, &self.leaves, &draft.origins, lane, store, room),
-            false => Ok(false),
-        };
+        let mut loaded = Ok(found);
+        for (leaf, origin) in self.leaves.iter().zip(&draft.origins) {
+            if let Ok(true) = loaded {
+                loaded = read(trace, leaf, origin, lane, store, room);
+            }
+        }
         self.draft = draft;
         loaded
     }
@@ -206,33 +236,37 @@ fn find(trace: &Trace, nodes: &[NodeId], leaf: &Leaf, draft: &mut Draft) -> bool
     true
 }
 
-/// Brings leaves into a lane. False if one has not the form that the program was written for.
-#[inline]
+/// A leaf that is a number and not stale.
+#[inline(always)]
+fn number(trace: &Trace, leaf: &Leaf, origin: &Origin) -> Option<f64> {
+    let number = trace.numbers.get(origin.node.index()).copied().unwrap_or(origin.number);
+    let fresh = match origin.reading {
+        Reading::Plain => true,
+        Reading::Derived => !trace.is_stale(origin.node),
+        Reading::Constant(_) => false,
+    };
+    (fresh && leaf.len == 1 && !number.is_nan()).then_some(number)
+}
+
+/// Brings a leaf into a lane. False if it has not the form that the program was written for.
 fn read(
     trace: &mut Trace,
-    leaves: &[Leaf],
-    origins: &[Origin],
+    leaf: &Leaf,
+    origin: &Origin,
     lane: usize,
     store: &mut Store,
     room: &mut Vec<f64>,
 ) -> Result<bool, EvalError> {
-    for (leaf, origin) in leaves.iter().zip(origins) {
-        let number = trace.numbers.get(origin.node.index()).copied().unwrap_or(origin.number);
-        let fresh = match origin.reading {
-            Reading::Plain => true,
-            Reading::Derived => !trace.is_stale(origin.node),
-            Reading::Constant(_) => false,
-        };
-        if fresh && leaf.len == 1 && !number.is_nan() {
-            store.put(leaf.register, lane, number);
-        } else if !read_value(trace, leaf, origin, lane, store, room)? {
-            return Ok(false);
+    match number(trace, leaf, origin) {
+        Some(x) => {
+            store.put(leaf.register, lane, x);
+            Ok(true)
         }
+        None => read_value(trace, leaf, origin, lane, store, room),
     }
-    Ok(true)
 }
 
-/// The same for one leaf that is no number, or stale.
+/// The same for a leaf that is no number, or stale.
 fn read_value(
     trace: &mut Trace,
     leaf: &Leaf,
