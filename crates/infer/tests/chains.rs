@@ -194,7 +194,7 @@ fn lengths(text: &str) -> Vec<usize> {
     let world = World::new(text, 1);
     let choices: Vec<_> = world.model.choices_by_address().iter().map(|(_, id)| *id).collect();
     let mut lengths: Vec<usize> =
-        world.model.chains(&choices, 3).iter().map(|chain| chain.len()).collect();
+        world.model.chains(&choices, 3, 1).iter().map(|chain| chain.len()).collect();
     lengths.sort_unstable();
     lengths
 }

@@ -140,6 +140,27 @@ fn a_population_with_an_unknown_rate() {
     });
 }
 
+/// Every count hangs on the two before.
+const SECOND_ORDER: Story<'static> = Story {
+    prior: "[assume n (mem (lambda (t) (scope_include 'n t
+               (if (< t 2) (poisson 4) (poisson (+ 0.5 (* 0.5 (n (- t 1))) (* 0.4 (n (- t 2)))))))))]
+            [predict (n 5)]",
+    data: &["(normal (n 1) 2)", "(binomial (n 3) 0.5)", "(normal (n 5) 1)"],
+    look: &["(n 0)", "(n 2)", "(n 4)", "(n 5)", "(abs (- (n 4) (n 2)))", "(abs (- (n 3) (n 2)))"],
+};
+
+#[test]
+fn a_chain_of_the_second_order() {
+    let test = "exact start: default kernel, a chain of the second order";
+    demand(test, 800, |repeats, seed| SECOND_ORDER.test(repeats, seed, |world| world.infer("3")));
+    let n = target("n");
+    catches(test, "the reference forgets its future", 1000, |repeats, seed| {
+        SECOND_ORDER.test(repeats, seed, |world| {
+            (0..6).for_each(|_| twin(world, &n, (2, LookAhead::Always), Bug::Forgetful));
+        })
+    });
+}
+
 #[test]
 fn geweke() {
     let test = "geweke: default kernel, a chain by particles";
@@ -248,6 +269,10 @@ fn states(first: &str, next: &str) -> String {
 fn what_is_moved_by_particles() {
     let particles = |first: &str, next: &str| number_of(&states(first, next), Class::Particles);
     assert_eq!(particles("(poisson 3)", "(poisson (+ 1 before))"), 5);
+    let second = "[assume x (mem (lambda (t) (if (< t 2) (poisson 3) (poisson (+ 1 (x (- t 1)) (x (- t 2)))))))]
+                  [predict (x 6)]";
+    // Neither of the first two reads the other.
+    assert_eq!(number_of(second, Class::Particles), 5);
     // No gradient; the last has one.
     assert_eq!(particles("(normal 0 1)", "(normal (floor before) 1)"), 4);
     // The head, from which no particle can be drawn, is moved by itself.

@@ -480,11 +480,15 @@ impl Plan<'_> {
             kernels.iter().map(|(text, record)| record.report(text)).collect();
         let records = kernels.into_iter().map(|(_, record)| record).collect();
         let seconds = chains.iter().map(|chain| chain.seconds).sum();
-        for kernel in reports.iter().filter(|k| k.transitions >= MANY && k.accepted == 0) {
-            warnings.push(format!(
-                "no proposal of {} was accepted in {} transitions: the draws have not moved. Use smaller steps, such as (mh default one 'drift 0.1 10)",
-                kernel.kernel, kernel.transitions
-            ));
+        for kernel in reports.iter().filter(|k| k.accepted == 0) {
+            // Of what is drawn from a conditional law nothing is proposed.
+            let proposed = kernel.transitions - kernel.drawn;
+            if proposed >= MANY {
+                warnings.push(format!(
+                    "no proposal of {} was accepted in {proposed} transitions: the draws have not moved. Use smaller steps, such as (mh default one 'drift 0.1 10)",
+                    kernel.kernel
+                ));
+            }
         }
         let times = chains.iter_mut().map(|chain| std::mem::take(&mut chain.times)).collect();
         let draws =

@@ -363,7 +363,17 @@ impl Stage {
         let counts = systematic(&log_weights, count, self.single.rng.uniform());
         self.multiply(&counts);
         let text = printer::squeeze(context.sources.text(kernel.span));
-        let report = KernelReport { kernel: text, transitions: 1, ..KernelReport::default() };
+        // Nothing is proposed: particles are drawn by their weights.
+        let changed = u64::from(counts.iter().any(|copies| *copies != 1));
+        let (drawn, accepted) = (1, changed);
+        let report = KernelReport {
+            kernel: text,
+            transitions: 1,
+            drawn,
+            changed,
+            accepted,
+            ..KernelReport::default()
+        };
         Ok(Inferred {
             kernels: vec![report],
             log_marginal_likelihood: Some(self.log_marginal),

@@ -246,6 +246,12 @@ fn chains() {
     assert!((row.mean - 1.0).abs() < 0.12, "{}", row.mean);
     assert!((row.sd - 0.5_f64.sqrt()).abs() < 0.08, "{}", row.sd);
     assert!(row.ess_bulk > 500.0, "{}", row.ess_bulk);
+    // Nothing was proposed that could have been accepted.
+    assert!(
+        !sampled.run.warnings.iter().any(|w| w.contains("accepted")),
+        "{:?}",
+        sampled.run.warnings
+    );
 }
 
 #[test]

@@ -83,6 +83,7 @@ pub static DECLARED: &[(&str, f64)] = &[
     ("exact start: default kernel, a chain", 5e-6),
     ("default kernel: the law of a chain of counts", 5e-6),
     ("exact start: default kernel, a chain by particles", 5e-6),
+    ("exact start: default kernel, a chain of the second order", 5e-6),
     ("exact start: default kernel, chains that come and go", 5e-6),
     ("geweke: default kernel, a chain by particles", 5e-6),
     ("geweke: resample", 5e-6),

@@ -1,7 +1,7 @@
-//! Chains among choices: each reads, through deterministic nodes, the one before, which no other of
-//! them reads. What several read (a discrete parameter) is no part of a chain and does not hinder it;
-//! nor does a choice that decides what exists, or what is outside the set. O(nodes above and
-//! deterministic nodes below the choices).
+//! Chains among choices: each reads, through deterministic nodes, the one before, and at most some of
+//! those that this one reads too (a chain of the second order). What many read (a discrete parameter) is
+//! no part of a chain and does not hinder it; nor does a choice that decides what exists, or what is
+//! outside the set. O(nodes above and deterministic nodes below the choices).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -80,29 +80,39 @@ impl Decisions<'_> {
 
 impl Trace {
     /// The chains among these choices, of `least` choices or more, first to last; in the order of
-    /// their first choices.
-    pub fn chains(&self, choices: &[NodeId], least: usize) -> Vec<Vec<NodeId>> {
+    /// their first choices. Choices that more than `readers` of them read are no part of a chain: with one
+    /// reader, each hangs on the one before alone.
+    pub fn chains(&self, choices: &[NodeId], least: usize, readers: usize) -> Vec<Vec<NodeId>> {
         let mut decisions = Decisions { trace: self, known: FxHashMap::default() };
         let choices: Vec<NodeId> =
             choices.iter().copied().filter(|id| !decisions.decides(*id)).collect();
         let among = choices.iter().copied().collect();
         let mut search = Search { trace: self, among, known: FxHashMap::default() };
-        let above: Vec<Above> = choices.iter().map(|id| search.above(*id)).collect();
-        let mut readers: FxHashMap<NodeId, usize> = FxHashMap::default();
-        for choice in above.iter().flatten().flatten() {
-            *readers.entry(*choice).or_default() += 1;
+        let mut above: FxHashMap<NodeId, SmallVec<[NodeId; 4]>> = FxHashMap::default();
+        let mut read_by: FxHashMap<NodeId, usize> = FxHashMap::default();
+        for id in &choices {
+            let read = search.above(*id).unwrap_or_default();
+            read.iter().for_each(|choice| *read_by.entry(*choice).or_default() += 1);
+            above.insert(*id, read);
         }
-        let mut after: FxHashMap<NodeId, NodeId> = FxHashMap::default();
-        let mut follows = FxHashSet::default();
-        for (id, above) in choices.iter().zip(&above) {
-            let mut own = above.iter().flatten().filter(|choice| readers[choice] == 1);
-            if let (Some(before), None) = (own.next(), own.next()) {
-                after.insert(*before, *id);
-                follows.insert(*id);
+        above.values_mut().for_each(|read| read.retain(|choice| read_by[choice] <= readers));
+        let mut after: FxHashMap<NodeId, SmallVec<[NodeId; 1]>> = FxHashMap::default();
+        for id in &choices {
+            let own = &above[id];
+            // The one that reads all the others.
+            let reads_others = |last: &&NodeId| {
+                own.iter().all(|other| other == *last || above[*last].contains(other))
+            };
+            if let Some(last) = own.iter().find(reads_others) {
+                after.entry(*last).or_default().push(*id);
             }
         }
+        // Where several follow, the chain ends.
+        after.retain(|_, next| next.len() == 1);
+        let follows: FxHashSet<NodeId> = after.values().map(|next| next[0]).collect();
         let chain = |first: &NodeId| {
-            std::iter::successors(Some(*first), |id| after.get(id).copied()).collect::<Vec<_>>()
+            let next = |id: &NodeId| after.get(id).map(|next| next[0]);
+            std::iter::successors(Some(*first), next).collect::<Vec<_>>()
         };
         let firsts = choices.iter().filter(|id| !follows.contains(*id));
         firsts.map(chain).filter(|chain| chain.len() >= least).collect()

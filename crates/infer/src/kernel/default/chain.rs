@@ -25,6 +25,9 @@ use crate::record::Tally;
 /// Shorter ones are moved one by one.
 const LEAST: usize = 3;
 
+/// What is read by more of them than these is a parameter rather than a state.
+const READERS: usize = 3;
+
 /// Particles of a pass, the current path among them. With ancestor sampling the number that moves a
 /// path does not grow with its length, only with how much an observation tells about a state.
 pub(super) const PARTICLES: usize = 30;
@@ -62,7 +65,7 @@ impl Chain {
         candidates: &[NodeId],
         before: Vec<Chain>,
     ) -> Vec<Chain> {
-        let found = trace.chains(candidates, LEAST);
+        let found = trace.chains(candidates, LEAST, 1);
         let mut spare = before.into_iter().filter_map(|chain| chain.path);
         let chain = |choices: Vec<NodeId>| {
             let mut sequence = spare.next().unwrap_or_default();
@@ -75,7 +78,7 @@ impl Chain {
 
     /// The chains among these choices that are moved by particles.
     pub(super) fn by_particles(trace: &mut Trace, candidates: &[NodeId]) -> Vec<Chain> {
-        let found = trace.chains(candidates, LEAST);
+        let found = trace.chains(candidates, LEAST, READERS);
         let chain = |choices: Vec<NodeId>| {
             let mut sequence = Sequence::new();
             prepare(&mut sequence, trace, &choices, LookAhead::IfCheap)
