@@ -346,21 +346,29 @@ impl Model {
 
     /// Evaluates, gives the value, and leaves no trace.
     pub fn sample(&mut self, code: Code<'_>, rng: &mut Rng) -> Result<Value, EvalError> {
+        self.aside(|model, _| {
+            let evaluated = model.evaluate(code, rng, false, None);
+            evaluated.map(|(_, root, ..)| model.trace.settled_value(&root).clone())
+        })
+    }
+
+    /// Undoes what is done. Rosters do not hear of edges that come and go again: else the sections
+    /// that were looked at would change their places there.
+    fn aside<T>(&mut self, done: impl FnOnce(&mut Model, Savepoint) -> T) -> T {
         let savepoint = self.trace.savepoint();
-        let result = self
-            .evaluate(code, rng, false, None)
-            .map(|(_, root, ..)| self.trace.settled_value(&root).clone());
+        self.trace.sections.is_deaf = true;
+        let result = done(self, savepoint);
         self.trace.rollback_to(savepoint);
+        self.trace.sections.is_deaf = false;
         result
     }
 
     /// The value of an expression without random choices.
     pub fn constant(&mut self, code: Code<'_>, rng: &mut Rng) -> Result<Value, EvalError> {
-        let savepoint = self.trace.savepoint();
-        let result = self.evaluate(code, rng, false, None).and_then(|(_, root, ..)| match root {
+        self.aside(|model, savepoint| match model.evaluate(code, rng, false, None)?.1 {
             // What `mem` and the makers give lives in the trace and goes with it.
             Operand::Constant(value)
-                if self.trace.has_added_nodes(savepoint) && holds_procedure(&value) =>
+                if model.trace.has_added_nodes(savepoint) && holds_procedure(&value) =>
             {
                 let message = "a procedure that keeps something in the trace is no constant";
                 Err(EvalError::other(code.expr.span, message).hint("assume it instead"))
@@ -370,9 +378,7 @@ impl Model {
                 code.expr.span,
                 "this value must be a constant, but it depends on random choices",
             )),
-        });
-        self.trace.rollback_to(savepoint);
-        result
+        })
     }
 
     pub fn observe(

@@ -4,6 +4,7 @@
 
 use smidgen::engine::model::{Record, RecordKind};
 use smidgen::sampling::{Progress, SampleRequest, sample};
+use smidgen::value::Value;
 use smidgen::{OutcomeKind, Session, Settings};
 
 const CASES: &str = include_str!("language/cases.txt");
@@ -202,4 +203,37 @@ fn slots_are_used_again() {
         let after = session.model().capacity();
         assert!(after <= 2 * before + 60, "{before} to {after} slots: {program}");
     }
+}
+
+/// The draws of an offset that clusters share, moved by reading some of the sections, while the clusters
+/// come and go.
+fn draws_beside(record: &[&str]) -> Vec<Value> {
+    let mut text =
+        "[assume crp (make_crp 2)] [assume z (mem (lambda (i) (scope_include 'z i (crp))))]
+        [assume b (scope_include 'b 0 (normal 0 1))] [assume u (mem (lambda (k) (normal 0 2)))]
+        [assume w (mem (lambda (k) (+ b (u k))))] "
+            .to_owned();
+    for i in 0..60 {
+        let x = f64::from(i % 7) - 3.0;
+        text += &format!("[observe (normal (w (z {i})) 1) {x}] [predict (z {i})] ");
+    }
+    text += "[infer (cycle ((subsampled_mh b all 10 0.1 'drift 0.3 3) (gibbs z one 20)) 1)]";
+    let mut session = Session::new(Settings::default());
+    let program = session.parse_text("test", &text).unwrap();
+    let record = record.iter().map(|text| (*text).to_owned()).collect();
+    let request =
+        SampleRequest { draws: 40, warmup: 0, chains: 1, record, ..SampleRequest::default() };
+    let sampled = sample(&mut session, &program, &request, &Progress::default()).unwrap();
+    let quantities = sampled.run.draws.quantities();
+    let b = quantities.iter().find(|quantity| quantity.name == "b").expect("it is recorded");
+    b.chains[0].clone()
+}
+
+/// What is recorded is looked at, and nothing else: not even the order of sections changes.
+#[test]
+fn records_leave_no_trace() {
+    let alone = draws_beside(&["b"]);
+    assert!(alone.windows(2).any(|pair| pair[0] != pair[1]), "b moves");
+    let beside = draws_beside(&["b", "(sum (map (lambda (i) (w (z i))) (range 0 60)))"]);
+    assert_eq!(alone, beside);
 }

@@ -116,8 +116,9 @@ impl Sketch {
                 trace.refresh(id).ok()?;
             }
             // One that slips through is left to the computing of D.
-            if roots.fresh_at != (trace.last_lazy, trace.memo_edits) {
-                roots.fresh_at = (trace.last_lazy, trace.memo_edits);
+            let fresh_at = (trace.last_lazy, trace.memo_edits);
+            if plan.shape.terms.is_some() && roots.fresh_at != fresh_at {
+                roots.fresh_at = fresh_at;
                 for (k, value) in self.candidates.iter().enumerate() {
                     plan.shape.refresh(trace, roots, (k, value))?;
                 }

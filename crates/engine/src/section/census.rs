@@ -87,6 +87,8 @@ pub struct Sections {
     disturbed: Vec<NodeId>,
     component: Component,
     signature: String,
+    /// Whether edges come and go that will all be as before in the end.
+    pub(crate) is_deaf: bool,
     /// Changes whenever a roster does.
     version: u64,
     fan_out: FanOut,
@@ -231,7 +233,7 @@ impl Trace {
     #[inline]
     pub(crate) fn edge_came(&mut self, parent: NodeId, id: NodeId, slot: usize) {
         let (above, below) = (self.node(parent), self.node(id));
-        if above.is_hub || above.in_section || below.in_section {
+        if (above.is_hub || above.in_section || below.in_section) && !self.sections.is_deaf {
             if above.is_hub {
                 self.await_classification(parent, Child { node: id, slot: slot as u32 });
             }
@@ -243,7 +245,7 @@ impl Trace {
     #[inline]
     pub(crate) fn edge_goes(&mut self, parent: NodeId, id: NodeId, slot: usize) {
         let (above, below) = (self.node(parent), self.node(id));
-        if above.is_hub || above.in_section || below.in_section {
+        if (above.is_hub || above.in_section || below.in_section) && !self.sections.is_deaf {
             self.forget_standing(Child { node: id, slot: slot as u32 });
             self.disturb(parent);
             self.disturb(id);
