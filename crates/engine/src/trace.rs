@@ -60,6 +60,8 @@ pub struct Trace {
     pub(crate) edge_edits: u64,
     /// The last of [`Made::stamp`].
     pub(crate) stamps: u64,
+    /// Number of values written.
+    pub(crate) value_edits: u64,
     /// By node: the number of the last edit of its edges. Apart from the nodes, so that the nodes of
     /// one row are looked at together.
     pub(crate) edges_at: Vec<u64>,
@@ -272,6 +274,7 @@ impl Trace {
 
     /// Writes a value, and nothing down about it.
     pub(crate) fn replace_value(&mut self, id: NodeId, value: Value) -> Value {
+        self.value_edits += 1;
         self.numbers[id.index()] = number_or_nan(&value);
         std::mem::replace(&mut self.node_mut(id).value, value)
     }
@@ -395,6 +398,27 @@ impl Trace {
         match &self.node(maker).op {
             Op::Maker(made) if made.maker.latent().is_some() => f(&[&self.node(maker).value]),
             _ => self.with_args(maker, f),
+        }
+    }
+
+    /// Calls `f` with the parameters of what a maker made while one of its applications is not counted. Its
+    /// statistics are exact: nothing has changed afterwards, also not their stamp.
+    pub(crate) fn with_uncounted<R>(
+        &mut self,
+        maker: NodeId,
+        value: &Value,
+        f: impl FnOnce(&Trace, &[&Value]) -> R,
+    ) -> R {
+        self.unstamped(maker).remove(value);
+        let result = self.with_params(maker, |params| f(self, params));
+        self.unstamped(maker).add(value);
+        result
+    }
+
+    fn unstamped(&mut self, maker: NodeId) -> &mut dyn Statistics {
+        match &mut self.node_mut(maker).op {
+            Op::Maker(made) => &mut *made.statistics,
+            _ => unreachable!("a made procedure names its maker"),
         }
     }
 

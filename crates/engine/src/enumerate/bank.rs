@@ -10,8 +10,11 @@
 //! against several clusters at a time. They are copied when they have changed and only then:
 //! statistics carry stamps, vectors are known by their address.
 //!
+//! A new cluster, whose statistics are those of no members and whose weights were just drawn, gets a
+//! lane for the row at hand.
+//!
 //! The oracle is [`Terms`], which weighs one candidate after the other. It is asked for whatever does
-//! not fit here: a cluster that is not there yet, one that D has a part in.
+//! not fit here, such as a cluster that D has a part in.
 //!
 //! [`Statistics::student`]: smidgen_prob::Statistics::student
 
@@ -20,9 +23,9 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use smidgen_value::{Value, Vector, math};
 
-use super::kept::{Root, Roots};
-use super::plan::Row;
-use super::terms::{Lookup, Mixture, Terms};
+use super::kept::{Root, Roots, maker_of};
+use super::plan::Plan;
+use super::terms::{Aside, Lookup, Mixture, Terms};
 use crate::id::NodeId;
 use crate::node::Op;
 use crate::operand::Operand;
@@ -40,11 +43,13 @@ const LARGEST: f64 = 1e140;
 #[derive(Default)]
 pub(super) struct Bank {
     wide: Wide,
-    /// As of this many edits of memo tables.
-    edits: u64,
+    /// What the numbers were last compared with.
+    as_of: Option<AsOf>,
     members: Vec<Member>,
     /// Nodes that the members' values are read from.
     nodes: Vec<NodeId>,
+    /// Whether no two members have one maker, and none that of the choice.
+    distinct: bool,
     /// Dimensions of the predictive and of the weights; 0 if they are not known yet.
     dimension: usize,
     width: usize,
@@ -52,7 +57,12 @@ pub(super) struct Bank {
     stride: usize,
     students: Vec<f64>,
     weights: Vec<f64>,
+    /// Statistics of a cluster without members, and their numbers.
+    fresh: Option<Value>,
+    fresh_numbers: Vec<f64>,
     // For one row.
+    /// Members that are not there but got numbers.
+    aside: SmallVec<[usize; 2]>,
     spare: Vec<f64>,
     features: Vec<f64>,
     outcomes: Vec<f64>,
@@ -62,11 +72,30 @@ pub(super) struct Bank {
     log_students: Vec<f64>,
 }
 
+/// As long as these are the same, so are the numbers of the members.
+#[derive(PartialEq)]
+struct AsOf {
+    memo_edits: u64,
+    stamps: u64,
+    value_edits: u64,
+    last_lazy: u64,
+    own_maker: Option<NodeId>,
+}
+
+impl AsOf {
+    fn now(trace: &Trace, own_maker: Option<NodeId>) -> AsOf {
+        let Trace { memo_edits, stamps, value_edits, last_lazy, .. } = *trace;
+        AsOf { memo_edits, stamps, value_edits, last_lazy, own_maker }
+    }
+}
+
 /// A cluster, by the number of the candidate.
 struct Member {
     key: f64,
     operator: Option<Root>,
     weights_root: Option<Root>,
+    /// Whether none of the families is there.
+    absent: bool,
     /// What its numbers were copied from.
     copied: Option<Copied>,
 }
@@ -91,70 +120,126 @@ struct Datum<'t> {
 }
 
 impl<'t> Datum<'t> {
-    fn of(mixture: &Mixture, row: &Row<'t>) -> Option<Datum<'t>> {
-        let vector = |value: &'t Value| match value {
+    fn of(mixture: &Mixture, trace: &'t Trace, plan: &'t Plan) -> Option<Datum<'t>> {
+        let vector = |operand: u32| match trace.settled_value(&plan.operands[operand as usize]) {
             Value::Vector(x) => Some(x.as_slice()),
             _ => None,
         };
         let mut datum = Datum { x: &[], features: &[], outcome: 0.0 };
         if let Some(predict) = &mixture.predict {
-            datum.x = vector(row.operands[predict.typed as usize])?;
+            datum.x = vector(predict.typed)?;
         }
         if let Some(logistic) = &mixture.logistic {
-            datum.features = vector(row.operands[logistic.x as usize])?;
-            datum.outcome = row.absorbing[logistic.absorbing as usize].as_number()?;
+            datum.features = vector(logistic.x)?;
+            datum.outcome = trace.numbers[plan.absorbing[logistic.absorbing as usize].index()];
         }
-        let is_small = |x: &f64| x.abs() <= LARGEST;
-        (datum.x.iter().all(is_small) && datum.features.iter().all(is_small)).then_some(datum)
+        let largest = |xs: &[f64]| xs.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+        let is_small = |xs: &[f64]| largest(xs) <= LARGEST && !xs.iter().any(|x| x.is_nan());
+        (is_small(datum.x) && is_small(datum.features) && !datum.outcome.is_nan()).then_some(datum)
     }
 }
 
 impl Bank {
+    /// Brings the numbers of the clusters up to date; gives the candidates whose families are not there.
+    /// None if the shape is not for this.
+    pub(super) fn prepare(
+        &mut self,
+        terms: &Terms,
+        trace: &Trace,
+        (candidates, own_maker): (&[Value], Option<NodeId>),
+        roots: &mut Roots,
+    ) -> Option<SmallVec<[usize; 2]>> {
+        let mixture = terms.mixture.as_ref()?;
+        self.aside.clear();
+        let now = AsOf::now(trace, own_maker);
+        let is_key = |(member, value): (&Member, &Value)| value.as_number() == Some(member.key);
+        let same = candidates.len() <= self.members.len()
+            && self.members.iter().zip(candidates).all(is_key)
+            && self.as_of.as_ref() == Some(&now);
+        if !same {
+            self.bring_up_to_date(terms, mixture, trace, candidates, roots);
+            self.distinct = self.has_distinct_makers(own_maker);
+            self.as_of = Some(now);
+        }
+        if !self.distinct {
+            return None;
+        }
+        let absent = |k: &usize| self.members[*k].absent;
+        Some((0..candidates.len()).filter(absent).collect())
+    }
+
+    /// Takes the numbers of a cluster that was made aside, by look-up, for the row at hand.
+    pub(super) fn put_aside(
+        &mut self,
+        mixture: &Mixture,
+        k: usize,
+        Aside { values, workshop }: Aside<'_>,
+    ) -> Option<()> {
+        if let Some(predict) = &mixture.predict {
+            let operator = values[predict.operator as usize].as_ref()?;
+            let is_known = self.fresh.as_ref().is_some_and(|fresh| fresh.is_identical(operator));
+            if !is_known {
+                self.fresh = None;
+                self.fresh_numbers.clear();
+                let numbers = &mut self.fresh_numbers;
+                let dimension = workshop.student(maker_of(operator)?, predict.maker, numbers)?;
+                (dimension == self.dimension).then_some(())?;
+                self.fresh = Some(operator.clone());
+            }
+            put(&self.fresh_numbers, &mut self.students, self.stride, k);
+        }
+        if let Some(logistic) = &mixture.logistic {
+            let Some(Value::Vector(w)) = &values[logistic.w as usize] else { return None };
+            (w.len() == self.width).then_some(())?;
+            put(w, &mut self.weights, self.stride, k);
+        }
+        self.aside.push(k);
+        Some(())
+    }
+
     /// Weighs the candidates as [`Terms::weigh`] does, where no node is marked: the current state, and the
-    /// others, of which those are left out that do not fit. None if the current state does not.
-    /// The maker that it applies is put into `left`.
+    /// others, where those that do not fit stay NaN. None if the current state does not fit. The
+    /// maker that it applies is put into `left`. The bank was prepared.
     pub(super) fn weigh(
         &mut self,
         terms: &Terms,
-        row: &Row<'_>,
+        (trace, plan): (&Trace, &Plan),
         (candidates, current): (&[Value], usize),
         left: &mut SmallVec<[NodeId; 4]>,
         roots: &mut Roots,
-        log_weights: &mut Vec<Option<f64>>,
+        log_absorbed: &mut [f64],
     ) -> Option<f64> {
         let mixture = terms.mixture.as_ref()?;
-        let datum = Datum::of(mixture, row)?;
-        self.bring_up_to_date(terms, mixture, row.trace, candidates, roots);
+        let datum = Datum::of(mixture, trace, plan)?;
         let fits = mixture.predict.is_none() || datum.x.len() == self.dimension;
         if !fits || mixture.logistic.is_some() && datum.features.len() + 1 != self.width {
             return None;
         }
-        if row.target.iter().any(|id| self.nodes.contains(id)) {
+        if plan.target.iter().any(|id| is_among(*id, &self.nodes)) {
             return None;
         }
         let stays = |lookup: &Lookup| {
             let at = (lookup.table as usize, current);
             let key = &candidates[current];
-            roots.references(row.trace, at, lookup.memo, key) > lookup.requests
+            roots.references(trace, at, lookup.memo, key) > lookup.requests
         };
-        if !self.is_fit(current, row, left) || !terms.lookups.iter().all(stays) {
+        if self.members[current].copied.is_none() || !terms.lookups.iter().all(stays) {
             return None;
         }
         self.evaluate(mixture, &datum, candidates.len());
         let log_current = self.without_the_row(mixture, current)?;
         left.extend(self.members[current].maker());
-        log_weights.extend((0..candidates.len()).map(|k| {
-            let log_p = self.log_coins[k] + self.log_students[k];
-            (self.is_fit(k, row, left) && !log_p.is_nan()).then_some(log_p)
-        }));
+        let log_terms = self.log_coins.iter().zip(&self.log_students);
+        for (log_absorbed, (log_coin, log_student)) in log_absorbed.iter_mut().zip(log_terms) {
+            *log_absorbed = log_coin + log_student;
+        }
+        // What stands in lanes without numbers means nothing.
+        for (k, member) in self.members[..candidates.len()].iter().enumerate() {
+            if member.copied.is_none() && !self.aside.contains(&k) {
+                log_absorbed[k] = f64::NAN;
+            }
+        }
         Some(log_current)
-    }
-
-    /// Whether a candidate has its numbers here, and may apply what its cluster has made.
-    #[inline]
-    fn is_fit(&self, k: usize, row: &Row<'_>, left: &[NodeId]) -> bool {
-        let Some(copied) = &self.members[k].copied else { return false };
-        copied.maker.is_none_or(|(maker, _)| Some(maker) != row.own_maker && !left.contains(&maker))
     }
 
     /// The weight of the cluster that the row is in.
@@ -184,8 +269,7 @@ impl Bank {
         candidates: &[Value],
         roots: &mut Roots,
     ) {
-        if self.edits != trace.memo_edits {
-            self.edits = trace.memo_edits;
+        if self.as_of.as_ref().is_none_or(|as_of| as_of.memo_edits != trace.memo_edits) {
             self.members.clear();
         }
         if self.stride < candidates.len() {
@@ -197,29 +281,28 @@ impl Bank {
         for (k, value) in candidates.iter().enumerate() {
             let key = value.as_number().unwrap_or(f64::NAN);
             if self.members.get(k).is_none_or(|member| member.key != key) {
-                let mut root = |place: u32| {
-                    let lookup = &terms.lookups[place as usize];
-                    roots.root(trace, (lookup.table as usize, k), lookup.memo, value)
-                };
-                let member = Member {
-                    key,
-                    operator: mixture.predict.as_ref().and_then(|term| root(term.operator)),
-                    weights_root: mixture.logistic.as_ref().and_then(|term| root(term.w)),
-                    copied: None,
-                };
                 self.members.truncate(k);
-                self.members.push(member);
-                self.find_nodes();
+                self.members.push(Member::of(terms, mixture, trace, (k, value), roots));
             }
-            self.refresh(mixture, trace, k);
+            if !self.members[k].absent {
+                self.refresh(mixture, trace, k);
+            }
         }
-    }
-
-    fn find_nodes(&mut self) {
+        // Members that are there for none of these candidates may be out of date.
+        self.members.truncate(candidates.len());
         let roots = self.members.iter().flat_map(|member| [member.operator, member.weights_root]);
         let node = |root| if let Some(Root::Node(_, id)) = root { Some(id) } else { None };
         self.nodes.clear();
         self.nodes.extend(roots.filter_map(node));
+    }
+
+    fn has_distinct_makers(&self, own_maker: Option<NodeId>) -> bool {
+        let mut makers: SmallVec<[NodeId; 16]> = own_maker.into_iter().collect();
+        self.members.iter().filter_map(Member::maker).all(|maker| {
+            let new = !is_among(maker, &makers);
+            makers.push(maker);
+            new
+        })
     }
 
     /// Copies the numbers of one cluster, if they have changed.
@@ -288,6 +371,7 @@ impl Bank {
                 self.dimension = dimension;
                 self.students.clear();
                 self.students.resize(self.spare.len() * self.stride, 0.0);
+                self.fresh = None;
             }
             if self.dimension != dimension {
                 return None;
@@ -342,6 +426,33 @@ impl Bank {
             self.wide.students(datum.x, &self.students, self.stride, spare, &mut self.log_students);
         }
     }
+}
+
+impl Member {
+    fn of(
+        terms: &Terms,
+        mixture: &Mixture,
+        trace: &Trace,
+        (k, value): (usize, &Value),
+        roots: &mut Roots,
+    ) -> Member {
+        let mut root = |place: u32| {
+            let lookup = &terms.lookups[place as usize];
+            roots.root(trace, (lookup.table as usize, k), lookup.memo, value)
+        };
+        let operator = mixture.predict.as_ref().and_then(|term| root(term.operator));
+        let weights_root = mixture.logistic.as_ref().and_then(|term| root(term.w));
+        let is_absent = |root: &Option<Root>| matches!(root, Some(Root::Absent));
+        let absent = (mixture.predict.is_none() || is_absent(&operator))
+            && (mixture.logistic.is_none() || is_absent(&weights_root));
+        let key = value.as_number().unwrap_or(f64::NAN);
+        Member { key, operator, weights_root, absent, copied: None }
+    }
+}
+
+/// Looks at all of them, several at a time.
+fn is_among(id: NodeId, ids: &[NodeId]) -> bool {
+    ids.iter().fold(false, |found, other| found | (*other == id))
 }
 
 /// Number j of a cluster into lane k of field j.

@@ -22,9 +22,11 @@
 //! that is `kept` from one time to the next.
 
 mod bank;
+mod computed;
 mod kept;
 mod plan;
 mod sketch;
+mod template;
 mod terms;
 mod tree;
 mod workshop;
@@ -92,6 +94,7 @@ pub struct Enumeration {
     principals: Vec<NodeId>,
     seed: u64,
     log_weights: Vec<f64>,
+    /// Of what was not sketched.
     candidates: Vec<Candidate>,
     absorbing: usize,
     pairwise: bool,
@@ -139,15 +142,14 @@ impl Enumeration {
         self.candidates.clear();
         (self.pairwise, self.sketched) = (false, false);
         if let ([choice], Some(sketch)) = (principals, &mut self.sketch) {
-            let weighed = (&mut self.log_weights, &mut self.candidates);
             let block = (*choice, drawn_from);
-            let done = sketch.weigh(trace, &mut self.scaffold, block, self.seed, weighed);
+            let log_weights = &mut self.log_weights;
+            let done = sketch.weigh(trace, &mut self.scaffold, block, self.seed, log_weights);
             if let Some(absorbing) = done {
                 (self.absorbing, self.sketched) = (absorbing, true);
                 return Ok(());
             }
             self.log_weights.clear();
-            self.candidates.clear();
         }
         self.weigh_all(trace, drawn_from)?;
         self.absorbing = self.scaffold.sections();
@@ -218,10 +220,20 @@ impl Enumeration {
         trace: &'t mut Trace,
         k: usize,
     ) -> Result<Proposal<'t>, EvalError> {
-        let candidate = &self.candidates[k - 1];
-        let mut rng = Rng::for_chain(self.seed, candidate.stream);
-        self.script.follow(&candidate.path);
-        let seeded = (&mut rng, seed_of(self.seed, candidate.stream));
+        let stream = match (&self.sketch, self.sketched) {
+            (Some(sketch), true) => {
+                let number = sketch.number(k);
+                self.script.follow(&[number as u32]);
+                number as u64
+            }
+            _ => {
+                let candidate = &self.candidates[k - 1];
+                self.script.follow(&candidate.path);
+                candidate.stream
+            }
+        };
+        let mut rng = Rng::for_chain(self.seed, stream);
+        let seeded = (&mut rng, seed_of(self.seed, stream));
         let (scaffold, script) = (&mut self.scaffold, &mut self.script);
         Proposal::propose_seeded(trace, scaffold, &self.principals, script, seeded)
     }
@@ -234,8 +246,8 @@ impl Enumeration {
             return Ok(());
         };
         // The value is known, and nobody asks for the weights.
-        let stream = self.candidates[k - 1].stream;
-        let (value, made) = sketch.candidate(stream as usize);
+        let number = sketch.number(k);
+        let (stream, (value, made)) = (number as u64, sketch.candidate(number));
         let mut rng = Rng::for_chain(self.seed, stream);
         let (mut preset, seeded) = (Preset(value.clone()), (&mut rng, seed_of(self.seed, stream)));
         let scaffold = &mut self.scaffold;

@@ -149,6 +149,8 @@ pub(super) struct Plan {
     /// As of this many edits of edges.
     pub(super) edge_edits: u64,
     pub(super) shape: u32,
+    /// What the choice is drawn from, if that was made.
+    pub(super) own_maker: Option<NodeId>,
     /// D, in order.
     pub(super) target: SmallVec<[NodeId; 6]>,
     pub(super) operands: SmallVec<[Operand; 4]>,
@@ -279,9 +281,14 @@ impl Plan {
             let Op::Random(distribution) = node.op else { return None };
             shape.absorbing.push((distribution, draft.sources(&node.args)?));
         }
+        let own_maker = match trace.node(scaffold.principals[0]).op {
+            Op::Draw(maker) => Some(maker),
+            _ => None,
+        };
         let plan = Plan {
             edge_edits: trace.edge_edits,
             shape: 0,
+            own_maker,
             target: SmallVec::from_slice(target),
             operands: draft.operands,
             absorbing: SmallVec::from_slice(&scaffold.absorbing),

@@ -17,75 +17,74 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use smidgen_value::Value;
 
+use super::DrawnFrom;
 use super::bank::Bank;
 use super::kept::{Plans, Roots};
-use super::plan::{As, Planned, Ready, Row, Source, Step};
+use super::plan::{As, Planned, Ready, Row};
 use super::terms::{Aside, MOST_LOOKUPS, Terms, Weight};
-use super::{Candidate, DrawnFrom};
 use crate::enumerate::workshop::Workshop;
 use crate::id::{FamilyId, NodeId};
-use crate::node::{MemoEntry, MemoKey, NOWHERE, Op, Role};
+use crate::node::{MemoEntry, MemoKey, NOWHERE, Op};
 use crate::operand::Operand;
 use crate::proposal::Choice;
 use crate::scaffold::Scaffold;
 use crate::trace::Trace;
 
-/// Values of a D up to this size are searched for, those of a larger one hashed.
-const SMALL: usize = 12;
-
 #[derive(Default)]
 pub(super) struct Sketch {
     /// The values of D under the candidate at hand, in the order of D.
-    values: Vec<Option<Value>>,
-    busy: Vec<bool>,
-    places: FxHashMap<NodeId, u32>,
+    pub(super) values: Vec<Option<Value>>,
+    pub(super) busy: Vec<bool>,
+    pub(super) places: FxHashMap<NodeId, u32>,
     /// The values that the choice can take, and their log prior densities.
-    candidates: Vec<Value>,
+    pub(super) candidates: Vec<Value>,
     log_priors: Vec<f64>,
-    /// By the plan; none where it does not say it all.
-    planned: Vec<Option<Planning>>,
-    /// Those that were weighed side by side.
-    by_bank: Vec<Option<f64>>,
+    /// The current one, if it is among them.
+    place: Option<usize>,
+    /// Σ_A and the observed choices of T of each; NaN if that is not known yet.
+    log_absorbed: Vec<f64>,
+    /// Those for which something was made aside, and how many unobserved choices are in it.
+    made: SmallVec<[(usize, usize); 4]>,
     /// Candidates for which a family has to be made.
-    missing: Vec<usize>,
+    missing: SmallVec<[usize; 4]>,
     /// Surviving makers with an application in T.
-    left: SmallVec<[NodeId; 4]>,
+    pub(super) left: SmallVec<[NodeId; 4]>,
     /// The maker that the choice is drawn from.
-    own_maker: Option<NodeId>,
+    pub(super) own_maker: Option<NodeId>,
     pub(super) workshop: Workshop,
     /// Whether the plan was there before and held.
     pub(super) recalled: bool,
 }
 
-/// What the current state or a candidate looks like.
+/// What the current state looks like.
 #[derive(Clone, Copy)]
-struct Planning {
-    log_weight: f64,
+struct Current {
+    /// Σ_A and the observed choices of T.
+    log_absorbed: f64,
     /// Unobserved choices in T.
     choices: usize,
-    /// Whether something was made for it aside.
-    made: bool,
 }
 
-impl Planning {
-    fn of(log_weight: f64) -> Planning {
-        Planning { log_weight, choices: 0, made: false }
+impl Current {
+    /// Without unobserved choices in T. NaN and impossible states are for the slow road.
+    fn whole(log_absorbed: f64) -> Option<Current> {
+        log_absorbed.is_finite().then_some(Current { log_absorbed, choices: 0 })
     }
 }
 
 impl Sketch {
-    /// The candidates and their weights, the current state first, and the number of absorbing
-    /// choices; none if this is not the way.
+    /// The weights of the candidates, the current state first, and the number of absorbing choices;
+    /// none if this is not the way.
     pub fn weigh(
         &mut self,
         trace: &mut Trace,
         scaffold: &mut Scaffold,
         block: (NodeId, DrawnFrom<'_>),
         seed: u64,
-        weighed: (&mut Vec<f64>, &mut Vec<Candidate>),
+        log_weights: &mut Vec<f64>,
     ) -> Option<usize> {
         let mut plans = trace.plans.take().unwrap_or_default();
-        let done = self.weigh_with(trace, scaffold, &mut plans, block, seed, weighed);
+        let done = self.weigh_with(trace, scaffold, &mut plans, block, seed, log_weights);
         trace.plans = Some(plans);
         done
     }
@@ -97,7 +96,7 @@ impl Sketch {
         plans: &mut Plans,
         (principal, drawn_from): (NodeId, DrawnFrom<'_>),
         seed: u64,
-        (log_weights, candidates): (&mut Vec<f64>, &mut Vec<Candidate>),
+        log_weights: &mut Vec<f64>,
     ) -> Option<usize> {
         let holds = plans.hold(trace, principal);
         self.recalled = holds;
@@ -105,12 +104,10 @@ impl Sketch {
             build(trace, scaffold, principal)?;
             plans.make(trace, scaffold)?;
         }
-        self.own_maker = match trace.node(principal).op {
-            Op::Draw(maker) => Some(maker),
-            _ => None,
-        };
-        let (place, log_prior) = self.read_priors(trace, principal)?;
         let (plan, roots, bank) = plans.get(principal).expect("it holds or was just made");
+        self.own_maker = plan.plan.own_maker;
+        let (place, log_prior) = self.read_priors(trace, principal)?;
+        self.place = place;
         if trace.last_lazy > 0 {
             for id in plan.plan.operands.iter().filter_map(Operand::node) {
                 trace.refresh(id).ok()?;
@@ -126,10 +123,12 @@ impl Sketch {
         }
         self.workshop.count_in(drawn_from);
         self.workshop.replays = plan.shape.observation_moves;
-        self.planned.clear();
+        self.log_absorbed.clear();
+        self.log_absorbed.resize(self.candidates.len(), f64::NAN);
+        self.made.clear();
         self.missing.clear();
         let known = match (holds, place) {
-            (true, Some(place)) => self.weigh_all(trace, plan, roots, bank, place),
+            (true, Some(place)) => self.weigh_all(trace, plan, roots, bank, (seed, place)),
             _ => None,
         };
         let current = match known {
@@ -144,33 +143,35 @@ impl Sketch {
             }
         };
         for at in 0..self.missing.len() {
-            let k = self.missing[at];
-            self.planned[k] = self.by_making(trace, plan, principal, roots, (seed, k));
+            self.by_making(trace, plan, principal, roots, (seed, self.missing[at]));
         }
         let log_blocks = drawn_from.log_count(trace);
-        let log_count = |trace: &Trace, come: usize| match drawn_from {
-            DrawnFrom::Choices if come != current.choices => {
-                drawn_from.log_count_after(trace, current.choices, come)
-            }
-            _ => log_blocks,
-        };
-        log_weights.push(log_prior + current.log_weight - log_blocks);
+        log_weights.push(log_prior + current.log_absorbed - log_blocks);
         for k in (0..self.candidates.len()).filter(|k| Some(*k) != place) {
-            let planning = match self.planned[k] {
-                Some(planning) => planning,
-                None => self.by_computing(trace, plan, principal, (seed, k))?,
+            if self.log_absorbed[k].is_nan() {
+                self.by_computing(trace, plan, principal, (seed, k))?;
+            }
+            let log_count = match drawn_from {
+                DrawnFrom::Choices => {
+                    let made = self.made.iter().find(|(made, _)| *made == k);
+                    let come = made.map_or(0, |(_, choices)| *choices);
+                    drawn_from.log_count_after(trace, current.choices, come)
+                }
+                _ => log_blocks,
             };
-            let log_weight = self.log_priors[k] + planning.log_weight;
-            log_weights.push(log_weight - log_count(trace, planning.choices));
-            candidates
-                .push(Candidate { path: SmallVec::from_slice(&[k as u32]), stream: k as u64 });
+            log_weights.push(self.log_priors[k] + self.log_absorbed[k] - log_count);
         }
         Some(plan.plan.absorbing.len())
     }
 
-    /// The value of the candidate of this number, and whether something had to be made for it.
+    /// Which of the values the choice can take has weight k, not 0.
+    pub(super) fn number(&self, k: usize) -> usize {
+        k - usize::from(self.place.is_none_or(|place| k <= place))
+    }
+
+    /// The value of this number, and whether something had to be made for it.
     pub(super) fn candidate(&self, k: usize) -> (&Value, bool) {
-        (&self.candidates[k], self.planned[k].is_none_or(|planning| planning.made))
+        (&self.candidates[k], self.made.iter().any(|(made, _)| *made == k))
     }
 
     /// The current state, which is the candidate of this number, by the plan; and what the plan says of the
@@ -181,44 +182,85 @@ impl Sketch {
         plan: Planned<'_>,
         roots: &mut Roots,
         bank: &mut Bank,
-        place: usize,
-    ) -> Option<Planning> {
+        (seed, place): (u64, usize),
+    ) -> Option<Current> {
         // Marks of earlier scaffolds mean nothing.
         trace.epoch += 1;
         self.left.clear();
         if !plan.shape.whole {
             return None;
         }
-        let Sketch { candidates, left, by_bank, .. } = self;
-        let current = (place, &candidates[place]);
-        let ready = Ready::new(trace, plan, self.own_maker);
-        // NaN and impossible states are for the slow road.
-        let finite = |log_weight: f64| log_weight.is_finite().then(|| Planning::of(log_weight));
-        let Some(terms) = &plan.shape.terms else {
-            let current = finite(ready.weigh(current, As::Current, left, roots)?)?;
-            self.weigh_others(trace, plan, roots, Some(place));
-            return Some(current);
+        let current = match self.weigh_by_bank(trace, plan, roots, bank, (seed, place)) {
+            Some(current) => current,
+            None => {
+                let ready = Ready::new(trace, plan, self.own_maker);
+                let current = (place, &self.candidates[place]);
+                let left = &mut self.left;
+                let log_current = match &plan.shape.terms {
+                    Some(terms) => {
+                        terms.weigh(&ready.row, current, As::Current, left, roots, None).known()
+                    }
+                    None => ready.weigh(current, As::Current, left, roots),
+                };
+                Current::whole(log_current?)?
+            }
         };
-        by_bank.clear();
-        let banked = bank.weigh(terms, &ready.row, (candidates, place), left, roots, by_bank);
-        let log_current = match banked {
-            Some(log_current) => log_current,
-            None => terms.weigh(&ready.row, current, As::Current, left, roots, None).known()?,
-        };
-        let current = finite(log_current)?;
-        by_bank.resize(candidates.len(), None);
-        for k in 0..self.candidates.len() {
-            let weight = match self.by_bank[k] {
-                _ if k == place => Weight::Unknown,
-                Some(log_weight) => Weight::Known(log_weight),
-                None => self.weigh_one(terms, &ready.row, roots, k),
-            };
-            self.plan_for(k, weight);
-        }
+        self.weigh_others(trace, plan, roots, Some(place));
         Some(current)
     }
 
-    /// What the plan says of the candidates but the current one, which was weighed.
+    /// The same side by side, where the shape is fit for it.
+    fn weigh_by_bank(
+        &mut self,
+        trace: &Trace,
+        plan: Planned<'_>,
+        roots: &mut Roots,
+        bank: &mut Bank,
+        (seed, place): (u64, usize),
+    ) -> Option<Current> {
+        let terms = plan.shape.terms.as_ref()?;
+        for k in bank.prepare(terms, trace, (&self.candidates, self.own_maker), roots)? {
+            let choices = self.make_again(trace, plan, terms, bank, (seed, k));
+            self.made.extend(choices.map(|choices| (k, choices)));
+        }
+        let Sketch { candidates, left, log_absorbed, .. } = self;
+        let log_current =
+            bank.weigh(terms, (trace, plan.plan), (candidates, place), left, roots, log_absorbed);
+        let current = log_current.and_then(Current::whole);
+        if current.is_none() {
+            self.left.clear();
+            self.made.clear();
+        }
+        current
+    }
+
+    /// Gives a candidate whose families are all missing its numbers, if their bodies are known from
+    /// before; tells how many choices it makes.
+    fn make_again(
+        &mut self,
+        trace: &Trace,
+        plan: Planned<'_>,
+        terms: &Terms,
+        bank: &mut Bank,
+        (seed, k): (u64, usize),
+    ) -> Option<usize> {
+        let Sketch { workshop, candidates, .. } = self;
+        let mixture = terms.mixture.as_ref()?;
+        if plan.shape.tagged || terms.lookups.len() != mixture.lookups() {
+            return None;
+        }
+        workshop.begin((seed, k as u64));
+        let mut values: [Option<Value>; MOST_LOOKUPS] = Default::default();
+        for (made, lookup) in values.iter_mut().zip(&terms.lookups) {
+            let key = std::slice::from_ref(&candidates[k]);
+            workshop.enter(plan.plan.target[lookup.asks as usize]);
+            *made = Some(workshop.make_again(trace, lookup.memo, key)??);
+        }
+        bank.put_aside(mixture, k, Aside { values: &values, workshop })?;
+        Some(workshop.choices)
+    }
+
+    /// What the plan says of the candidates that were not weighed yet, but for the current one.
     fn weigh_others(
         &mut self,
         trace: &Trace,
@@ -226,29 +268,28 @@ impl Sketch {
         roots: &mut Roots,
         current: Option<usize>,
     ) {
+        let is_left =
+            |k: usize, log_absorbed: &[f64]| Some(k) != current && log_absorbed[k].is_nan();
+        if !(0..self.candidates.len()).any(|k| is_left(k, &self.log_absorbed)) {
+            return;
+        }
         let ready = Ready::new(trace, plan, self.own_maker);
         for k in 0..self.candidates.len() {
+            if !is_left(k, &self.log_absorbed) {
+                continue;
+            }
+            let candidate = (k, &self.candidates[k]);
+            let left = &mut self.left;
             let weight = match &plan.shape.terms {
-                _ if Some(k) == current => Weight::Unknown,
-                Some(terms) => self.weigh_one(terms, &ready.row, roots, k),
-                None => {
-                    let candidate = (k, &self.candidates[k]);
-                    ready.weigh(candidate, As::Other, &mut self.left, roots).into()
-                }
+                Some(terms) => terms.weigh(&ready.row, candidate, As::Other, left, roots, None),
+                None => ready.weigh(candidate, As::Other, left, roots).into(),
             };
-            self.plan_for(k, weight);
+            match weight {
+                Weight::Known(log_weight) => self.log_absorbed[k] = log_weight,
+                Weight::Missing => self.missing.push(k),
+                Weight::Unknown => {}
+            }
         }
-    }
-
-    fn weigh_one(&mut self, terms: &Terms, row: &Row<'_>, roots: &mut Roots, k: usize) -> Weight {
-        terms.weigh(row, (k, &self.candidates[k]), As::Other, &mut self.left, roots, None)
-    }
-
-    fn plan_for(&mut self, k: usize, weight: Weight) {
-        if let Weight::Missing = weight {
-            self.missing.push(k);
-        }
-        self.planned.push(weight.known().map(Planning::of));
     }
 
     /// A candidate whose weight is a list of terms and for which families have to be made.
@@ -259,7 +300,7 @@ impl Sketch {
         principal: NodeId,
         roots: &mut Roots,
         (seed, k): (u64, usize),
-    ) -> Option<Planning> {
+    ) -> Option<()> {
         let terms = plan.shape.terms.as_ref()?;
         self.begin(plan, principal, (seed, k));
         let value = self.candidates[k].clone();
@@ -279,8 +320,9 @@ impl Sketch {
         let row = Row::new(trace, plan.plan, self.own_maker);
         let candidate = (k, &value);
         let weight = terms.weigh(&row, candidate, As::Other, &mut self.left, roots, Some(aside));
-        let log_weight = weight.known()?;
-        Some(Planning { log_weight, choices: self.workshop.choices, made: true })
+        self.log_absorbed[k] = weight.known()?;
+        self.made.push((k, self.workshop.choices));
+        Some(())
     }
 
     /// Begins with a candidate for which something has to be made or computed.
@@ -298,11 +340,11 @@ impl Sketch {
         plan: Planned<'_>,
         principal: NodeId,
         (seed, k): (u64, usize),
-    ) -> Option<Planning> {
+    ) -> Option<()> {
         self.begin(plan, principal, (seed, k));
-        let log_absorbed = self.absorb(trace, plan)?;
-        let log_weight = log_absorbed + self.workshop.log_observed;
-        Some(Planning { log_weight, choices: self.workshop.choices, made: true })
+        self.log_absorbed[k] = self.absorb(trace, plan)? + self.workshop.log_observed;
+        self.made.push((k, self.workshop.choices));
+        Some(())
     }
 
     /// Σ_A and the observed choices of T as they are, the choice itself not counted.
@@ -311,12 +353,12 @@ impl Sketch {
         trace: &mut Trace,
         scaffold: &Scaffold,
         drawn_from: DrawnFrom<'_>,
-    ) -> Option<Planning> {
-        let mut current = Planning::of(0.0);
+    ) -> Option<Current> {
+        let mut current = Current { log_absorbed: 0.0, choices: 0 };
         self.left.clear();
         for id in &scaffold.absorbing {
             trace.refresh_arguments(*id).ok()?;
-            current.log_weight += trace.log_density(*id).ok()?;
+            current.log_absorbed += trace.log_density(*id).ok()?;
         }
         for family in &scaffold.transient {
             for k in 0..trace.families[family.index()].nodes.len() {
@@ -338,15 +380,15 @@ impl Sketch {
                     let log_p = trace.with_params(maker, |params| {
                         trace.statistics(maker).log_leave_one_out(value, params)
                     });
-                    current.log_weight += log_p.ok()?;
+                    current.log_absorbed += log_p.ok()?;
                 } else if trace.node(id).constrained {
                     trace.refresh_arguments(id).ok()?;
-                    current.log_weight += trace.log_density(id).ok()?;
+                    current.log_absorbed += trace.log_density(id).ok()?;
                 }
             }
         }
-        // NaN and impossible states are for the slow road.
-        current.log_weight.is_finite().then_some(current)
+        // As of a whole state.
+        current.log_absorbed.is_finite().then_some(current)
     }
 
     /// Finds the values that the choice can take and their log prior densities, while it is not counted.
@@ -355,9 +397,12 @@ impl Sketch {
         let Sketch { candidates, log_priors, .. } = self;
         candidates.clear();
         log_priors.clear();
-        let current = trace.node(id).value.clone();
+        let current = match trace.numbers[id.index()] {
+            x if x.is_nan() => trace.node(id).value.clone(),
+            x => Value::Number(x),
+        };
         let place = |candidates: &[Value]| candidates.iter().position(|value| *value == current);
-        let Op::Draw(maker) = trace.node(id).op else {
+        let Some(maker) = self.own_maker else {
             *candidates = Choice { trace, node: id }.enumerate().ok()?;
             for value in &*candidates {
                 log_priors.push(trace.log_density_at(id, value).ok()?);
@@ -371,8 +416,7 @@ impl Sketch {
         if !trace.statistics(maker).is_exact() {
             return None;
         }
-        trace.statistics_mut(maker).remove(&current);
-        let read = trace.with_params(maker, |params| {
+        trace.with_uncounted(maker, &current, |trace, params| {
             let statistics = trace.statistics(maker);
             let finite = statistics.enumerate_weighed(&current, params, candidates, log_priors);
             if !finite.ok()? {
@@ -382,179 +426,7 @@ impl Sketch {
                 Some(place) => Some((Some(place), log_priors[place])),
                 None => Some((None, statistics.log_predictive(&current, params).ok()?)),
             }
-        });
-        trace.statistics_mut(maker).add(&current);
-        read
-    }
-
-    // ------------------------------------------------------------ D and A
-
-    fn index(&mut self, Planned { plan, .. }: Planned<'_>) {
-        let size = plan.target.len();
-        self.values.clear();
-        self.values.resize(size, None);
-        self.busy.clear();
-        self.busy.resize(size, false);
-        self.places.clear();
-        if size > SMALL {
-            let nodes = plan.target.iter().enumerate();
-            self.places.extend(nodes.map(|(place, id)| (*id, place as u32)));
-        }
-    }
-
-    /// Where in D a node is.
-    fn place(&self, Planned { plan, .. }: Planned<'_>, id: NodeId) -> Option<usize> {
-        match plan.target.len() > SMALL {
-            true => self.places.get(&id).map(|place| *place as usize),
-            false => plan.target.iter().position(|node| *node == id),
-        }
-    }
-
-    /// Computes D; gives Σ_A log p.
-    fn absorb(&mut self, trace: &mut Trace, plan: Planned<'_>) -> Option<f64> {
-        for place in 0..plan.shape.steps.len() {
-            self.compute(trace, plan, place)?;
-        }
-        let mut total = 0.0;
-        for ((distribution, args), id) in plan.shape.absorbing.iter().zip(&plan.plan.absorbing) {
-            let args = self.arguments(trace, plan, args)?;
-            let log_p = distribution.log_density(&trace.node(*id).value, &args).ok()?;
-            if log_p.is_nan() {
-                return None;
-            }
-            total += log_p;
-        }
-        Some(total)
-    }
-
-    /// An argument of a node of D or A; computed before, if it is in D.
-    fn read<'a>(
-        &'a self,
-        trace: &'a Trace,
-        plan: Planned<'a>,
-        source: Source,
-    ) -> Option<&'a Value> {
-        match source {
-            Source::Fixed(place) => Some(trace.settled_value(&plan.plan.operands[place as usize])),
-            Source::Slot(place) => self.values[place as usize].as_ref(),
-        }
-    }
-
-    #[inline]
-    fn arguments<'a>(
-        &'a self,
-        trace: &'a Trace,
-        plan: Planned<'a>,
-        sources: &[Source],
-    ) -> Option<SmallVec<[&'a Value; 4]>> {
-        sources.iter().map(|source| self.read(trace, plan, *source)).collect()
-    }
-
-    /// Gives a node of D its value, and those of its arguments that are in D.
-    fn compute(&mut self, trace: &mut Trace, plan: Planned<'_>, place: usize) -> Option<()> {
-        if self.values[place].is_some() {
-            return Some(());
-        }
-        if std::mem::replace(&mut self.busy[place], true) {
-            return None;
-        }
-        let value = self.value_of(trace, plan, place);
-        self.busy[place] = false;
-        self.values[place] = Some(value?);
-        Some(())
-    }
-
-    fn value_of(&mut self, trace: &mut Trace, plan: Planned<'_>, place: usize) -> Option<Value> {
-        let step = &plan.shape.steps[place];
-        for slot in step.slots() {
-            self.compute(trace, plan, slot)?;
-        }
-        let id = plan.plan.target[place];
-        match step {
-            Step::Given => None,
-            Step::Apply(function, args) => {
-                (function.apply)(&self.arguments(trace, plan, args)?).ok()
-            }
-            Step::Follow(root) => self.read(trace, plan, *root).cloned(),
-            Step::Request { memo, key, .. } => {
-                let key = self.read(trace, plan, *key)?.clone();
-                let mut bench = Bench { sketch: self, plan };
-                bench.expand(trace, id, None, |bench, trace| {
-                    bench.request(trace, *memo, &[key], None)
-                })
-            }
-            Step::Predict { operator, observed, .. } => {
-                let operator = self.read(trace, plan, *operator)?.clone();
-                let observed = plan.plan.operands[*observed as usize].constant();
-                let mut bench = Bench { sketch: self, plan };
-                bench.expand(trace, id, observed, |bench, trace| {
-                    bench.apply(trace, &operator, &[], observed)
-                })
-            }
-            Step::Expand(args) => {
-                let values: SmallVec<[Value; 4]> =
-                    self.arguments(trace, plan, args)?.into_iter().cloned().collect();
-                let node = trace.node(id);
-                let Op::Structure(structure) = &node.op else { return None };
-                let (structure, observed) = (structure.clone(), node.observed.clone());
-                let observed = observed.as_deref().map(|observed| &observed.value);
-                let mut bench = Bench { sketch: self, plan };
-                bench.expand(trace, id, observed, |bench, trace| {
-                    bench.body(trace, &structure, &values, observed)
-                })
-            }
-        }
-    }
-
-    /// An observed application of what a maker made, the first one for this candidate.
-    pub(super) fn log_predictive(
-        &mut self,
-        trace: &Trace,
-        maker: NodeId,
-        observed: &Value,
-    ) -> Option<Value> {
-        let aside = Workshop::is_aside(maker);
-        let may_draw = aside
-            || trace.role(maker).is_none()
-                && Some(maker) != self.own_maker
-                && !self.left.contains(&maker);
-        if !may_draw {
-            return None;
-        }
-        let (value, log_p) = match aside {
-            true => self.workshop.read(maker, observed)?,
-            false => {
-                let statistics = trace.statistics(maker);
-                let value = statistics.admit(observed).ok()?;
-                let log_p =
-                    trace.with_params(maker, |params| statistics.log_predictive(&value, params));
-                (value, log_p.ok()?)
-            }
-        };
-        self.workshop.take(maker, log_p)?;
-        Some(value)
-    }
-
-    /// The value of an operand that a running program reads.
-    pub(super) fn operand(
-        &mut self,
-        trace: &mut Trace,
-        plan: Planned<'_>,
-        operand: &Operand,
-    ) -> Option<Value> {
-        let id = match operand {
-            Operand::Constant(value) => return Some(value.clone()),
-            Operand::Node(id) => *id,
-        };
-        if let Some(place) = self.place(plan, id) {
-            self.compute(trace, plan, place)?;
-            return self.values[place].clone();
-        }
-        if trace.role(id) == Some(Role::Transient) {
-            return None;
-        }
-        trace.refresh(id).ok()?;
-        Some(trace.node(id).value.clone())
+        })
     }
 }
 

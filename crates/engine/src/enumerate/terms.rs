@@ -38,6 +38,13 @@ pub(super) struct Mixture {
     pub(super) logistic: Option<Logistic>,
 }
 
+impl Mixture {
+    /// Memo tables that it looks into.
+    pub(super) fn lookups(&self) -> usize {
+        usize::from(self.predict.is_some()) + usize::from(self.logistic.is_some())
+    }
+}
+
 pub(super) struct Predict {
     pub(super) operator: u32,
     pub(super) typed: u32,

@@ -1,22 +1,18 @@
 //! What the program would make for a candidate's T_k, made aside: a small evaluator in which
 //! everything is a value. It follows [`crate::eval`] and [`crate::apply`] step by step, draws from
 //! the same streams in the same order, and gives up (none) where it cannot follow.
-//!
-//! A memoised body that reads nothing but constants and draws nothing is the same every time, and is
-//! kept: the statistics of a new cluster are made once. Of one that is a single draw with such
-//! arguments, the arguments are.
-
-use std::sync::Arc;
+//! Bodies that are known from before are made again by [`super::template`].
 
 use smallvec::SmallVec;
 use smidgen_lang::core::{ExprKind, ExprRef};
 use smidgen_prob::registry::Builtin;
-use smidgen_prob::{Distribution, Maker, Statistics};
+use smidgen_prob::{Maker, Statistics};
 use smidgen_value::rng::seed_of;
-use smidgen_value::{Rng, Symbol, Value};
+use smidgen_value::{Rng, Value};
 
 use super::DrawnFrom;
 use super::sketch::{Bench, live_root};
+use super::template::Templates;
 use crate::environment::Environment;
 use crate::id::NodeId;
 use crate::node::{MemoKey, Op, Structure, StructureKind};
@@ -26,25 +22,12 @@ use crate::trace::Trace;
 
 /// Nested calls that are followed.
 const DEPTH: u32 = 60;
-/// Bodies that are kept.
-const MOST_KEPT: usize = 64;
 /// Names of made procedures from here on are places in `made`.
 const ASIDE: u32 = 1 << 31;
 
-type Values = SmallVec<[Value; 4]>;
+pub(super) type Values = SmallVec<[Value; 4]>;
 
-/// Whether an application reads only constants and names of the program.
-fn holds_no_variable(expr: &ExprRef) -> bool {
-    match &expr.kind {
-        ExprKind::Constant(_) | ExprKind::Global(_) => true,
-        ExprKind::Apply { operator, operands } => {
-            matches!(operator.kind, ExprKind::Global(_)) && operands.iter().all(holds_no_variable)
-        }
-        _ => false,
-    }
-}
-
-fn refs(values: &[Value]) -> SmallVec<[&Value; 4]> {
+pub(super) fn refs(values: &[Value]) -> SmallVec<[&Value; 4]> {
     values.iter().collect()
 }
 
@@ -57,28 +40,25 @@ pub(super) struct Workshop {
     stream: (u64, u64),
     pub replays: bool,
     structure: Option<NodeId>,
-    open: Option<Rng>,
+    pub(super) open: Option<Rng>,
     /// Memoised families made for this candidate.
     families: Vec<Family>,
     /// Makers that were applied for this candidate.
     applied: SmallVec<[NodeId; 4]>,
-    made: Vec<Made>,
-    kept: Vec<Kept>,
-    draws: Vec<Draw>,
-    /// Applications met as operands, with their values if they are constant.
-    expressions: Vec<(ExprRef, Option<Value>)>,
-    kept_made: usize,
-    scope: Option<Value>,
-    in_scope: bool,
+    pub(super) made: Vec<Made>,
+    pub(super) templates: Templates,
+    pub(super) scope: Option<Value>,
+    pub(super) in_scope: bool,
     /// Whether the observed value handed down was taken.
     taken: bool,
     /// Whether nothing but constants was read, and nothing drawn.
-    constant: bool,
+    pub(super) constant: bool,
     depth: u32,
 }
 
 /// What a maker made aside.
-struct Made {
+pub(super) struct Made {
+    maker: &'static dyn Maker,
     statistics: Box<dyn Statistics>,
     params: Values,
 }
@@ -96,23 +76,6 @@ impl Family {
     }
 }
 
-/// A memoised body that is always the same.
-struct Kept {
-    target: Value,
-    key: MemoKey,
-    value: Value,
-}
-
-/// A memoised body that is one draw with constant arguments.
-struct Draw {
-    target: Value,
-    params: usize,
-    /// The scope that it is included in.
-    scope: Option<Value>,
-    operator: Symbol,
-    args: Values,
-}
-
 impl Workshop {
     pub fn begin(&mut self, stream: (u64, u64)) {
         self.stream = stream;
@@ -120,16 +83,11 @@ impl Workshop {
         (self.log_observed, self.choices, self.depth) = (0.0, 0, 0);
         self.families.clear();
         self.applied.clear();
-        if self.kept.len() > MOST_KEPT {
-            self.kept.clear();
-            self.draws.clear();
-            self.kept_made = 0;
-        }
-        self.made.truncate(self.kept_made);
+        self.made.truncate(self.templates.made());
     }
 
     /// The stream that a proposal for the candidate at hand would draw from.
-    fn rng(&mut self) -> &mut Rng {
+    pub(super) fn rng(&mut self) -> &mut Rng {
         if self.open.is_none() {
             let (seed, stream) = self.stream;
             self.open = Some(match self.replays {
@@ -141,6 +99,14 @@ impl Workshop {
             });
         }
         self.open.as_mut().expect("it was just opened")
+    }
+
+    /// Goes on with a structure of D that nothing else is made within.
+    pub fn enter(&mut self, structure: NodeId) {
+        self.structure = Some(structure);
+        if self.replays {
+            self.open = None;
+        }
     }
 
     /// Which choices have to be noticed.
@@ -319,21 +285,16 @@ impl Bench<'_> {
         if !matches!(expr.kind, ExprKind::Apply { .. }) {
             return self.eval(trace, expr, env, None);
         }
-        let same = |kept: &&(ExprRef, Option<Value>)| Arc::ptr_eq(&kept.0, expr);
-        match self.shop().expressions.iter().find(same) {
-            Some((_, Some(value))) => return Some(value.clone()),
-            Some((_, None)) => return self.eval(trace, expr, env, None),
+        match self.shop().templates.expression(expr) {
+            Some(Some(value)) => return Some(value.clone()),
+            Some(None) => return self.eval(trace, expr, env, None),
             None => {}
         }
         let outer = std::mem::replace(&mut self.shop().constant, true);
         let value = self.eval(trace, expr, env, None)?;
         let shop = self.shop();
-        let plain = matches!(value, Value::Number(_) | Value::Vector(_) | Value::Matrix(_));
-        let constant = plain && shop.constant && holds_no_variable(expr);
+        shop.templates.keep_expression(expr, &value, shop.constant);
         shop.constant &= outer;
-        if shop.expressions.len() < MOST_KEPT {
-            shop.expressions.push((expr.clone(), constant.then(|| value.clone())));
-        }
         Some(value)
     }
 
@@ -407,7 +368,7 @@ impl Bench<'_> {
         let statistics = maker.empty(&refs).ok()?;
         let shop = self.shop();
         let name = NodeId(ASIDE + shop.made.len() as u32);
-        shop.made.push(Made { statistics, params: params.iter().cloned().collect() });
+        shop.made.push(Made { maker, statistics, params: params.iter().cloned().collect() });
         Some(Procedure::Made(name).into_value())
     }
 
@@ -446,98 +407,21 @@ impl Bench<'_> {
             shop.constant = false;
             return if want.is_some() { None } else { Some(value.clone()) };
         }
-        let target = &trace.memo(memo).target;
-        let same = |kept: &&Kept| kept.target.is_identical(target) && kept.key[..] == *values;
-        if let (None, Some(kept)) = (want, shop.kept.iter().find(same)) {
-            let value = kept.value.clone();
+        if let (None, Some(known)) = (want, shop.make_again(trace, memo, values)) {
+            let value = known?;
             shop.families.push(Family::of(memo, values, &value));
             return Some(value);
         }
-        let target = target.clone();
-        if want.is_none()
-            && let Some(drawn) = self.draw_again(trace, &target, values)
-        {
-            let value = drawn?;
-            self.shop().families.push(Family::of(memo, values, &value));
-            return Some(value);
-        }
+        let target = trace.memo(memo).target.clone();
         let outer = std::mem::replace(&mut self.shop().constant, true);
         let value = self.apply(trace, &target, values, want)?;
-        self.keep_draw(trace, &target);
-        let shop = self.shop();
-        if shop.constant && want.is_none() {
-            let key = values.iter().cloned().collect();
-            shop.kept.push(Kept { target, key, value: value.clone() });
-            shop.kept_made = shop.made.len();
+        if want.is_none() {
+            self.shop().keep(trace, &target, values, &value);
         }
+        let shop = self.shop();
         shop.constant &= outer;
         shop.families.push(Family::of(memo, values, &value));
         Some(value)
-    }
-}
-
-impl Bench<'_> {
-    /// A draw of a memoised body that is no more than that; the outer none if it is not known as one.
-    fn draw_again(
-        &mut self,
-        trace: &mut Trace,
-        target: &Value,
-        operands: &[Value],
-    ) -> Option<Option<Value>> {
-        let shop = &mut self.sketch.workshop;
-        let known = |draw: &Draw| draw.target.is_identical(target) && draw.params == operands.len();
-        let at = shop.draws.iter().position(known)?;
-        let distribution = distribution(trace, shop.draws[at].operator)?;
-        let scope = &shop.draws[at].scope;
-        let counts = shop.in_scope || scope.is_some() && *scope == shop.scope;
-        if counts || !distribution.is_proper() {
-            return Some(None);
-        }
-        (shop.constant, shop.choices) = (false, shop.choices + 1);
-        shop.rng();
-        let Workshop { draws, open: Some(rng), .. } = shop else { return Some(None) };
-        Some(distribution.sample(&refs(&draws[at].args), rng).ok())
-    }
-
-    /// Remembers a memoised body that was just run, if it is a single draw whose arguments are known to
-    /// be constant.
-    fn keep_draw(&mut self, trace: &mut Trace, target: &Value) {
-        let shop = self.shop();
-        let Some(Procedure::Compound { lambda, .. }) = Procedure::of(target) else { return };
-        let (scope, body) = match &lambda.body.kind {
-            ExprKind::ScopeInclude { scope, block, body } => match (&scope.kind, &block.kind) {
-                (ExprKind::Constant(scope), ExprKind::Local { .. } | ExprKind::Constant(_)) => {
-                    (Some(scope.clone()), body)
-                }
-                _ => return,
-            },
-            _ => (None, &lambda.body),
-        };
-        let ExprKind::Apply { operator, operands } = &body.kind else { return };
-        let ExprKind::Global(operator) = operator.kind else { return };
-        let known = shop.draws.iter().any(|draw| draw.target.is_identical(target));
-        if known || shop.draws.len() >= MOST_KEPT || distribution(trace, operator).is_none() {
-            return;
-        }
-        let constant = |operand: &ExprRef| match &operand.kind {
-            ExprKind::Constant(value) => Some(value.clone()),
-            _ => {
-                let known = shop.expressions.iter().find(|kept| Arc::ptr_eq(&kept.0, operand));
-                known.and_then(|kept| kept.1.clone())
-            }
-        };
-        if let Some(args) = operands.iter().map(constant).collect::<Option<Values>>() {
-            let (target, params) = (target.clone(), lambda.params.len());
-            shop.draws.push(Draw { target, params, scope, operator, args });
-        }
-    }
-}
-
-/// The distribution that a name of the program stands for.
-fn distribution(trace: &mut Trace, name: Symbol) -> Option<&'static dyn Distribution> {
-    match Procedure::of(trace.global(name)?.constant()?)? {
-        Procedure::Builtin(Builtin::Distribution(distribution)) => Some(*distribution),
-        _ => None,
     }
 }
 
@@ -553,6 +437,21 @@ impl Workshop {
         let value = made.statistics.admit(observed).ok()?;
         let log_p = made.statistics.log_predictive(&value, &refs(&made.params)).ok()?;
         Some((value, log_p))
+    }
+
+    /// What [`Statistics::student`] says of what was made aside by a maker of this kind.
+    pub fn student(
+        &self,
+        made: NodeId,
+        kind: &'static dyn Maker,
+        numbers: &mut Vec<f64>,
+    ) -> Option<usize> {
+        if !Workshop::is_aside(made) {
+            return None;
+        }
+        let made = &self.made[(made.0 - ASIDE) as usize];
+        let same = std::ptr::addr_eq(made.maker, kind);
+        if same { made.statistics.student(&refs(&made.params), numbers) } else { None }
     }
 
     /// An application of this maker took the observed value. None for a second one: it would have
