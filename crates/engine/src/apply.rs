@@ -7,9 +7,9 @@ use smidgen_prob::registry::Builtin;
 use smidgen_prob::{Arity, Distribution, Function, Maker, Spec};
 use smidgen_value::{ArgumentError, Rng, Symbol, Value};
 
+use crate::address::address;
 use crate::error::{EvalError, Mistake};
 use crate::eval::{Evaluation, Phase, Site};
-use crate::family::{address, address_of_values};
 use crate::id::{FamilyId, NodeId};
 use crate::journal::Edit;
 use crate::node::{Made, MemoEntry, MemoKey, Observed, Op, StructureKind};
@@ -328,7 +328,7 @@ impl Trace {
         let table = self.memo_mut(memo);
         table.families.insert(key.clone(), MemoEntry::InProgress);
         let target = Operand::Constant(table.target.clone());
-        let address = address(self.node(memo).address, address_of_values(&key));
+        let address = address(self.node(memo).address, self.address_of_values(&key));
         let family = self.add_family(address);
         self.families[family.index()].memo = Some(Box::new((memo, key.clone())));
         let outer = std::mem::replace(&mut cx.family, family);

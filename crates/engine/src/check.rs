@@ -24,7 +24,7 @@ use crate::procedure::Procedure;
 use crate::tag::Membership;
 use crate::trace::Trace;
 
-pub use dump::dump;
+pub use dump::{dump, dump_by_address};
 
 /// How far the log marginal of statistics kept step by step may lie from that of statistics
 /// built afresh, relative to 1 and to its size.

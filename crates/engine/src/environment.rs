@@ -49,6 +49,12 @@ impl Environment {
         debug_assert!(filled.is_ok(), "a frame is filled once");
     }
 
+    /// The slots of each frame, innermost first; none in one that is not filled yet.
+    pub(crate) fn frames(&self) -> impl Iterator<Item = &[Operand]> {
+        let frames = std::iter::successors(self.0.as_deref(), |frame| frame.parent.0.as_deref());
+        frames.map(|frame| frame.slots().map_or(&[][..], |slots| &slots[..]))
+    }
+
     /// None while the frame is not filled yet.
     #[inline]
     pub fn get(&self, depth: u32, slot: u32) -> Option<&Operand> {

@@ -14,9 +14,9 @@ use smidgen_lang::Span;
 use smidgen_lang::core::{Expr, ExprKind, ExprRef};
 use smidgen_value::{Rng, Symbol, Value};
 
+use crate::address::address;
 use crate::environment::Environment;
 use crate::error::{CALL_LIMIT, EvalError, Mistake};
-use crate::family::{address, address_of_values};
 use crate::id::{FamilyId, NodeId};
 use crate::journal::Edit;
 use crate::node::{Observed, Op, Structure, StructureKind};
@@ -413,7 +413,7 @@ impl Trace {
             return Ok((family, root.expect("an evaluated family has a root")));
         }
         let env = &structure.environment;
-        let address = address(at, address_of_values(values));
+        let address = address(at, self.address_of_values(values));
         let place = (structure.tags.clone(), address);
         self.in_new_family(cx, place, |trace, cx| match &structure.kind {
             StructureKind::Branch { then, otherwise } => {

@@ -6,11 +6,7 @@
 //! last reference goes, the family is detached, and with it what only it referred to: the
 //! transitive closure that definition 3 needs.
 
-use std::hash::BuildHasher;
-
-use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
-use smidgen_value::Value;
 
 use crate::error::EvalError;
 use crate::id::{FamilyId, NodeId};
@@ -57,20 +53,6 @@ impl Family {
         self.references = 0;
         self.dead = false;
     }
-}
-
-/// The address of part `b` of what stands at `a`.
-pub(crate) fn address(a: u64, b: u64) -> u64 {
-    // The finaliser of SplitMix64 over both.
-    let mut z = a.rotate_left(25) ^ b.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
-
-/// The address of values that decide or ask for something.
-pub(crate) fn address_of_values(values: &[Value]) -> u64 {
-    FxBuildHasher.hash_one(values)
 }
 
 impl Trace {

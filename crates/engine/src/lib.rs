@@ -33,6 +33,7 @@
 //! | `copy` | another particle |
 //! | [`check`], [`debug`] | invariants of the whole trace; pictures of it |
 
+mod address;
 pub mod apply;
 pub mod bound;
 pub mod check;

@@ -15,9 +15,10 @@ use smidgen_prob::registry;
 use smidgen_prob::{Statistics, lookup};
 use smidgen_value::{Symbol, Value};
 
+use crate::address::address;
 use crate::enumerate::Plans;
 use crate::error::{EvalError, Mistake};
-use crate::family::{Family, address};
+use crate::family::Family;
 use crate::id::{FamilyId, NodeId};
 use crate::journal::Edit;
 use crate::node::{Arg, Args, Made, MemoTable, Node, Observed, Op};

@@ -52,6 +52,12 @@ const STRANGE: &[&str] = &[
     "[assume a (gamma 2 1)] [assume c (flip 0.5)]
      [assume f (if c (make_uc_gamma_poisson a 1) (make_suff_stat_poisson a))] [assume y (f)]
      [observe (f) 3] [observe (f) 2]",
+    // Procedures as keys, and applications of what a key has made.
+    "[assume c (flip 0.5)] [assume f (lambda (x) (+ (normal x 1) (poisson 3)))]
+     [assume g (lambda (x) (- (gamma 2 1) (poisson 2)))] [assume h (mem (lambda (p i) (p i)))]
+     [assume shift (lambda (a) (lambda (x) (+ a (gamma x 1))))]
+     [assume a (h (if c f g) 1)] [assume b (+ (h (if (flip 0.3) g (shift a)) 2) (h (shift 2) 1))]
+     [observe (normal (+ a b) 1) 4]",
     // Lists of random length.
     "[assume n (poisson 2)] [assume xs (map (lambda (i) (normal i 1)) (range 0 n))]
      [assume s (fold + 0 xs)] [observe (normal s 1) 2]",
@@ -188,6 +194,35 @@ fn draws_do_not_depend_on_threads() {
         values.map(|value| format!("{value:?}")).collect::<Vec<_>>()
     };
     assert_eq!(draws(1), draws(4));
+}
+
+/// The log density of the state after every step. Other values lie where the first run had its own, so
+/// an order that goes by places in memory would be another one.
+fn log_densities(program: &str, kernel: &str) -> Vec<u64> {
+    let mut session = Session::new(Settings { seed: 4, ..Settings::default() });
+    if !execute(&mut session, program).unwrap() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for _ in 0..20 {
+        execute(&mut session, &format!("[infer {kernel}]")).unwrap();
+        found.push(session.model().log_joint().unwrap_or(f64::NAN).to_bits());
+    }
+    found
+}
+
+#[test]
+fn the_same_seed_gives_the_same_draws() {
+    let mut kept: Vec<Vec<u8>> = Vec::new();
+    for program in STRANGE {
+        for kernel in ["1", "(mh default each 1)"] {
+            let first = log_densities(program, kernel);
+            for size in [40, 56, 72, 120] {
+                kept.push(vec![0; size]);
+                assert_eq!(log_densities(program, kernel), first, "{program}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use smidgen_value::Value;
 
 use super::{blocks, live_families};
 use crate::id::{FamilyId, NodeId};
-use crate::node::{NOWHERE, Op, StructureKind};
+use crate::node::{MemoEntry, NOWHERE, Op, StructureKind};
 use crate::operand::Operand;
 use crate::procedure::Procedure;
 use crate::trace::Trace;
@@ -18,59 +18,93 @@ use crate::trace::Trace;
 /// environments are numbered in the order in which they occur. Values are as they are stored:
 /// reading may refresh a stale one.
 pub fn dump(trace: &Trace) -> String {
-    let mut dump = Dump { out: String::new(), numbers: FxHashMap::default() };
-    for id in trace.live_nodes() {
-        dump.node(trace, id);
-    }
+    let mut dump = Dump::new(None);
+    dump.trace(trace);
     dump.free("nodes", trace.nodes.len(), trace.free_nodes.iter().map(|id| id.index()));
-    for id in live_families(trace) {
-        dump.family(trace, id);
-    }
     dump.free("families", trace.families.len(), trace.free_families.iter().map(|id| id.index()));
-    dump.put(format_args!(
-        "choices {:?}\n",
-        trace.choices.iter().map(|id| id.0).collect::<Vec<_>>()
-    ));
-    match blocks(trace) {
-        Ok(blocks) => {
-            for block in blocks {
-                dump.put("scope ");
-                dump.value(&block.scope);
-                dump.put(" block ");
-                dump.value(&block.id);
-                dump.put(format_args!(
-                    " {:?}\n",
-                    block.members.iter().map(|id| id.0).collect::<Vec<_>>()
-                ));
-            }
-        }
-        Err(wrong) => dump.put(format_args!("scopes: {wrong}\n")),
-    }
-    for (k, operand) in trace.globals.iter().enumerate() {
-        if let Some(operand) = operand {
-            dump.put(format_args!("name {k} "));
-            dump.operand(operand);
-            dump.put("\n");
-        }
-    }
-    dump.put(format_args!("journal {}\n", trace.journal.len()));
     dump.out
 }
 
-struct Dump {
+/// The same in terms of addresses instead of the names of nodes and families, line by line in order of
+/// the alphabet, and without what is free: two ways to one state may use other names.
+pub fn dump_by_address(trace: &Trace) -> Vec<String> {
+    let mut dump = Dump::new(Some(trace));
+    dump.trace(trace);
+    let mut lines: Vec<String> = dump.out.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+struct Dump<'t> {
     out: String,
     /// Procedures and environments met so far, by where they are.
     numbers: FxHashMap<*const u8, usize>,
+    /// Where the addresses are, if they are to be used as names.
+    addressed: Option<&'t Trace>,
 }
 
-impl Dump {
+impl<'t> Dump<'t> {
+    fn new(addressed: Option<&'t Trace>) -> Dump<'t> {
+        Dump { out: String::new(), numbers: FxHashMap::default(), addressed }
+    }
+
+    fn trace(&mut self, trace: &Trace) {
+        for id in trace.live_nodes() {
+            self.node(trace, id);
+        }
+        for id in live_families(trace) {
+            self.family(trace, id);
+        }
+        let choices = self.names(&trace.choices);
+        self.put(format_args!("choices {choices:?}\n"));
+        match blocks(trace) {
+            Ok(blocks) => {
+                for block in blocks {
+                    self.put("scope ");
+                    self.value(&block.scope);
+                    self.put(" block ");
+                    self.value(&block.id);
+                    let members = self.names(&block.members);
+                    self.put(format_args!(" {members:?}\n"));
+                }
+            }
+            Err(wrong) => self.put(format_args!("scopes: {wrong}\n")),
+        }
+        for (k, operand) in trace.globals.iter().enumerate() {
+            if let Some(operand) = operand {
+                self.put(format_args!("name {k} "));
+                self.operand(operand);
+                self.put("\n");
+            }
+        }
+        self.put(format_args!("journal {}\n", trace.journal.len()));
+    }
+
+    fn name(&self, id: NodeId) -> String {
+        match self.addressed {
+            Some(trace) => format!("#{:x}", trace.node(id).address),
+            None => format!("#{}", id.0),
+        }
+    }
+
+    fn names(&self, ids: &[NodeId]) -> Vec<String> {
+        ids.iter().map(|id| self.name(*id)).collect()
+    }
+
+    fn family_name(&self, id: FamilyId) -> String {
+        match self.addressed {
+            Some(trace) => format!("{:x}", trace.families[id.index()].address),
+            None => id.0.to_string(),
+        }
+    }
+
     fn put(&mut self, text: impl Display) {
         write!(self.out, "{text}").expect("a string takes any text");
     }
 
     fn node(&mut self, trace: &Trace, id: NodeId) {
         let node = trace.node(id);
-        self.put(format_args!("#{} {}", id.0, node.op_name()));
+        self.put(format_args!("{} {}", self.name(id), node.op_name()));
         self.op(trace, id);
         self.put(" args");
         for arg in &node.args {
@@ -82,13 +116,13 @@ impl Dump {
         }
         self.put(" children");
         for child in &node.children {
-            self.put(format_args!(" #{}:{}", child.node.0, child.slot));
+            self.put(format_args!(" {}:{}", self.name(child.node), child.slot));
         }
         self.put(" value ");
         self.value(&node.value);
-        self.put(format_args!(" family {}", node.family.0));
+        self.put(format_args!(" family {}", self.family_name(node.family)));
         if !node.expansion.is_none() {
-            self.put(format_args!(" body {}", node.expansion.0));
+            self.put(format_args!(" body {}", self.family_name(node.expansion)));
         }
         for (is, word) in [
             (node.constrained, "constrained"),
@@ -114,7 +148,7 @@ impl Dump {
     /// What an operation holds besides its name.
     fn op(&mut self, trace: &Trace, id: NodeId) {
         match &trace.node(id).op {
-            Op::Draw(maker) => self.put(format_args!(" from #{}", maker.0)),
+            Op::Draw(maker) => self.put(format_args!(" from {}", self.name(*maker))),
             Op::Maker(made) => {
                 let log_marginal =
                     trace.with_params(id, |params| made.statistics.log_marginal(params));
@@ -132,7 +166,12 @@ impl Dump {
                 for (key, entry) in entries {
                     self.put(" [");
                     self.values(key);
-                    self.put(format_args!("]: {entry:?}"));
+                    match entry {
+                        MemoEntry::Family(id) => {
+                            self.put(format_args!("]: family {}", self.family_name(*id)));
+                        }
+                        other => self.put(format_args!("]: {other:?}")),
+                    }
                 }
             }
             Op::Structure(structure) => match &structure.kind {
@@ -143,7 +182,9 @@ impl Dump {
                         self.operand(operand);
                     }
                 }
-                StructureKind::Request { memo } => self.put(format_args!(" of #{}", memo.0)),
+                StructureKind::Request { memo } => {
+                    self.put(format_args!(" of {}", self.name(*memo)))
+                }
                 _ => {}
             },
             _ => {}
@@ -152,21 +193,18 @@ impl Dump {
 
     fn family(&mut self, trace: &Trace, id: FamilyId) {
         let family = &trace.families[id.index()];
-        self.put(format_args!("family {} references {}", id.0, family.references));
-        self.put(format_args!(
-            " nodes {:?}",
-            family.nodes.iter().map(|id| id.0).collect::<Vec<_>>()
-        ));
-        self.put(format_args!(
-            " requests {:?}",
-            family.requests.iter().map(|(after, id)| (*after, id.0)).collect::<Vec<_>>()
-        ));
+        let name = self.family_name(id);
+        self.put(format_args!("family {name} references {}", family.references));
+        self.put(format_args!(" nodes {:?}", self.names(&family.nodes)));
+        let request = |(after, id): &(u32, FamilyId)| (*after, self.family_name(*id));
+        let requests: Vec<_> = family.requests.iter().map(request).collect();
+        self.put(format_args!(" requests {requests:?}"));
         if let Some(root) = &family.root {
             self.put(" root ");
             self.operand(root);
         }
         if let Some(entry) = &family.memo {
-            self.put(format_args!(" memo #{} [", entry.0.0));
+            self.put(format_args!(" memo {} [", self.name(entry.0)));
             self.values(&entry.1);
             self.put("]");
         }
@@ -186,7 +224,7 @@ impl Dump {
 
     fn operand(&mut self, operand: &Operand) {
         match operand {
-            Operand::Node(id) => self.put(format_args!("#{}", id.0)),
+            Operand::Node(id) => self.put(self.name(*id)),
             Operand::Constant(value) => self.value(value),
         }
     }
@@ -257,7 +295,7 @@ impl Dump {
                 self.put(format_args!("{}${number}", opaque.shown_as));
                 match Procedure::of(value) {
                     Some(Procedure::Memoised(id) | Procedure::Made(id)) => {
-                        self.put(format_args!(" of #{}", id.0));
+                        self.put(format_args!(" of {}", self.name(*id)));
                     }
                     Some(Procedure::Compound { lambda, .. }) => {
                         self.put(format_args!(
@@ -279,7 +317,7 @@ mod tests {
     #[test]
     fn room_for_more_nodes_is_no_difference_but_the_order_of_reuse_is() {
         let text = |slots, free: &[usize]| {
-            let mut dump = Dump { out: String::new(), numbers: FxHashMap::default() };
+            let mut dump = Dump::new(None);
             dump.free("nodes", slots, free.iter().copied());
             dump.out
         };

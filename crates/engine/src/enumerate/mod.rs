@@ -25,6 +25,7 @@ mod bank;
 mod computed;
 mod kept;
 mod plan;
+mod relocate;
 mod sketch;
 mod template;
 mod terms;
@@ -245,18 +246,42 @@ impl Enumeration {
             self.candidate(trace, k)?.commit();
             return Ok(());
         };
-        // The value is known, and nobody asks for the weights.
         let number = sketch.number(k);
-        let (stream, (value, made)) = (number as u64, sketch.candidate(number));
+        let (value, made) = sketch.candidate(number);
+        if !made && trace.relocate(*choice, (number, value)).is_some() {
+            return Ok(());
+        }
+        // The value is known, and nobody asks for the weights.
+        let stream = number as u64;
         let mut rng = Rng::for_chain(self.seed, stream);
         let (mut preset, seeded) = (Preset(value.clone()), (&mut rng, seed_of(self.seed, stream)));
         let scaffold = &mut self.scaffold;
         Proposal::propose_seeded(trace, scaffold, &[*choice], &mut preset, seeded)?.commit();
         if !made {
-            let edge_edits = trace.edge_edits;
-            trace.plans.iter_mut().for_each(|plans| plans.renew(*choice, edge_edits));
+            trace.renew_plan(*choice);
         }
         Ok(())
+    }
+}
+
+impl Trace {
+    /// See [`mod@relocate`].
+    fn relocate(&mut self, choice: NodeId, candidate: (usize, &Value)) -> Option<()> {
+        let mut plans = self.plans.take()?;
+        let done = plans
+            .get(choice)
+            .and_then(|(plan, roots, _)| relocate::relocate(self, plan, roots, candidate));
+        self.plans = Some(plans);
+        if done.is_some() {
+            self.renew_plan(choice);
+        }
+        done
+    }
+
+    /// D has other edges now, and is the same.
+    fn renew_plan(&mut self, choice: NodeId) {
+        let edge_edits = self.edge_edits;
+        self.plans.iter_mut().for_each(|plans| plans.renew(choice, edge_edits));
     }
 }
 
