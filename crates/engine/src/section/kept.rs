@@ -5,10 +5,15 @@
 //! are as they were: every node knows when they last changed (`Trace::edges_at`), so nothing has
 //! to be told to what is kept here. Values are read when they are needed.
 //!
+//! What is read every time, which section stands at a place and which nodes its leaves are, lies together
+//! in a few words; the rest, which is asked for when edges have changed or a leaf is no value of a
+//! node, lies apart.
+//!
 //! The room is bounded, and what comes later takes the place of what was there: an edit of the model costs the
 //! same whatever its size. Of a population that is larger nothing is kept; its sections are
 //! seldom read twice.
 
+use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::trace::Trace;
 
@@ -49,17 +54,40 @@ const MOST: u32 = 14;
 /// Populations up to this are kept.
 pub(super) const LARGEST: usize = 1 << MOST;
 
+/// Where a leaf stands, in one word: a node whose value is read, the same with this bit for one that may be
+/// stale, or this one for whatever its [`Origin`] says.
+const DERIVED: u32 = 1 << 30;
+const ELSEWHERE: u32 = 1 << 31;
+
+fn word_of(origin: &Origin) -> u32 {
+    match origin.reading {
+        _ if origin.node.0 >= DERIVED => ELSEWHERE,
+        Reading::Plain => origin.node.0,
+        Reading::Derived => origin.node.0 | DERIVED,
+        Reading::Constant(_) => ELSEWHERE,
+    }
+}
+
+/// Words of a section before those of its leaves: the node that it begins with ([`NodeId::NONE`] where there
+/// is none), and the generation in which it was known to hold.
+const HEAD: usize = 2;
+
 /// What is kept about the sections of one program.
 #[derive(Default)]
 pub(super) struct Kept {
     /// The size as a power of two.
     bits: u32,
     filled: usize,
-    /// By place: the node that the section begins with ([`NodeId::NONE`] where there is none), and the number
-    /// of edits of edges up to which what is kept is known to hold.
-    entries: Vec<(NodeId, u64)>,
+    words: Vec<u32>,
+    /// From 1 on, another one after edits of edges.
+    generation: u32,
+    edge_edits: u64,
+    /// By place: the number of edits of edges up to which what is kept is known to hold.
+    held_at: Vec<u64>,
     nodes: Vec<NodeId>,
     origins: Vec<Origin>,
+    /// The numbers of origins that are no nodes, else NaN.
+    constants: Vec<f64>,
     /// Nodes and leaves of each.
     each: (usize, usize),
 }
@@ -81,13 +109,17 @@ impl Draft {
 impl Kept {
     fn with_room(bits: u32, each: (usize, usize)) -> Kept {
         let size = 1 << bits;
+        let mut words = vec![0; size * (HEAD + each.1)];
+        words.iter_mut().step_by(HEAD + each.1).for_each(|entry| *entry = NodeId::NONE.0);
         Kept {
             bits,
-            filled: 0,
-            entries: vec![(NodeId::NONE, 0); size],
+            words,
+            held_at: vec![0; size],
             nodes: vec![NodeId(0); size * each.0],
             origins: vec![Origin::number(0.0); size * each.1],
+            constants: vec![f64::NAN; size * each.1],
             each,
+            ..Kept::default()
         }
     }
 
@@ -98,27 +130,80 @@ impl Kept {
         (spread >> (64 - self.bits)) as usize
     }
 
+    /// Before sections are looked for.
+    pub(super) fn begin(&mut self, trace: &Trace) {
+        if self.edge_edits != trace.edge_edits {
+            if self.generation == u32::MAX {
+                *self = Kept::default();
+            }
+            self.edge_edits = trace.edge_edits;
+            self.generation += 1;
+        }
+    }
+
     /// The place of what is kept about a section, if its leaves are still where they were.
     #[inline]
     pub(super) fn find(&mut self, trace: &Trace, entry: NodeId) -> Option<usize> {
-        if self.entries.is_empty() {
+        if self.held_at.is_empty() {
             return None;
         }
         let place = self.place(entry);
-        let (known, edge_edits) = &mut self.entries[place];
-        if *known != entry {
+        let at = place * (HEAD + self.each.1);
+        let &[known, generation] = self.words[at..].first_chunk()?;
+        if known != entry.0 {
             return None;
         }
-        if *edge_edits != trace.edge_edits {
-            let nodes = self.each.0;
-            let on_the_way = &self.nodes[place * nodes..(place + 1) * nodes];
-            let last = on_the_way.iter().fold(0, |last, id| trace.edges_at(*id).max(last));
-            if last > *edge_edits {
-                return None;
-            }
-            *edge_edits = trace.edge_edits;
+        (generation == self.generation || self.holds(trace, place)).then_some(place)
+    }
+
+    #[inline(never)]
+    fn holds(&mut self, trace: &Trace, place: usize) -> bool {
+        let nodes = self.each.0;
+        let on_the_way = &self.nodes[place * nodes..(place + 1) * nodes];
+        let last = on_the_way.iter().fold(0, |last, id| trace.edges_at(*id).max(last));
+        let holds = last <= self.held_at[place];
+        if holds {
+            self.held_at[place] = trace.edge_edits;
+            self.words[place * (HEAD + self.each.1) + 1] = self.generation;
         }
-        Some(place)
+        holds
+    }
+
+    /// A leaf of the sections at these places, NaN for one that is no number. Whether there is none of those.
+    /// Without branches that depend on the section: they would seldom be foreseen.
+    pub(super) fn numbers(
+        &self,
+        trace: &mut Trace,
+        leaf: usize,
+        places: &[u32],
+        out: &mut [f64],
+    ) -> Result<bool, EvalError> {
+        if self.words.is_empty() {
+            out.fill(f64::NAN);
+            return Ok(out.is_empty());
+        }
+        let (_, leaves) = self.each;
+        let mut odd = false;
+        // Mostly one node for all, or a choice of each.
+        let mut last = (ELSEWHERE, f64::NAN);
+        for (place, out) in places.iter().zip(out) {
+            let place = *place as usize;
+            let word = self.words[place * (HEAD + leaves) + HEAD + leaf];
+            *out = if word & DERIVED != 0 {
+                if word != last.0 {
+                    let node = NodeId(word & !DERIVED);
+                    trace.refresh(node)?;
+                    last = (word, trace.numbers[node.index()]);
+                }
+                last.1
+            } else {
+                let elsewhere = (word >> 31) as usize;
+                let index = [word as usize, place * leaves + leaf][elsewhere];
+                [&trace.numbers[..], &self.constants[..]][elsewhere][index]
+            };
+            odd |= out.is_nan();
+        }
+        Ok(!odd)
     }
 
     /// Where a leaf of the section at a place stands.
@@ -129,28 +214,40 @@ impl Kept {
 
     /// Keeps what was just found. All sections of a program have as many nodes and leaves.
     pub(super) fn keep(&mut self, trace: &Trace, entry: NodeId, draft: &Draft) {
-        if self.entries.is_empty() {
+        if self.held_at.is_empty() {
             *self = Kept::with_room(FEWEST, (draft.nodes.len(), draft.origins.len()));
-        } else if 2 * self.filled > self.entries.len() && self.bits < MOST {
+        } else if 2 * self.filled > self.held_at.len() && self.bits < MOST {
             let smaller = std::mem::take(self);
             *self = Kept::with_room(smaller.bits + 2, smaller.each);
-            for (place, entry) in smaller.entries.iter().enumerate() {
+            for (place, held_at) in smaller.held_at.iter().enumerate() {
                 let (nodes, origins) = smaller.each;
-                if entry.0 != NodeId::NONE {
+                let entry = NodeId(smaller.words[place * (HEAD + origins)]);
+                if entry != NodeId::NONE {
                     let nodes = &smaller.nodes[place * nodes..(place + 1) * nodes];
                     let origins = &smaller.origins[place * origins..(place + 1) * origins];
-                    self.put(*entry, nodes, origins);
+                    self.put((entry, *held_at), nodes, origins);
                 }
             }
         }
         self.put((entry, trace.edge_edits), &draft.nodes, &draft.origins);
     }
 
-    fn put(&mut self, entry: (NodeId, u64), nodes: &[NodeId], origins: &[Origin]) {
-        let place = self.place(entry.0);
-        let before = std::mem::replace(&mut self.entries[place], entry);
-        self.filled += usize::from(before.0 == NodeId::NONE);
+    fn put(&mut self, (entry, held_at): (NodeId, u64), nodes: &[NodeId], origins: &[Origin]) {
+        let place = self.place(entry);
+        let stride = HEAD + origins.len();
+        let words = &mut self.words[place * stride..(place + 1) * stride];
+        self.filled += usize::from(words[0] == NodeId::NONE.0);
+        // Not of this generation: it is looked at before it is used.
+        (words[0], words[1]) = (entry.0, 0);
+        for (word, origin) in words[HEAD..].iter_mut().zip(origins) {
+            *word = word_of(origin);
+        }
+        self.held_at[place] = held_at;
         self.nodes[place * nodes.len()..(place + 1) * nodes.len()].copy_from_slice(nodes);
-        self.origins[place * origins.len()..(place + 1) * origins.len()].copy_from_slice(origins);
+        let leaves = place * origins.len()..(place + 1) * origins.len();
+        for (constant, origin) in self.constants[leaves.clone()].iter_mut().zip(origins) {
+            *constant = origin.number;
+        }
+        self.origins[leaves].copy_from_slice(origins);
     }
 }

@@ -121,34 +121,32 @@ impl Program {
         room: &mut Vec<f64>,
     ) -> Result<bool, EvalError> {
         let Program { kept, leaves, .. } = self;
-        let mut known = [(0_u32, 0_u32); BLOCK];
-        let mut count = 0;
+        kept.begin(trace);
+        let mut places = [0_u32; BLOCK];
         for (lane, edge) in edges.iter().enumerate() {
             match kept.find(trace, edge.node) {
-                Some(place) => {
-                    known[count] = (lane as u32, place as u32);
-                    count += 1;
-                }
+                Some(place) => places[lane] = place as u32,
                 None => missing.push(lane),
             }
         }
+        let places = &places[..edges.len()];
         for (k, leaf) in leaves.iter().enumerate() {
-            // Those that are no numbers, or stale, come last.
-            let mut others = 0;
             let out = store.lanes_mut(leaf.register, edges.len());
-            for at in 0..count {
-                let (lane, place) = known[at];
-                match number(trace, leaf, kept.origin(place as usize, k)) {
-                    Some(x) => out[lane as usize] = x,
-                    None => {
-                        known.swap(others, at);
-                        others += 1;
-                    }
-                }
+            let numbers = kept.numbers(trace, k, places, out)?;
+            if numbers && leaf.len == 1 {
+                continue;
             }
-            for (lane, place) in &known[..others] {
+            // Those that are no numbers.
+            let mut absent = missing.iter().peekable();
+            for (lane, place) in places.iter().enumerate() {
+                let is_missing = absent.next_if_eq(&&lane).is_some();
+                let is_known =
+                    leaf.len == 1 && !store.lanes(leaf.register, edges.len())[lane].is_nan();
+                if is_missing || is_known {
+                    continue;
+                }
                 let origin = kept.origin(*place as usize, k);
-                if !read_value(trace, leaf, origin, *lane as usize, store, room)? {
+                if !read_value(trace, leaf, origin, lane, store, room)? {
                     return Ok(false);
                 }
             }
