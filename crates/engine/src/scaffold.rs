@@ -340,6 +340,14 @@ impl Scaffold {
         self.observation_moves
     }
 
+    /// The structures of D whose body may change, then those of T.
+    pub(crate) fn branches<'a>(&'a self, trace: &'a Trace) -> impl Iterator<Item = NodeId> + 'a {
+        let restructured = |id: &NodeId| trace.node(*id).role == Role::Restructured;
+        let is_structure = |id: &NodeId| matches!(trace.node(*id).op, Op::Structure(_));
+        let target = self.target.iter().copied().filter(restructured);
+        target.chain(self.transient_nodes(trace).filter(is_structure))
+    }
+
     /// T as nodes.
     pub fn transient_nodes<'a>(&'a self, trace: &'a Trace) -> impl Iterator<Item = NodeId> + 'a {
         self.transient

@@ -180,7 +180,8 @@ impl Compiler<'_> {
         let globals = std::mem::take(&mut self.globals);
         let pinned = std::mem::take(&mut self.pinned);
         let parts = Parts { coordinates, dimension, globals, rows, plates, pinned };
-        Ok(Density::new(self.trace, parts, self.branches)?)
+        let branches = self.branches.then(|| self.scaffold.branches(self.trace).collect());
+        Ok(Density::new(self.trace, parts, branches.unwrap_or_default())?)
     }
 
     /// The rows of a plate: a term with a program of its own.

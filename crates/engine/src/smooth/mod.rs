@@ -18,6 +18,7 @@ use smidgen_value::{Matrix, Rng, Value};
 
 use crate::error::EvalError;
 use crate::id::NodeId;
+use crate::node::{Op, StructureKind};
 use crate::proposal::{Choice, Proposal, Proposed, Proposer};
 use crate::scaffold::Scaffold;
 use crate::tape::rows::Rows;
@@ -66,7 +67,8 @@ pub struct Density {
     rows: Vec<(Rows, Store)>,
     plates: Vec<PlateTerm>,
     pinned: Vec<(NodeId, Value)>,
-    branches: bool,
+    /// Structures whose body depends on the block.
+    branches: Vec<NodeId>,
     /// The structure and the revision of the trace that it was made for.
     structure: u64,
     revision: u64,
@@ -105,7 +107,7 @@ impl Density {
         compile::compile(trace, &scaffold, form)
     }
 
-    fn new(trace: &mut Trace, parts: Parts, branches: bool) -> Result<Density, EvalError> {
+    fn new(trace: &mut Trace, parts: Parts, branches: Vec<NodeId>) -> Result<Density, EvalError> {
         let Parts { coordinates, dimension, globals, rows, plates, pinned } = parts;
         let store = Store::new(&globals, 1);
         let rows = rows.into_iter().map(with_store).collect();
@@ -298,27 +300,73 @@ impl Density {
     }
 
     /// Moves the trace to z, where the density is not 0. What follows from the choices becomes
-    /// stale at no cost, unless a branch depends on them.
+    /// stale at no cost, but for branches that depend on them.
     pub fn install(&mut self, trace: &mut Trace, z: &[f64]) -> Result<(), EvalError> {
         self.evaluate(z);
         let values = self.values();
-        if self.branches {
-            let principals: Vec<NodeId> = self.choices().collect();
-            let mut scaffold = Scaffold::new();
-            let mut given = Given { values };
-            // Nothing is drawn: no branch holds a random choice.
-            let mut rng = Rng::from_seed(0);
-            Proposal::propose(trace, &mut scaffold, &principals, &mut given, &mut rng)?.commit();
-            self.structure = trace.structure;
+        if self.branches.is_empty() {
+            write(trace, values);
         } else {
-            for (node, value) in values {
-                trace.set_value(node, value);
-            }
-            trace.commit_lazily();
+            self.install_with_branches(trace, values)?;
         }
         self.revision = trace.revision;
         Ok(())
     }
+
+    /// Mostly every branch goes the way it went: then nothing is made anew, and what was compiled for this
+    /// structure stays. Otherwise the move is that of a proposal.
+    fn install_with_branches(
+        &mut self,
+        trace: &mut Trace,
+        values: Vec<(NodeId, Value)>,
+    ) -> Result<(), EvalError> {
+        let ways = self.ways(trace)?;
+        let before: Vec<(NodeId, Value)> =
+            values.iter().map(|(id, _)| (*id, trace.node(*id).value.clone())).collect();
+        write(trace, values.clone());
+        // An error says that what runs now would not run there.
+        if self.ways(trace).is_ok_and(|now| now == ways && !now.contains(&None)) {
+            return Ok(());
+        }
+        write(trace, before);
+        self.ways(trace)?;
+        let principals: Vec<NodeId> = self.choices().collect();
+        let mut scaffold = Scaffold::new();
+        let mut given = Given { values };
+        // Nothing is drawn: no branch holds a random choice.
+        let mut rng = Rng::from_seed(0);
+        Proposal::propose(trace, &mut scaffold, &principals, &mut given, &mut rng)?.commit();
+        self.structure = trace.structure;
+        scaffold.build(trace, &principals);
+        self.branches.clear();
+        self.branches.extend(scaffold.branches(trace));
+        Ok(())
+    }
+
+    /// The way that each branch goes, none for a structure of another kind. They are fresh afterwards.
+    fn ways(&self, trace: &mut Trace) -> Result<Vec<Option<bool>>, EvalError> {
+        let way = |id: &NodeId| {
+            trace.refresh(*id)?;
+            let node = trace.node(*id);
+            Ok(match &node.op {
+                Op::Structure(structure)
+                    if matches!(structure.kind, StructureKind::Branch { .. }) =>
+                {
+                    trace.settled_value(&node.args[0].operand).truth()
+                }
+                _ => None,
+            })
+        };
+        self.branches.iter().map(way).collect()
+    }
+}
+
+/// Gives choices their values. What follows from them becomes stale.
+fn write(trace: &mut Trace, values: Vec<(NodeId, Value)>) {
+    for (node, value) in values {
+        trace.set_value(node, value);
+    }
+    trace.commit_lazily();
 }
 
 fn with_store(rows: Rows) -> (Rows, Store) {

@@ -18,6 +18,7 @@ use smidgen_value::Rng;
 /// Where a warm-up may begin: coordinates up to this size, and how often it is tried to find a
 /// possible state.
 const REACH: f64 = 2.0;
+const STARTS: usize = 5;
 const TRIES: usize = 100;
 
 /// The density of a block, shared with whoever follows trajectories in it.
@@ -75,26 +76,33 @@ impl Smoothed {
         Ok(fine.then_some(Point { z, log_p, gradient }))
     }
 
-    /// Looks for a better place to begin than the state of the trace: a point whose coordinates
-    /// are drawn evenly from −2 to 2, where the usual scales of models lie. It is taken if it is
-    /// more probable; a wide prior begins far from all data otherwise. Where the state is
-    /// impossible, several are tried. For the start of a warm-up alone.
+    /// Looks for a better place to begin than the state of the trace: points whose coordinates are
+    /// drawn evenly from −2 to 2, where the usual scales of models lie. The most probable of a few
+    /// is taken, if it is more probable than the state: a wide prior begins far from all data otherwise,
+    /// and a single point may lie where trajectories do not leave (beyond the unit circle of a moving
+    /// average). More would hide from one another's sight what several chains are to find. Where the
+    /// state is impossible, the first possible one is taken. For the start of a warm-up alone.
     pub fn begin(&self, trace: &mut Trace, rng: &mut Rng) -> Result<Option<Point>, EvalError> {
         let here = self.look(trace)?;
-        let tries = if here.is_some() { 1 } else { TRIES };
+        let tries = if here.is_some() { STARTS } else { TRIES };
+        let mut best: Option<(f64, Vec<f64>)> = None;
         for _ in 0..tries {
             let mut density = self.density();
             let z = density.scatter(trace, REACH, rng)?;
             let mut gradient = vec![0.0; z.len()];
             let log_p = density.log_density(&z, &mut gradient);
             let fine = log_p.is_finite() && gradient.iter().all(|g| g.is_finite());
-            if fine && here.as_ref().is_none_or(|here| log_p > here.log_p) {
-                density.install(trace, &z)?;
-                drop(density);
-                return self.look(trace);
+            let least = best.as_ref().map(|best| best.0).or(here.as_ref().map(|here| here.log_p));
+            if fine && least.is_none_or(|least| log_p > least) {
+                best = Some((log_p, z));
+                if here.is_none() {
+                    break;
+                }
             }
         }
-        Ok(here)
+        let Some((_, z)) = best else { return Ok(here) };
+        self.density().install(trace, &z)?;
+        self.look(trace)
     }
 
     /// [`Smoothed::look`] where there has to be such a state.

@@ -3,10 +3,14 @@
 //!
 //! One sweep moves everything: all continuous choices with a gradient jointly by `nuts`, then each
 //! chain of others as a whole, then the rest one after the other in a fixed order ([`plan`]). Exact.
+//!
+//! Where both kinds are there, each moves given the other, and a sweep goes round several times if that is
+//! slow ([`rounds`]).
 
 mod chain;
 mod explain;
 pub mod plan;
+mod rounds;
 mod single;
 
 use rustc_hash::FxHashMap;
@@ -21,6 +25,7 @@ use crate::kernel::nuts::Blocks;
 use crate::kernel::subsampled_mh::SubsampledMh;
 use crate::run::{Log, Phase};
 use plan::{Class, Plan};
+use rounds::Rounds;
 use single::Singles;
 
 /// Moves per sweep of a choice that is moved by `mh`, or by `subsampled_mh`.
@@ -34,6 +39,7 @@ pub struct Default {
     singles: Singles,
     /// By the addresses of their choices.
     subsampled: FxHashMap<u64, SubsampledMh>,
+    rounds: Rounds,
     sweeps: u64,
     /// Whether this sweep moves the smooth choices jointly.
     joint: bool,
@@ -47,6 +53,7 @@ impl std::default::Default for Default {
             standardised: Blocks::standard(Form::Standardised),
             singles: Singles::new(),
             subsampled: FxHashMap::default(),
+            rounds: Rounds::default(),
             sweeps: 0,
             joint: true,
         }
@@ -76,18 +83,47 @@ impl Kernel for Default {
         let learns = log.run.phase != Phase::Draws;
         let approximate = log.run.approximate && !log.run.exact;
         self.plan.update(trace, learns, approximate)?;
+        for round in 0..self.rounds.number {
+            if round > 0 {
+                self.plan.update(trace, learns, approximate)?;
+            }
+            self.round(trace, learns, rng, log)?;
+            match self.plan.has_others() && !self.plan.smooth.is_empty() {
+                true if learns => self.rounds.learn(trace, &self.plan.smooth),
+                false if learns => self.rounds.reset(),
+                _ => {}
+            }
+        }
+        self.sweeps += 1;
+        Ok(())
+    }
+
+    fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
+        self.plan.update(look.trace, true, false)?;
+        explain::explain(&mut self.plan, look)
+    }
+}
+
+impl Default {
+    fn round(
+        &mut self,
+        trace: &mut Trace,
+        learns: bool,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<(), EvalError> {
         // A block that is new in the draws has nothing learnt that could stay as it is: its choices
         // move one by one.
         self.joint = learns || self.nuts.knows(&self.plan.smooth);
         if self.joint && !self.plan.smooth.is_empty() {
             let planned = log.planned().and_then(|n| n.checked_sub(self.sweeps)).filter(|n| *n > 0);
+            let planned = planned.map(|n| n * self.rounds.number as u64);
             // From an impossible state there are no trajectories: one by one, until it is possible.
             self.joint = self.nuts.transition(trace, &self.plan.smooth, planned, rng, log)?;
             if self.joint && self.plan.is_hierarchical {
                 self.standardised.transition(trace, &self.plan.smooth, planned, rng, log)?;
             }
         }
-        self.sweeps += 1;
         for chain in &mut self.plan.chains {
             chain.transition(trace, &mut self.singles, rng, &mut log.tally)?;
         }
@@ -104,13 +140,6 @@ impl Kernel for Default {
         Ok(())
     }
 
-    fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
-        self.plan.update(look.trace, true, false)?;
-        explain::explain(&mut self.plan, look)
-    }
-}
-
-impl Default {
     /// Moves a choice that is not part of the joint block.
     fn single(
         &mut self,

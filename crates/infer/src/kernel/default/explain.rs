@@ -43,6 +43,10 @@ pub(super) fn explain(plan: &mut Plan, look: &mut Look<'_>) -> Result<Explanatio
             );
         }
     }
+    if plan.has_others() && !plan.smooth.is_empty() {
+        let note = "several rounds a sweep, if the warm-up finds that the joint block and the others, which move given each other, are slow";
+        explanation.notes.push(note.to_owned());
+    }
     let mut reasons: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
     for excluded in &plan.excluded {
         reasons.entry(&excluded.reason).or_default().push(excluded.choice);
