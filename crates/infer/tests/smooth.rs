@@ -2,9 +2,10 @@
 //! the transform, and gradients against finite differences.
 
 use smidgen_engine::NodeId;
+use smidgen_engine::check::check;
 use smidgen_engine::smooth::{Density, Form, Validity};
 use smidgen_testkit::World;
-use smidgen_value::{Value, math};
+use smidgen_value::{Rng, Value, math};
 
 /// Programs whose unconstrained continuous choices all have gradients.
 const PROGRAMS: &[&str] = &[
@@ -269,6 +270,42 @@ fn structure_that_changes_is_noticed() {
         world.infer("(mh b 0 1)");
     }
     assert_eq!(density.refresh(world.model.trace_mut()).unwrap(), Validity::Gone);
+}
+
+/// A constraint that holds in two ways, the second of which is asked for only if the first does not.
+const BRANCHES: &str = "[assume a (normal 0 1)] [assume b (normal 0 1)]
+    [observe (normal (* a b) 1) 0.5] [observe (bernoulli (if (or (< a b) (< (* 2 b) 0)) 1 0)) true]";
+
+/// After a move the trace is in order and has the density of its new values. Its structure counts as changed
+/// only if a branch went another way.
+#[test]
+fn branches_follow_a_move() {
+    let mut world = World::new(BRANCHES, 3);
+    let mut rng = Rng::from_seed(8);
+    while !world.log_joint().is_finite() {
+        world.infer("(mh default one 1)");
+    }
+    let mut density = compiled(&mut world, BRANCHES, Form::Plain);
+    let mut last = state(&mut world, &density);
+    let [mut kept, mut changed] = [0, 0];
+    for _ in 0..400 {
+        let z: Vec<f64> = last.iter().map(|z| 0.7 * z + 2.0 * (rng.uniform() - 0.5)).collect();
+        if !density.log_density(&z, &mut [0.0; 2]).is_finite() {
+            continue;
+        }
+        let before = world.model.trace_mut().structure_revision();
+        density.install(world.model.trace_mut(), &z).expect("a possible state");
+        check(world.model.trace_mut()).unwrap();
+        let same = world.model.trace_mut().structure_revision() == before;
+        assert_eq!(same, (last[0] < last[1]) == (z[0] < z[1]), "from {last:?} to {z:?}");
+        let e = z[0] * z[1] - 0.5;
+        let log_p =
+            -0.5 * (z[0] * z[0] + z[1] * z[1] + e * e + 3.0 * math::ln(std::f64::consts::TAU));
+        assert!((world.log_joint() - log_p).abs() < 1e-12, "{} at {z:?}", world.log_joint());
+        (kept, changed) = (kept + usize::from(same), changed + usize::from(!same));
+        last = z;
+    }
+    assert!(kept > 50 && changed > 50, "{kept} and {changed}");
 }
 
 #[test]
