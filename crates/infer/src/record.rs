@@ -26,9 +26,10 @@ pub struct Tally {
     pub exhausted: u64,
     /// Sections read to audit decisions, on top of those for the decisions.
     pub audit_sections: u64,
-    /// Gradients that trajectories asked for.
+    /// Of the transitions, those that follow a gradient, and how many gradients they asked for.
+    pub trajectories: u64,
     pub gradients: u64,
-    /// Trajectories whose energy error grew beyond bounds, and those that were cut short.
+    /// Those whose energy error grew beyond bounds, and those that were cut short.
     pub diverged: u64,
     pub cut: u64,
 }
@@ -54,6 +55,7 @@ impl Tally {
         self.approximate += other.approximate;
         self.exhausted += other.exhausted;
         self.audit_sections += other.audit_sections;
+        self.trajectories += other.trajectories;
         self.gradients += other.gradients;
         self.diverged += other.diverged;
         self.cut += other.cut;
@@ -164,8 +166,10 @@ impl KernelRecord {
         });
         let tally = &self.tally;
         let gradients = (tally.gradients > 0).then(|| {
-            let each = tally.gradients as f64 / tally.transitions.max(1) as f64;
-            format!("{each:.1} gradients per transition")
+            let each = tally.gradients as f64 / tally.trajectories.max(1) as f64;
+            let of =
+                if tally.trajectories < tally.transitions { "trajectory" } else { "transition" };
+            format!("{each:.1} gradients per {of}")
         });
         let notes = choice.into_iter().chain(self.adapted.as_deref()).chain(gradients.as_deref());
         let notes: Vec<&str> = notes.collect();
@@ -199,15 +203,15 @@ impl KernelRecord {
                 main_reasons(check)
             ));
         }
-        let Tally { transitions, diverged, cut, .. } = self.tally;
+        let Tally { trajectories, diverged, cut, .. } = self.tally;
         if diverged > 0 {
             warnings.push(format!(
-                "{diverged} of {transitions} transitions of {kernel} diverged: the draws may miss regions where the density changes on a small scale. Raise the acceptance that the warm-up aims at (`'accept 0.99`), or write the model in other coordinates"
+                "{diverged} of {trajectories} trajectories of {kernel} diverged: the draws may miss regions where the density changes on a small scale. Raise the acceptance that the warm-up aims at (`'accept 0.99`), or write the model in other coordinates"
             ));
         }
-        if 20 * cut > transitions {
+        if 20 * cut > trajectories {
             warnings.push(format!(
-                "{cut} of {transitions} trajectories of {kernel} were cut at their greatest length: the draws are right, but correlated. Choices of very different scale or strong correlation are the usual cause"
+                "{cut} of {trajectories} trajectories of {kernel} were cut at their greatest length: the draws are right, but correlated. Choices of very different scale or strong correlation are the usual cause"
             ));
         }
         if let Some(found) = audit::report(&self.audits) {

@@ -306,15 +306,14 @@ impl Tape {
         kept.reverse();
         self.steps = kept;
         // New names, in the old order.
-        let owners = self.leaves.iter().map(|leaf| (leaf.register, leaf.len));
-        let mut ranges: Vec<(Register, u32)> =
-            owners.chain(self.steps.iter().map(|step| (step.out, step.width))).collect();
+        let leaves = self.leaves.iter().map(|leaf| (leaf.register, leaf.len, true));
+        let steps = self.steps.iter().map(|step| (step.out, step.width, false));
+        let mut ranges: Vec<(Register, u32, bool)> = leaves.chain(steps).collect();
         ranges.sort_unstable();
         let mut names = vec![Register::MAX; self.registers as usize];
         let mut next = 0;
-        let is_leaf = |from: Register| self.leaves.iter().any(|leaf| leaf.register == from);
-        for (from, len) in ranges {
-            if is_leaf(from) && !is_needed(&needed, from, len) {
+        for (from, len, is_leaf) in ranges {
+            if is_leaf && !is_needed(&needed, from, len) {
                 continue;
             }
             for k in 0..len {

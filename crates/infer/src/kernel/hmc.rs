@@ -97,6 +97,7 @@ impl Kernel for Hmc {
             let (end, log_ratio) = leapfrogs(&smoothed, &start, *step, *steps, rng);
             let tally = &mut log.tally;
             tally.transitions += 1;
+            tally.trajectories += 1;
             tally.gradients += *steps;
             let terms = smoothed.density().size().0 as u64;
             tally.sections_used += terms;

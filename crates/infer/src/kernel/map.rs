@@ -62,6 +62,7 @@ impl Kernel for Map {
             let (best, gradients) = climb(&smoothed, &start);
             let tally = &mut log.tally;
             tally.transitions += 1;
+            tally.trajectories += 1;
             tally.gradients += gradients;
             if best.log_p > start.log_p {
                 tally.accepted += 1;

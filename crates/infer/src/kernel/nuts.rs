@@ -349,6 +349,7 @@ impl Known {
         tally.accepted += 1;
         tally.sections_used += terms;
         tally.population += terms;
+        tally.trajectories += 1;
         tally.gradients += drawn.gradients;
         tally.diverged += u64::from(drawn.diverged);
         tally.cut += u64::from(drawn.cut);
