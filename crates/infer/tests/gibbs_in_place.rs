@@ -18,7 +18,7 @@ const FINITE: &str = "
 
 fn finite() -> String {
     let row = |i: usize| {
-        let (x, coin) = (i as f64 / 4.0 - 1.0, i % 3 == 0);
+        let (x, coin) = (i as f64 / 4.0 - 1.0, i.is_multiple_of(3));
         format!(
             "[observe ((bag (z {i}))) {}] [observe (y {i} (vector {x})) {coin}] [observe (y {i} (vector {})) {coin}]\n",
             i % 3,

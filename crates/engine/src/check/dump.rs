@@ -64,7 +64,7 @@ impl<'t> Dump<'t> {
                     self.value(&block.scope);
                     self.put(" block ");
                     self.value(&block.id);
-                    let members = self.names(&block.members);
+                    let members = self.names(block.members);
                     self.put(format_args!(" {members:?}\n"));
                 }
             }

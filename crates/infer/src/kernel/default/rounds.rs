@@ -4,20 +4,22 @@
 //! overlap, and what they are drawn from) the chain crawls. The autocorrelation time of coordinate j
 //! of the block, in rounds, is found from the means of B batches of b rounds,
 //!
-//! τ_j = b Var(batch means) / Var(x_j),
+//! b Var(batch means) / Var(x_j) = τ_j (1 − τ_j / 2b · (1 − exp(−2b / τ_j)))
 //!
-//! over windows that double, so that the way to the posterior is forgotten. A sweep goes round
-//! R = max_j τ_j / 3 times, so that every third draw or so counts, up to a bound that a large model
+//! (so for autocorrelations exp(−2k / τ); means of short batches hide some of a long time), over windows
+//! that double, so that the way to the posterior is forgotten. A sweep goes round R = max_j τ_j / 3 times, so that every third draw or so counts, up to a bound that a large model
 //! reaches sooner. Afterwards R stays: it may not depend on the state.
 
 use smidgen_engine::{NodeId, Trace};
-use smidgen_value::Value;
+use smidgen_value::{Value, math};
 
 /// Rounds at most, and choices that a sweep moves at most if it goes round more than once.
 const MOST_ROUNDS: usize = 16;
 const MOST_MOVES: usize = 16_000;
 /// The autocorrelation time of draws that is aimed at.
 const TIME: f64 = 3.0;
+/// The longest time that is told from batches, in their length.
+const LONGEST: f64 = 5.0;
 /// Batches of a window, and rounds of the first window.
 const BATCHES: usize = 16;
 const FIRST_WINDOW: u64 = 64;
@@ -53,15 +55,26 @@ impl Batches {
         self.sums[batch] += x;
     }
 
-    /// τ, if there are so many values in a batch.
+    /// τ / b, if there are so many values in a batch.
     fn autocorrelation_time(&self, each: f64) -> f64 {
         let batches = BATCHES as f64;
         let mean = self.sums.iter().sum::<f64>() / (batches * each);
         let variance = self.squares / (batches * each) - mean * mean;
         let deviation = |sum: &f64| (sum / each - mean) * (sum / each - mean);
         let of_means = self.sums.iter().map(deviation).sum::<f64>() / (batches - 1.0);
-        if variance > 0.0 { each * of_means / variance } else { 0.0 }
+        if variance > 0.0 { in_batches(of_means / variance) } else { 0.0 }
     }
+}
+
+/// The u with u (1 − u/2 · (1 − exp(−2/u))) = r, up to a bound: beyond it batches cannot tell.
+fn in_batches(r: f64) -> f64 {
+    let (mut low, mut high) = (0.0, LONGEST);
+    for _ in 0..30 {
+        let u: f64 = 0.5 * (low + high);
+        let below = u * (1.0 - 0.5 * u * (1.0 - math::exp(-2.0 / u))) < r;
+        *(if below { &mut low } else { &mut high }) = u;
+    }
+    high
 }
 
 impl Rounds {
@@ -99,7 +112,7 @@ impl Rounds {
         let largest = times.filter(|time| time.is_finite()).fold(0.0, f64::max);
         self.window = self.window.end..2 * self.window.end;
         self.traces.clear();
-        Some(((largest / TIME).ceil() as usize).clamp(1, MOST_ROUNDS))
+        Some(((largest * each as f64 / TIME).ceil() as usize).clamp(1, MOST_ROUNDS))
     }
 }
 
@@ -138,5 +151,22 @@ mod tests {
             let number = fitting.expect("several windows");
             assert!((least..=most).contains(&number), "{rho}: {number}");
         }
+    }
+
+    /// A time of 40 rounds is seen in a window of 128, though its batches are shorter.
+    #[test]
+    fn a_long_time_is_seen_early() {
+        let mut rng = Rng::from_seed(4);
+        let mut seen = 0;
+        for _ in 0..20 {
+            let mut rounds = Rounds::default();
+            let (mut x, mut fitting) = (0.0, None);
+            for _ in 0..256 {
+                x = 0.95 * x + (rng.uniform() - 0.5);
+                fitting = rounds.note([Some(x)].into_iter()).or(fitting);
+            }
+            seen += usize::from(fitting.is_some_and(|number| number >= 5));
+        }
+        assert!(seen >= 15, "{seen} of 20");
     }
 }
