@@ -387,7 +387,7 @@ impl Sketch {
                 }
             }
         }
-        // As of a whole state.
+        // As in [`Current::whole`].
         current.log_absorbed.is_finite().then_some(current)
     }
 

@@ -7,8 +7,9 @@
 //! b Var(batch means) / Var(x_j) = τ_j (1 − τ_j / 2b · (1 − exp(−2b / τ_j)))
 //!
 //! (so for autocorrelations exp(−2k / τ); means of short batches hide some of a long time), over windows
-//! that double, so that the way to the posterior is forgotten. A sweep goes round R = max_j τ_j / 3 times, so that every third draw or so counts, up to a bound that a large model
-//! reaches sooner. Afterwards R stays: it may not depend on the state.
+//! that double, so that the way to the posterior is forgotten. A sweep goes round R = max_j τ_j / 3
+//! times, so that every third draw or so counts, up to a bound that a large model reaches sooner.
+//! Afterwards R stays: it may not depend on the state.
 
 use smidgen_engine::{NodeId, Trace};
 use smidgen_value::{Value, math};
