@@ -15,11 +15,11 @@ use crate::id::NodeId;
 use crate::node::Op;
 use crate::operand::Operand;
 use crate::trace::Trace;
-use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 use smidgen_value::Value;
 
 /// Nodes that a debug assertion looks at.
-const MOST_SEARCHED: usize = 2000;
+const MOST_SEARCHED: usize = 64;
 
 impl Trace {
     /// The value of a node, refreshed if it is stale. No proposal may be open.
@@ -102,21 +102,20 @@ impl Trace {
     /// Whether nothing below these nodes is decided by them, as far as a bounded search tells. For
     /// debug assertions.
     pub(crate) fn decide_nothing(&self, nodes: &[NodeId]) -> bool {
-        let mut seen: FxHashSet<NodeId> = nodes.iter().copied().collect();
-        let mut work: Vec<NodeId> = nodes.to_vec();
-        while let Some(id) = work.pop()
-            && seen.len() < MOST_SEARCHED
-        {
-            for child in self.node(id).children.iter() {
+        let mut seen: SmallVec<[NodeId; MOST_SEARCHED]> = SmallVec::from_slice(nodes);
+        let mut next = 0;
+        while next < seen.len() && seen.len() < MOST_SEARCHED {
+            for child in self.node(seen[next]).children.iter().take(MOST_SEARCHED) {
                 let node = self.node(child.node);
                 if node.is_existential(child.slot) {
                     return false;
                 }
                 let follows = matches!(node.op, Op::Function(_) | Op::Structure(_));
-                if follows && seen.insert(child.node) {
-                    work.push(child.node);
+                if follows && seen.len() < MOST_SEARCHED && !seen.contains(&child.node) {
+                    seen.push(child.node);
                 }
             }
+            next += 1;
         }
         true
     }

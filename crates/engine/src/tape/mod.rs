@@ -215,7 +215,11 @@ impl Tape {
 
     /// Whether a register is 0 or 1 whatever the inputs: a comparison, or what is made of
     /// comparisons and the numbers 0 and 1. `global` says so of the registers of the global part.
-    pub(crate) fn is_indicator(&self, register: Register, global: &dyn Fn(Register) -> bool) -> bool {
+    pub(crate) fn is_indicator(
+        &self,
+        register: Register,
+        global: &dyn Fn(Register) -> bool,
+    ) -> bool {
         if let Some(leaf) = self.leaves.iter().find(|leaf| leaf.register == register) {
             return match leaf.source {
                 Source::Number(x) => x == 0.0 || x == 1.0,

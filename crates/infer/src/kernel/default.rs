@@ -10,6 +10,7 @@
 //! | `chains`: each chain of other choices as a whole | the chains, found likewise | chains decide nothing |
 //! | `leftovers`: what may be joint or in a chain but is not so *now*, one by one | whether it is, by the plan for the structure as it is when its turn comes | a choice decides neither its own distribution nor whether it may be joint |
 //! | `rest`: all other choices one by one ([`single`]) | the kind of the choice when its turn comes | the same |
+//! | `forward`: choices that no observation depends on, from their law given the rest ([`smidgen_engine::idle`]) | which these are, found from the structure | what exists because of them depends on no observation either |
 //!
 //! `leftovers` and `rest` go through the addresses of all choices there could ever be, in a fixed order, and leave out those
 //! that do not exist ([`Sweep`]). Which addresses belong to which is settled in the warm-up ([`plan`]). A plan made at the start of
@@ -43,6 +44,9 @@ use single::Singles;
 const TRIES: usize = 4;
 const TALL_TRIES: usize = 10;
 
+/// Sweeps of the warm-up from one draw of the idle choices to the next.
+const SELDOM: u64 = 10;
+
 /// In debug builds, one sweep of so many makes its plan twice and compares.
 const CHECKED: u64 = 16;
 
@@ -57,6 +61,8 @@ pub struct Default {
     sweeps: u64,
     /// Whether the joint block could not start from where it is.
     stuck: bool,
+    /// The stream of choices that are drawn forward: what is predicted does not change the draws of the rest.
+    stream: Option<Rng>,
 }
 
 impl std::default::Default for Default {
@@ -70,16 +76,26 @@ impl std::default::Default for Default {
             rounds: Rounds::default(),
             sweeps: 0,
             stuck: false,
+            stream: None,
         }
     }
 }
 
 impl Default {
-    /// With trajectories of a given step size: nothing is searched for or learnt.
+    /// With trajectories of a given step size: nothing is searched for or learnt, neither from what came before nor from
+    /// the first state.
     pub fn with_step(step: f64) -> Default {
         let blocks = |form| Blocks::standard(form).with_step(step);
         let (nuts, standardised) = (blocks(Form::Plain), blocks(Form::Standardised));
-        Default { nuts, standardised, ..Default::default() }
+        let mut kernel = Default { nuts, standardised, ..Default::default() };
+        kernel.plan.by_state();
+        kernel
+    }
+
+    /// Choices that no observation depends on are moved as all others.
+    pub fn moving_idle(mut self) -> Default {
+        self.plan.move_idle();
+        self
     }
 }
 
@@ -94,6 +110,8 @@ impl Kernel for Default {
             log.warn("the program has no unconstrained random choice: nothing to infer".into());
             return Ok(());
         }
+        let stream = self.stream.take().unwrap_or_else(|| Rng::from_seed(rng.seed()));
+        self.stream = Some(stream);
         let learns = log.run.phase != Phase::Draws;
         let approximate = log.run.approximate && !log.run.exact;
         for _ in 0..self.rounds.number {
@@ -109,6 +127,7 @@ impl Kernel for Default {
                 _ => {}
             }
         }
+        self.forward(trace, log)?;
         self.sweeps += 1;
         Ok(())
     }
@@ -208,7 +227,7 @@ impl Default {
                 }
                 self.plan.update(trace, round.learns, round.approximate)?;
                 match self.plan.class(trace, id)? {
-                    Class::Chain | Class::Particles => {}
+                    Class::Chain | Class::Particles | Class::Idle => {}
                     Class::Smooth if joint(self, trace) => {}
                     Class::Tall => self.move_tall(trace, id, rng, log)?,
                     _ => self.move_alone(trace, id, rng, log)?,
@@ -237,6 +256,19 @@ impl Default {
             }
         }
         Ok(())
+    }
+
+    /// Hangs on which choices are idle: drawing them makes no observation depend on any. In the warm-up nobody looks, but a
+    /// structure that they decide is better not left as it is.
+    fn forward(&mut self, trace: &mut Trace, log: &mut Log<'_>) -> Result<(), EvalError> {
+        let (Some(forward), Some(stream)) = (&self.plan.forward, &mut self.stream) else {
+            return Ok(());
+        };
+        if log.run.phase == Phase::Warmup && self.sweeps % SELDOM != 0 {
+            return Ok(());
+        }
+        log.tally.draw(0, true);
+        forward.draw(trace, stream)
     }
 
     /// Hangs on the kind of the choice, which its own move does not change.

@@ -9,6 +9,7 @@
 //! | finitely many values | `gibbs` |
 //! | a single real number, structure fixed | `slice_doubling` |
 //! | anything else | `mh`, from the prior or by a walk of random scale |
+//! | anything that no observation depends on | none: it is drawn forward after the sweep |
 //!
 //! A plan is made of the state as it is, and made anew when the structure has changed. What it says of a choice
 //! hangs on the structure and on what the moves of that choice leave as it is, never on the values that they change.
@@ -16,6 +17,7 @@
 //! could not, or that come and go, are moved by themselves from then on.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smidgen_engine::idle::{Forward, idle_choices};
 use smidgen_engine::smooth::{Density, Form};
 use smidgen_engine::{EvalError, NodeId, Partition, Trace};
 use smidgen_prob::Support;
@@ -36,6 +38,8 @@ pub enum Class {
     Chain,
     /// Part of a chain that is moved as a whole by particles.
     Particles,
+    /// No observation depends on it: drawn forward, see [`smidgen_engine::idle`].
+    Idle,
     Finite,
     Line,
     Other,
@@ -51,24 +55,34 @@ pub struct Exclusion {
 
 /// Choices, by their addresses, that had the same part in every plan of the warm-up.
 #[derive(Default)]
-struct Steady(Option<FxHashSet<u64>>);
+enum Steady {
+    #[default]
+    Unknown,
+    Known(FxHashSet<u64>),
+    /// Every choice may have the part, and has it whenever it can.
+    All,
+}
 
 impl Steady {
     /// Whether a choice may have this part.
     fn admits(&self, address: u64) -> bool {
-        self.0.as_ref().is_none_or(|steady| steady.contains(&address))
+        matches!(self, Steady::Unknown) || self.contains(address)
     }
 
     fn contains(&self, address: u64) -> bool {
-        self.0.as_ref().is_some_and(|steady| steady.contains(&address))
+        match self {
+            Steady::Unknown => false,
+            Steady::Known(steady) => steady.contains(&address),
+            Steady::All => true,
+        }
     }
 
     /// Those that have it in this plan. The first plan counts in any case.
     fn settle(&mut self, now: FxHashSet<u64>, learns: bool) {
-        match &mut self.0 {
-            None => self.0 = Some(now),
-            Some(steady) if learns => steady.retain(|address| now.contains(address)),
-            Some(_) => {}
+        match self {
+            Steady::Unknown => *self = Steady::Known(now),
+            Steady::Known(steady) if learns => steady.retain(|address| now.contains(address)),
+            Steady::Known(_) | Steady::All => {}
         }
     }
 }
@@ -88,6 +102,11 @@ pub struct Plan {
     /// What may be part of the joint block, and what of chains.
     steady_smooth: Steady,
     steady_chains: Steady,
+    steady_idle: Steady,
+    /// How choices that no observation depends on are drawn.
+    pub forward: Option<Forward>,
+    /// Whether these are moved as all others.
+    pub moves_idle: bool,
     /// Whether every choice may be part of one or the other.
     pub is_all_steady: bool,
     /// Addresses of choices above many sections of which all have to be read.
@@ -110,10 +129,15 @@ impl Plan {
         let choices: Vec<(u64, NodeId)> = trace.choices_by_address();
         self.classes.clear();
         self.excluded.clear();
+        let idle = self.find_idle(trace, learns);
         let mut candidates = Vec::new();
         let mut tall = FxHashSet::default();
         let mut partition = Partition::new();
         for (address, id) in &choices {
+            if idle.contains(id) {
+                self.classes.insert(*id, (*address, Class::Idle));
+                continue;
+            }
             let mut class = classify(trace, *id, MOST_VALUES)?;
             if class == Class::Smooth {
                 if !self.steady_smooth.admits(*address) {
@@ -157,9 +181,44 @@ impl Plan {
         self.structure = None;
     }
 
-    /// Whether a choice belongs to the joint block or to a chain whenever that is possible.
+    /// Whether a choice belongs to the joint block or to a chain, or is drawn forward, whenever that is possible.
     pub fn is_steady(&self, address: u64) -> bool {
-        self.steady_smooth.contains(address) || self.steady_chains.contains(address)
+        [&self.steady_smooth, &self.steady_chains, &self.steady_idle]
+            .iter()
+            .any(|steady| steady.contains(address))
+    }
+
+    /// Nothing is settled in a warm-up: a choice has its part whenever the state allows it. Every change of structure
+    /// costs a plan.
+    pub fn by_state(&mut self) {
+        (self.steady_smooth, self.steady_chains) = (Steady::All, Steady::All);
+    }
+
+    /// From now on choices that no observation depends on are moved as all others.
+    pub fn move_idle(&mut self) {
+        self.moves_idle = true;
+        self.forget();
+    }
+
+    /// The choices that are drawn forward.
+    fn find_idle(&mut self, trace: &mut Trace, learns: bool) -> FxHashSet<NodeId> {
+        self.forward = None;
+        if self.moves_idle {
+            self.steady_idle = Steady::default();
+            return FxHashSet::default();
+        }
+        // Once there are none, none come.
+        let idle = match &self.steady_idle {
+            Steady::Known(none) if none.is_empty() => Vec::new(),
+            _ => idle_choices(trace, &|address| self.steady_idle.admits(address)),
+        };
+        let addresses = idle.iter().map(|id| trace.address(*id)).collect();
+        self.steady_idle.settle(addresses, learns);
+        let found = idle.iter().copied().collect();
+        if !idle.is_empty() {
+            self.forward = Some(Forward::new(trace, idle));
+        }
+        found
     }
 
     /// The largest set without those choices that spoil the gradient.
@@ -206,7 +265,7 @@ impl Plan {
         let before = std::mem::take(&mut self.chains);
         let (mut finite, mut rest) = (Vec::new(), Vec::new());
         for (_, id) in choices {
-            if !matches!(self.classes[id].1, Class::Smooth | Class::Tall) {
+            if !matches!(self.classes[id].1, Class::Smooth | Class::Tall | Class::Idle) {
                 let choice = trace.choice(*id)?;
                 if choice.is_proper() {
                     rest.push(*id);
@@ -239,15 +298,20 @@ impl Plan {
         }
     }
 
-    /// Whether there are choices outside the joint block.
+    /// Whether there are choices outside the joint block that are moved.
     pub fn has_others(&self) -> bool {
-        self.classes.len() > self.smooth.len()
+        self.classes.len() > self.smooth.len() + self.idle()
     }
 
-    /// Whether all choices are part of the joint block or of chains.
+    /// How many choices are drawn forward.
+    fn idle(&self) -> usize {
+        self.forward.as_ref().map_or(0, |forward| forward.choices().len())
+    }
+
+    /// Whether all choices are part of the joint block or of chains, or drawn forward.
     pub fn covers_all(&self) -> bool {
         let drawn: usize = self.chains.iter().map(|chain| chain.choices.len()).sum();
-        self.classes.len() == self.smooth.len() + drawn
+        self.classes.len() == self.smooth.len() + drawn + self.idle()
     }
 
     /// How a choice is moved, by the plan for this structure.
