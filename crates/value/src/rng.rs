@@ -34,6 +34,17 @@ impl Rng {
         Rng::for_chain(seed, 0)
     }
 
+    /// A stream for where nothing is drawn, though a stream has to be given.
+    pub fn unused() -> Rng {
+        Rng::for_chain(0, u64::MAX)
+    }
+
+    /// Whether anything was drawn from a stream. One that is [`Rng::unused`] must not be: its draws would be the same each
+    /// time.
+    pub fn was_used(&self) -> bool {
+        self.0.get_word_pos() != 0
+    }
+
     /// Uniform on [0, 1).
     #[inline]
     pub fn uniform(&mut self) -> f64 {

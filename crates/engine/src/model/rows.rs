@@ -279,8 +279,10 @@ impl Model {
         let index = Operand::Constant(Value::Number(f64::from(row)));
         let environment = record.text.environment.push([index]);
         let code = Code { expr: &record.text.outcome, environment: &environment };
-        // A constant: nothing is drawn.
-        self.constant(code, &mut Rng::from_seed(0))
+        let mut rng = Rng::unused();
+        let value = self.constant(code, &mut rng);
+        debug_assert!(!rng.was_used(), "what was observed is a constant");
+        value
     }
 
     /// Takes a row out of its plate; the plate goes with its last row.

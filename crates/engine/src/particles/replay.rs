@@ -235,8 +235,9 @@ impl Particles for Replay<'_> {
             at = step[at].ancestor as usize;
         }
         if moved {
-            // Nothing is drawn on the way.
-            self.switch_to(self.segments.len() - 1, k as u32, &mut Rng::from_seed(0))?;
+            let mut rng = Rng::unused();
+            self.switch_to(self.segments.len() - 1, k as u32, &mut rng)?;
+            debug_assert!(!rng.was_used(), "what was drawn is made again");
             self.trace.commit();
             self.settled = true;
         }

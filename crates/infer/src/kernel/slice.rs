@@ -183,7 +183,7 @@ pub struct Conditional<'t> {
     asked: Option<f64>,
     evaluations: u64,
     /// Nothing is ever drawn from it: everything that depends on the choice follows from it.
-    idle: Rng,
+    unused: Rng,
 }
 
 /// A given value, as if a symmetric walk had come to it.
@@ -225,8 +225,8 @@ impl<'t> Conditional<'t> {
             );
             return Err(EvalError::other(span, message).hint("use mh for this choice"));
         }
-        let idle = Rng::from_seed(0);
-        Ok(Conditional { proposal, current, support, asked: None, evaluations: 1, idle })
+        let unused = Rng::unused();
+        Ok(Conditional { proposal, current, support, asked: None, evaluations: 1, unused })
     }
 
     /// A slice through the current value.
@@ -237,7 +237,8 @@ impl<'t> Conditional<'t> {
     pub fn log_density(&mut self, x: f64) -> Result<f64, EvalError> {
         self.evaluations += 1;
         self.asked = Some(x);
-        self.proposal.reconsider(&mut At(x), &mut self.idle)?;
+        self.proposal.reconsider(&mut At(x), &mut self.unused)?;
+        debug_assert!(!self.unused.was_used(), "the structure is fixed");
         Ok(self.proposal.log_new())
     }
 
