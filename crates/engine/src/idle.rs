@@ -5,8 +5,9 @@
 //! p(I, rest | observations) = p(I | rest) p(rest | observations),
 //!
 //! and p(I | rest) is the prior: running the program forward draws from it. So I need not be part of any move; it
-//! is *drawn forward* when somebody wants to look. [`idle_choices`] finds the largest such set, by marking everything that leads to
-//! an observation (or to a choice that may not be left out), O(nodes); [`Forward`] draws it.
+//! is *drawn forward* when somebody wants to look. [`idle_choices`] finds such a set, by marking everything that leads to an observation, O(nodes);
+//! [`Forward`] draws it. Both sides of a branch lead there: a joint move may take the other side, and what is idle must not
+//! depend on that.
 //!
 //! Where nothing is decided by the choices, they are drawn layer by layer and written lazily; else a
 //! proposal of all of them redoes what they decide, and has nothing to be weighed.
@@ -15,33 +16,34 @@ use smidgen_value::{Rng, Value};
 
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::{Op, Role};
+use crate::node::{Node, Op, Role};
 use crate::proposal::{FromPrior, Proposal};
 use crate::scaffold::Scaffold;
+use crate::smooth::branch;
 use crate::trace::Trace;
 
-/// The choices that nothing else depends on. `admits`: whether a choice with this address may be among them.
-/// Applications of made procedures, which count for one another, never are.
-pub fn idle_choices(trace: &Trace, admits: &dyn Fn(u64) -> bool) -> Vec<NodeId> {
-    let may_be_idle = |id: NodeId| {
-        let node = trace.node(id);
+/// The choices that no observation depends on. Applications of made procedures, which count for one another, and
+/// choices without a proper prior are never among them.
+pub fn idle_choices(trace: &mut Trace) -> Vec<NodeId> {
+    let may_be_idle = |node: &Node| {
         let proper = matches!(node.op, Op::Random(distribution) if distribution.is_proper());
-        proper && !node.constrained && admits(node.address)
+        proper && !node.constrained
     };
     let stays = |id: &NodeId| {
         let node = trace.node(*id);
         let is_maker = matches!(node.op, Op::Maker(_));
-        is_maker || node.observed.is_some() || (node.is_random() && !may_be_idle(*id))
+        is_maker || node.observed.is_some() || (node.is_random() && !may_be_idle(node))
     };
     let mut needed = vec![false; trace.nodes.len()];
     let mut work: Vec<NodeId> = trace.live_nodes().filter(stays).collect();
     while let Some(id) = work.pop() {
         if !std::mem::replace(&mut needed[id.index()], true) {
             work.extend(trace.node(id).args.iter().filter_map(|arg| arg.operand.node()));
+            branch::visit_operands(trace, id, &mut |operand| work.push(operand));
         }
     }
     let choices = trace.choices().iter().copied();
-    choices.filter(|id| !needed[id.index()] && may_be_idle(*id)).collect()
+    choices.filter(|id| !needed[id.index()] && may_be_idle(trace.node(*id))).collect()
 }
 
 /// How idle choices are drawn, for one structure of the trace.

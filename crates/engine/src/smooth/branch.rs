@@ -9,6 +9,7 @@ use smidgen_value::Value;
 use super::compile::{Compiler, Failure};
 use crate::environment::Environment;
 use crate::id::NodeId;
+use crate::node::{Op, StructureKind};
 use crate::operand::Operand;
 use crate::procedure::Procedure;
 use crate::tape::lower;
@@ -54,6 +55,45 @@ pub(super) fn check(
             operands.iter().try_for_each(|operand| check(trace, operand, environment))
         }
         _ => Err("an expression"),
+    }
+}
+
+/// The nodes that both sides of a branch refer to by name, whichever is taken.
+pub(crate) fn visit_operands(trace: &mut Trace, id: NodeId, visit: &mut dyn FnMut(NodeId)) {
+    let Op::Structure(structure) = &trace.node(id).op else { return };
+    let StructureKind::Branch { then, otherwise } = &structure.kind else { return };
+    let (sides, environment) = ([then.clone(), otherwise.clone()], structure.environment.clone());
+    for side in &sides {
+        visit_names(trace, side, &environment, visit);
+    }
+}
+
+fn visit_names(
+    trace: &mut Trace,
+    expression: &Expr,
+    environment: &Environment,
+    visit: &mut dyn FnMut(NodeId),
+) {
+    match &expression.kind {
+        ExprKind::Local { depth, slot, .. } => {
+            environment.get(*depth, *slot).and_then(Operand::node).into_iter().for_each(visit);
+        }
+        ExprKind::Global(name) => {
+            trace.global(*name).and_then(|operand| operand.node()).into_iter().for_each(visit);
+        }
+        ExprKind::If(condition, then, otherwise) => {
+            for part in [condition, then, otherwise] {
+                visit_names(trace, part, environment, visit);
+            }
+        }
+        ExprKind::Apply { operator, operands } => {
+            visit_names(trace, operator, environment, visit);
+            for operand in operands {
+                visit_names(trace, operand, environment, visit);
+            }
+        }
+        // Nothing else is part of a branch that a joint move may take.
+        _ => {}
     }
 }
 

@@ -245,10 +245,6 @@ impl Compiler<'_> {
     /// Both sides of what the block decides have to be functions of values that exist, whichever is taken now.
     fn check_branch(&mut self, id: NodeId) -> Compiled<()> {
         let node = self.trace.node(id);
-        if node.observed.is_some() {
-            let reason = "an observation may come to refer to another choice".to_owned();
-            return Err(Failure::Decides(id, reason));
-        }
         let NodeOp::Structure(structure) = &node.op else {
             unreachable!("only structures are restructured")
         };
@@ -256,6 +252,10 @@ impl Compiler<'_> {
             let reason = format!("{} depends on it: what exists could change", node.op_name());
             return Err(Failure::Decides(id, reason));
         };
+        if node.observed.is_some() {
+            let reason = "an observation may come to refer to another choice".to_owned();
+            return Err(Failure::Decides(id, reason));
+        }
         let (sides, environment) =
             ([then.clone(), otherwise.clone()], structure.environment.clone());
         for side in &sides {

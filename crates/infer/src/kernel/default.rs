@@ -114,7 +114,9 @@ impl Kernel for Default {
         self.stream = Some(stream);
         let learns = log.run.phase != Phase::Draws;
         let approximate = log.run.approximate && !log.run.exact;
-        for _ in 0..self.rounds.number {
+        self.plan.update(trace, learns, approximate)?;
+        let rounds = if self.plan.is_all_idle { 0 } else { self.rounds.number };
+        for _ in 0..rounds {
             let run = Round { learns, approximate };
             self.joint(trace, run, rng, log)?;
             self.chains(trace, run, rng, log)?;
@@ -264,7 +266,8 @@ impl Default {
         let (Some(forward), Some(stream)) = (&self.plan.forward, &mut self.stream) else {
             return Ok(());
         };
-        if log.run.phase == Phase::Warmup && self.sweeps % SELDOM != 0 {
+        let may_wait = log.run.phase == Phase::Warmup && !self.plan.has_fickle_idle();
+        if may_wait && self.sweeps % SELDOM != 0 {
             return Ok(());
         }
         log.tally.draw(0, true);

@@ -103,8 +103,11 @@ pub struct Plan {
     steady_smooth: Steady,
     steady_chains: Steady,
     steady_idle: Steady,
-    /// How choices that no observation depends on are drawn.
+    /// How choices that no observation depends on are drawn, and how many of them are moved by nothing else.
     pub forward: Option<Forward>,
+    idle: usize,
+    /// Whether nothing is observed: then it is so in every state.
+    pub is_all_idle: bool,
     /// Whether these are moved as all others.
     pub moves_idle: bool,
     /// Whether every choice may be part of one or the other.
@@ -202,19 +205,18 @@ impl Plan {
 
     /// The choices that are drawn forward.
     fn find_idle(&mut self, trace: &mut Trace, learns: bool) -> FxHashSet<NodeId> {
-        self.forward = None;
+        (self.forward, self.idle, self.is_all_idle) = (None, 0, false);
         if self.moves_idle {
             self.steady_idle = Steady::default();
             return FxHashSet::default();
         }
-        // Once there are none, none come.
-        let idle = match &self.steady_idle {
-            Steady::Known(none) if none.is_empty() => Vec::new(),
-            _ => idle_choices(trace, &|address| self.steady_idle.admits(address)),
-        };
+        let idle = idle_choices(trace);
         let addresses = idle.iter().map(|id| trace.address(*id)).collect();
         self.steady_idle.settle(addresses, learns);
-        let found = idle.iter().copied().collect();
+        self.is_all_idle = idle.len() == trace.choices().len();
+        let steady = |id: &&NodeId| self.steady_idle.contains(trace.address(**id));
+        let found: FxHashSet<NodeId> = idle.iter().filter(steady).copied().collect();
+        self.idle = found.len();
         if !idle.is_empty() {
             self.forward = Some(Forward::new(trace, idle));
         }
@@ -300,18 +302,19 @@ impl Plan {
 
     /// Whether there are choices outside the joint block that are moved.
     pub fn has_others(&self) -> bool {
-        self.classes.len() > self.smooth.len() + self.idle()
+        self.classes.len() > self.smooth.len() + self.idle
     }
 
-    /// How many choices are drawn forward.
-    fn idle(&self) -> usize {
-        self.forward.as_ref().map_or(0, |forward| forward.choices().len())
+    /// Whether some choices are drawn forward and moved by themselves as well: those that come and go, or are idle only in
+    /// some states.
+    pub fn has_fickle_idle(&self) -> bool {
+        self.forward.as_ref().is_some_and(|forward| forward.choices().len() > self.idle)
     }
 
     /// Whether all choices are part of the joint block or of chains, or drawn forward.
     pub fn covers_all(&self) -> bool {
         let drawn: usize = self.chains.iter().map(|chain| chain.choices.len()).sum();
-        self.classes.len() == self.smooth.len() + drawn + self.idle()
+        self.classes.len() == self.smooth.len() + drawn + self.idle
     }
 
     /// How a choice is moved, by the plan for this structure.
