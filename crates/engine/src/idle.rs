@@ -31,8 +31,10 @@ pub fn idle_choices(trace: &mut Trace) -> Vec<NodeId> {
     };
     let stays = |id: &NodeId| {
         let node = trace.node(*id);
-        let is_maker = matches!(node.op, Op::Maker(_));
-        is_maker || node.observed.is_some() || (node.is_random() && !may_be_idle(node))
+        // Plates and makers have densities too.
+        let follows =
+            matches!(node.op, Op::Function(_) | Op::Structure(_) | Op::Memo(_) | Op::Frozen);
+        node.observed.is_some() || node.constrained || !(follows || may_be_idle(node))
     };
     let mut needed = vec![false; trace.nodes.len()];
     let mut work: Vec<NodeId> = trace.live_nodes().filter(stays).collect();
