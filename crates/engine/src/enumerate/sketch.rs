@@ -23,6 +23,7 @@ use super::kept::{Plans, Roots};
 use super::plan::{As, Planned, Ready, Row};
 use super::terms::{Aside, MOST_LOOKUPS, Terms, Weight};
 use crate::enumerate::workshop::Workshop;
+use crate::fault::Fault;
 use crate::id::{FamilyId, NodeId};
 use crate::node::{MemoEntry, MemoKey, NOWHERE, Op};
 use crate::operand::Operand;
@@ -403,6 +404,9 @@ impl Sketch {
         };
         let place = |candidates: &[Value]| candidates.iter().position(|value| *value == current);
         let Some(maker) = self.own_maker else {
+            if !trace.has_fault(Fault::StaleArguments) {
+                trace.refresh_arguments(id).ok()?;
+            }
             *candidates = Choice { trace, node: id }.enumerate().ok()?;
             for value in &*candidates {
                 log_priors.push(trace.log_density_at(id, value).ok()?);
