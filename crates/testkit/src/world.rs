@@ -133,7 +133,8 @@ impl World {
         let mut again = World::empty(Rng::from_seed(0));
         choices.give(&mut again.model);
         for noted in made_by {
-            again.perform(noted.clone())?;
+            let done = again.perform(noted.clone());
+            done.map_err(|error| format!("a run from the text with the same choices: {error}"))?;
         }
         same(&self.model, &again.model)
     }

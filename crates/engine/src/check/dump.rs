@@ -275,6 +275,10 @@ impl<'t> Dump<'t> {
         match value {
             Value::Number(x) => self.put(format_args!("{x}~{:x}", x.to_bits())),
             Value::Symbol(name) => self.put(format_args!("'{name}")),
+            // Equal as memo keys: which of them was first is history.
+            Value::Bool(truth) if !self.history => {
+                self.value(&Value::Number(f64::from(u8::from(*truth))));
+            }
             Value::Nil | Value::Bool(_) | Value::Text(_) => self.put(value),
             Value::Pair(_) => {
                 self.put("(");

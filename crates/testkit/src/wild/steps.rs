@@ -202,14 +202,11 @@ fn quantities(start: &mut Start) -> Result<Vec<f64>, String> {
 
 /// Always two, so that quantities stand at the same places in all states.
 fn two_numbers(value: &Value) -> [f64; 2] {
-    match value {
-        Value::Bool(value) => [f64::from(u8::from(*value)), 0.0],
-        Value::Number(x) => [*x, 0.0],
-        other => {
-            let xs = other.to_reals().unwrap_or_default();
-            [xs.first().copied().unwrap_or(0.0), xs.get(1).copied().unwrap_or(0.0)]
-        }
+    if let Some(x) = value.as_number() {
+        return [x, 0.0];
     }
+    let xs = value.to_reals().unwrap_or_default();
+    [xs.first().copied().unwrap_or(0.0), xs.get(1).copied().unwrap_or(0.0)]
 }
 
 /// How probable it is that a fair coin, thrown a + b times, is as uneven as this.
