@@ -10,7 +10,7 @@ use smidgen_engine::Fault;
 use smidgen_testkit::budget;
 use smidgen_testkit::wild::Wild;
 use smidgen_testkit::wild::kernels::{DEFAULT, Moves, OTHERS};
-use smidgen_testkit::wild::steps::{Step, Verdict};
+use smidgen_testkit::wild::steps::{QUICK, Step, THOROUGH, Verdict};
 use smidgen_testkit::wild::writer::program;
 
 /// Random programs of each test.
@@ -34,7 +34,8 @@ fn campaign(
             }
             let wild = program(number).unwrap_or_else(|error| panic!("{number}: {error}"));
             for moves in choose(number) {
-                let verdict = Step { wild: &wild, moves, fault: None, alpha }.judge(number);
+                let step = Step { wild: &wild, moves, fault: None, alpha, looks: QUICK };
+                let verdict = step.judge(number);
                 let mut found = found.lock().expect("nobody panics while counting");
                 match verdict {
                     Verdict::Right => found.2 += 1,
@@ -103,7 +104,7 @@ const MOVING: &str = "[assume c (normal 0 1)] [assume a (normal 0 1)] [assume x 
 const ALPHA: f64 = 1e-7;
 
 fn verdict(text: &str, moves: Moves, fault: Option<Fault>) -> Verdict {
-    let step = Step { wild: &Wild::of_text(text), moves, fault, alpha: ALPHA };
+    let step = Step { wild: &Wild::of_text(text), moves, fault, alpha: ALPHA, looks: THOROUGH };
     step.judge(budget::seed(text))
 }
 
@@ -124,14 +125,17 @@ fn one_step_of_the_programs_that_were_wrong() {
 
 /// Notices a mistake in one of these programs, and in some of the first random ones.
 fn notices(fault: Fault, programs: &[&str]) {
-    let of_these = |moves: Moves| programs.iter().any(|text| verdict(text, moves, Some(fault)).is_wrong());
+    let of_these = |moves: Moves| {
+        programs.iter().any(|text| verdict(text, moves, Some(fault)).is_wrong())
+    };
     assert!(DEFAULT.into_iter().any(of_these), "{fault:?} goes unnoticed");
-    let random = (0..FIRST).filter(|number| {
-        let wild = program(*number).unwrap_or_else(|error| panic!("{number}: {error}"));
-        let moves = DEFAULT[*number as usize % DEFAULT.len()];
-        Step { wild: &wild, moves, fault: Some(fault), alpha: ALPHA }.judge(*number).is_wrong()
-    });
-    assert!(random.count() > 0, "{fault:?} goes unnoticed in random programs");
+    let in_random = |number: u64| {
+        let wild = program(number).unwrap_or_else(|error| panic!("{number}: {error}"));
+        let moves = DEFAULT[number as usize % DEFAULT.len()];
+        let step = Step { wild: &wild, moves, fault: Some(fault), alpha: ALPHA, looks: QUICK };
+        step.judge(number).is_wrong()
+    };
+    assert!((0..FIRST).any(in_random), "{fault:?} goes unnoticed in random programs");
 }
 
 /// Random programs that mistakes are put back into.

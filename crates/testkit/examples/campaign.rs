@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use smidgen_testkit::wild::kernels::{DEFAULT, Moves, OTHERS};
-use smidgen_testkit::wild::steps::{Step, Verdict};
+use smidgen_testkit::wild::steps::{QUICK, Step, Verdict};
 use smidgen_testkit::wild::writer::program;
 
 /// The probability that a campaign over right kernels fails.
@@ -31,7 +31,7 @@ fn kernels(number: u64) -> Vec<Moves> {
 fn try_program(number: u64, moves: &[Moves], alpha: f64, count: &Mutex<Count>) {
     let wild = program(number).unwrap_or_else(|error| panic!("program {number}: {error}"));
     for moves in moves {
-        let step = Step { wild: &wild, moves: *moves, fault: None, alpha };
+        let step = Step { wild: &wild, moves: *moves, fault: None, alpha, looks: QUICK };
         let verdict = step.judge(number);
         let mut count = count.lock().expect("nobody panics while counting");
         match verdict {

@@ -5,14 +5,16 @@
 //! * the law of (θ, y) is what it was. Starts are independent. For a set S of pairs (θ, y), as many
 //!   steps lead into S as out of it, on average: given that a step crosses its border, the direction is a fair coin. That is
 //!   an exact test (McNemar's), and sharp where kernels move little. Sets are {a ≤ c}, {a ≤ c and b ≤ d} and
-//!   {a ≤ c xor b ≤ d} for quantities a, b and quantiles c, d of other starts; the least p-value counts, times their
-//!   number.
+//!   {a ≤ c xor b ≤ d} for quantities a, b and quantiles c, d of other starts.
 //!
-//! There are three looks with fresh starts, each only if the one before was surprised. The last alone decides, so
-//! that a right kernel fails with at most the probability that is asked for.
+//! There are three looks with fresh starts. The first chooses the few sets that look worst; the second tells whether
+//! these look bad again; if so, the third decides, alone: the least p-value counts, times the number of sets. So
+//! a right kernel fails with at most the probability that is asked for.
 
-use smidgen_engine::check::check;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use smidgen_engine::Fault;
+use smidgen_engine::check::check;
 use smidgen_value::{Rng, Value, math};
 
 use super::kernels::Moves;
@@ -35,8 +37,22 @@ impl Verdict {
     }
 }
 
-/// Starts of the three looks, and below which p-value there is a next one.
-const LOOKS: [(usize, f64); 3] = [(150, 0.3), (1200, 0.02), (8000, 0.0)];
+/// The three looks.
+#[derive(Clone, Copy, Debug)]
+pub struct Looks {
+    /// Starts of each.
+    pub starts: [usize; 3],
+    /// Sets that are looked at in the second and in the third.
+    pub sets: [usize; 2],
+    /// From this p-value of the second look on there is no third.
+    pub threshold: f64,
+}
+
+/// For many programs.
+pub const QUICK: Looks = Looks { starts: [120, 300, 4000], sets: [8, 3], threshold: 0.05 };
+
+/// For a few programs.
+pub const THOROUGH: Looks = Looks { starts: [1000, 3000, 30_000], sets: [8, 3], threshold: 0.1 };
 
 /// Starts that quantiles are taken from.
 const PILOT: usize = 60;
@@ -54,6 +70,7 @@ pub struct Step<'a> {
     pub fault: Option<Fault>,
     /// The probability with which a right kernel may fail.
     pub alpha: f64,
+    pub looks: Looks,
 }
 
 impl Step<'_> {
@@ -63,17 +80,27 @@ impl Step<'_> {
             Ok(sets) => sets,
             Err(error) => return Verdict::Wrong(format!("the program does not run: {error}")),
         };
-        let mut found = PValue::new(1.0, "");
-        for (starts, threshold) in LOOKS {
-            found = match self.look(&sets, starts, &mut seeds) {
-                Ok(found) => found,
-                Err(verdict) => return verdict,
-            };
-            if found.p >= threshold.max(self.alpha) {
-                return Verdict::Right;
+        match self.look_thrice(sets, &mut seeds) {
+            Err(verdict) => verdict,
+            Ok(found) if found.p >= self.alpha => Verdict::Right,
+            Ok(found) => {
+                Verdict::Wrong(format!("the law changes: p = {:.1e}, {}", found.p, found.report))
             }
         }
-        Verdict::Wrong(format!("the law changes: p = {:.1e}, {}", found.p, found.report))
+    }
+
+    fn look_thrice(&self, sets: Vec<Set>, seeds: &mut Rng) -> Result<PValue, Verdict> {
+        let Looks { starts, sets: kept, threshold } = self.looks;
+        let mut seen = self.look(sets, starts[0], seeds)?;
+        seen.truncate(kept[0]);
+        seen = self.look(seen.into_iter().map(|seen| seen.set).collect(), starts[1], seeds)?;
+        let found = least(&seen, starts[1]);
+        if found.p >= threshold {
+            return Ok(PValue::new(1.0, found.report));
+        }
+        seen.truncate(kept[1]);
+        seen = self.look(seen.into_iter().map(|seen| seen.set).collect(), starts[2], seeds)?;
+        Ok(least(&seen, starts[2]))
     }
 
     /// The sets that are looked at, by quantiles of starts.
@@ -103,39 +130,64 @@ impl Step<'_> {
         Ok(sets)
     }
 
-    fn look(&self, sets: &[Set], starts: usize, seeds: &mut Rng) -> Result<PValue, Verdict> {
-        let wrong = |error| Verdict::Wrong(error);
-        let mut crossings = vec![(0u32, 0u32); sets.len()];
+    /// Moves so many fresh starts. The sets, worst first.
+    fn look(&self, sets: Vec<Set>, starts: usize, seeds: &mut Rng) -> Result<Vec<Seen>, Verdict> {
+        let mut seen: Vec<Seen> =
+            sets.into_iter().map(|set| Seen { set, into: 0, out: 0 }).collect();
         for number in 0..starts {
-            let mut start = self.wild.start(seeds.seed()).map_err(wrong)?;
-            let before = quantities(&mut start).map_err(wrong)?;
-            start.world.model.trace_mut().put_fault(self.fault);
-            if let Err(error) = self.moves.make(&mut start.world) {
-                return Err(match self.moves.is_default() {
-                    true => Verdict::Wrong(format!("the default kernel stops: {error}")),
-                    false => Verdict::Refused(error),
-                });
-            }
-            start.world.model.trace_mut().put_fault(None);
+            let mut start = self.wild.start(seeds.seed()).map_err(Verdict::Wrong)?;
+            let before = quantities(&mut start).map_err(Verdict::Wrong)?;
+            self.make_moves(&mut start.world)?;
             if number < FRESH {
-                holds(&start.world).map_err(wrong)?;
+                holds(&start.world).map_err(Verdict::Wrong)?;
             }
-            let after = quantities(&mut start).map_err(wrong)?;
-            for (set, (into, out)) in sets.iter().zip(&mut crossings) {
-                match (set.holds(&before), set.holds(&after)) {
-                    (false, true) => *into += 1,
-                    (true, false) => *out += 1,
+            let after = quantities(&mut start).map_err(Verdict::Wrong)?;
+            for seen in &mut seen {
+                match (seen.set.holds(&before), seen.set.holds(&after)) {
+                    (false, true) => seen.into += 1,
+                    (true, false) => seen.out += 1,
                     _ => {}
                 }
             }
         }
-        let p = |(into, out): &(u32, u32)| fair_coin(*into, *out);
-        let least = (0..sets.len()).min_by(|a, b| p(&crossings[*a]).total_cmp(&p(&crossings[*b])));
-        let Some(k) = least else { return Ok(PValue::new(1.0, "nothing to look at")) };
-        let (into, out) = crossings[k];
-        let report = format!("{:?}: {into} in, {out} out of {starts} starts", sets[k]);
-        Ok(PValue::new(p(&crossings[k]) * sets.len() as f64, report))
+        seen.sort_by(|a, b| a.p().total_cmp(&b.p()));
+        Ok(seen)
     }
+
+    fn make_moves(&self, world: &mut World) -> Result<(), Verdict> {
+        world.model.trace_mut().put_fault(self.fault);
+        let moved = catch_unwind(AssertUnwindSafe(|| self.moves.make(world)));
+        world.model.trace_mut().put_fault(None);
+        match moved {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) if self.moves.is_default() => {
+                Err(Verdict::Wrong(format!("the default kernel stops: {error}")))
+            }
+            Ok(Err(error)) => Err(Verdict::Refused(error)),
+            Err(_) => Err(Verdict::Wrong("the kernel panics".to_owned())),
+        }
+    }
+}
+
+/// A set, and how often its border was crossed.
+struct Seen {
+    set: Set,
+    into: u32,
+    out: u32,
+}
+
+impl Seen {
+    fn p(&self) -> f64 {
+        fair_coin(self.into, self.out)
+    }
+}
+
+/// The least p-value, times the number of sets; worst first.
+fn least(seen: &[Seen], starts: usize) -> PValue {
+    let Some(worst) = seen.first() else { return PValue::new(1.0, "nothing to look at") };
+    let Seen { set, into, out } = worst;
+    let report = format!("{set:?}: {into} in, {out} out of {starts} starts");
+    PValue::new(worst.p() * seen.len() as f64, report)
 }
 
 /// What has to hold of any state.
