@@ -24,6 +24,7 @@ impl Trace {
     /// must not include the node itself.
     #[inline]
     pub(crate) fn log_density_at(&self, id: NodeId, value: &Value) -> Result<f64, EvalError> {
+        debug_assert!(self.has_fresh_arguments(id), "a density is read over stale arguments");
         let node = self.node(id);
         let (name, result) = match &node.op {
             Op::Random(distribution) => (

@@ -15,7 +15,11 @@ use crate::id::NodeId;
 use crate::node::Op;
 use crate::operand::Operand;
 use crate::trace::Trace;
+use smallvec::SmallVec;
 use smidgen_value::Value;
+
+/// Nodes that a debug assertion looks at.
+const MOST_SEARCHED: usize = 64;
 
 impl Trace {
     /// The value of a node, refreshed if it is stale. No proposal may be open.
@@ -88,9 +92,36 @@ impl Trace {
     }
 
     /// Makes the edits of the open transaction lasting, though what depends on them has not been
-    /// rewritten: it becomes stale, at no cost. Only where no structure lies downstream.
+    /// rewritten: it becomes stale, at no cost. Only where no structure lies downstream, or none
+    /// that would get another body.
     pub(crate) fn commit_lazily(&mut self) {
         self.commit();
         self.last_lazy = self.revision;
+    }
+
+    /// Whether nothing below these nodes is decided by them, as far as a bounded search tells. For
+    /// debug assertions.
+    pub(crate) fn decide_nothing(&self, nodes: &[NodeId]) -> bool {
+        let mut seen: SmallVec<[NodeId; MOST_SEARCHED]> = SmallVec::from_slice(nodes);
+        let mut next = 0;
+        while next < seen.len() && seen.len() < MOST_SEARCHED {
+            for child in self.node(seen[next]).children.iter().take(MOST_SEARCHED) {
+                let node = self.node(child.node);
+                if node.is_existential(child.slot) {
+                    return false;
+                }
+                let follows = matches!(node.op, Op::Function(_) | Op::Structure(_));
+                if follows && seen.len() < MOST_SEARCHED && !seen.contains(&child.node) {
+                    seen.push(child.node);
+                }
+            }
+            next += 1;
+        }
+        true
+    }
+
+    /// Whether the arguments of a node can be read as they are. For debug assertions.
+    pub(crate) fn has_fresh_arguments(&self, id: NodeId) -> bool {
+        self.node(id).args.iter().filter_map(|arg| arg.operand.node()).all(|p| !self.is_stale(p))
     }
 }

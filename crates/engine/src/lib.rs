@@ -27,6 +27,7 @@
 //! | [`bound`] | an upper bound of what absorbs |
 //! | [`section`], [`partition`] | local sections of a hub; border, global part and population of a block |
 //! | [`proposal`] | a tentative move that undoes itself when dropped |
+//! | [`idle`] | choices that no observation depends on, drawn forward |
 //! | [`enumerate`] | all combinations of values of a block of finite choices, weighed |
 //! | [`particles`] | many continuations of a block at a time, group by group |
 //! | [`observe`] | constraints, and what they refer to |
@@ -50,6 +51,7 @@ pub mod fault;
 pub mod freshness;
 pub mod higher_order;
 pub mod id;
+pub mod idle;
 pub mod journal;
 pub mod model;
 pub mod node;

@@ -253,6 +253,7 @@ fn number_of(text: &str, class: Class) -> usize {
     let mut world = World::new(text, 1);
     let trace = world.model.trace_mut();
     let mut plan = Plan::default();
+    plan.move_idle();
     plan.update(trace, true, false).unwrap();
     let choices = trace.choices_by_address();
     choices.iter().filter(|(_, id)| plan.class(trace, *id).unwrap() == class).count()

@@ -69,7 +69,7 @@ fn always_accepted(world: &mut World) {
         p.iter_mut().zip(&point.gradient).for_each(|(p, g)| *p += 0.5 * h * g);
     }
     if point.log_p > f64::NEG_INFINITY {
-        smoothed.density().install(world.model.trace_mut(), &point.z).unwrap();
+        smoothed.density().install(world.model.trace_mut(), &point.z, &mut world.rng).unwrap();
     }
 }
 
@@ -83,7 +83,7 @@ fn one_step(world: &mut World, form: Form, jacobian: bool) {
     let metric = Arc::new(Metric::unit(start.z.len()));
     let options = Options { doublings: 6, target: 0.8 };
     let drawn = trajectory::step(&smoothed, &metric, 0.4, start, options, &mut world.rng).unwrap();
-    smoothed.density().install(world.model.trace_mut(), &drawn.z).unwrap();
+    smoothed.density().install(world.model.trace_mut(), &drawn.z, &mut world.rng).unwrap();
 }
 
 fn stepwise<'a>(
@@ -172,12 +172,12 @@ fn the_default_kernel_keeps_the_posterior() {
     let test = "exact start: default kernel, jointly";
     demand(test, REPEATS, |repeats, seed| {
         story.test(repeats, seed, |world| {
-            sweeps(world, &mut default::Default::with_step(0.4), 2);
+            sweeps(world, &mut default::Default::with_step(0.4).moving_idle(), 2);
         })
     });
     catches(test, "m drawn to 0", REPEATS, |repeats, seed| {
         story.test(repeats, seed, |world| {
-            sweeps(world, &mut default::Default::with_step(0.4), 1);
+            sweeps(world, &mut default::Default::with_step(0.4).moving_idle(), 1);
             let m = world.number("m");
             world.execute(&format!("[force m {}]", 0.5 * m)).unwrap();
         })

@@ -134,7 +134,7 @@ fn log_jacobian(world: &mut World, density: &mut Density, z: &[f64]) -> f64 {
         let mut at = |shift: f64| {
             let mut moved = z.to_vec();
             moved[k] += shift;
-            density.install(world.model.trace_mut(), &moved).unwrap();
+            density.install(world.model.trace_mut(), &moved, &mut world.rng).unwrap();
             state(world, density)
         };
         let (up, down) = (at(h), at(-h));
@@ -178,7 +178,7 @@ fn the_density_is_that_of_the_trace() {
         for _ in 0..5 {
             let z = nearby(&mut world, &mut density, &start, 1.0);
             let log_jacobian = log_jacobian(&mut world, &mut density, &z);
-            density.install(world.model.trace_mut(), &z).unwrap();
+            density.install(world.model.trace_mut(), &z, &mut world.rng).unwrap();
             let back = density.position(world.model.trace_mut()).unwrap().unwrap();
             for (a, b) in back.iter().zip(&z) {
                 assert!((a - b).abs() < 1e-8, "{a} {b} in\n{text}");
@@ -294,7 +294,7 @@ fn branches_follow_a_move() {
             continue;
         }
         let before = world.model.trace_mut().structure_revision();
-        density.install(world.model.trace_mut(), &z).expect("a possible state");
+        density.install(world.model.trace_mut(), &z, &mut world.rng).expect("a possible state");
         check(world.model.trace_mut()).unwrap();
         let same = world.model.trace_mut().structure_revision() == before;
         assert_eq!(same, (last[0] < last[1]) == (z[0] < z[1]), "from {last:?} to {z:?}");

@@ -126,7 +126,8 @@ fn leave(trace: &mut Trace, plan: &Plan, fates: &Fates) {
 /// They enter the others, in order.
 fn arrive(trace: &mut Trace, plan: &Plan, fates: Fates) {
     trace.revision += 1;
-    trace.structure += 1;
+    let values_only = fates.iter().all(|fate| matches!(fate.change, Change::Value));
+    trace.structure += u64::from(!values_only);
     for (place, Fate { value, change }) in fates.into_iter().enumerate() {
         let id = plan.target[place];
         match change {

@@ -398,6 +398,7 @@ impl Sketch {
         let Sketch { candidates, log_priors, .. } = self;
         candidates.clear();
         log_priors.clear();
+        trace.refresh_arguments(id).ok()?;
         let current = match trace.numbers[id.index()] {
             x if x.is_nan() => trace.node(id).value.clone(),
             x => Value::Number(x),

@@ -75,6 +75,10 @@ pub(crate) struct Program {
     pub hard: bool,
     /// Whether the density jumps where a comparison changes.
     pub jumps: bool,
+    /// Whether it is 0 or −∞, by comparisons alone.
+    pub is_wall: bool,
+    /// The nodes around, by number, that comparisons hang on.
+    pub compared: Vec<usize>,
 }
 
 /// The rows of a plate.

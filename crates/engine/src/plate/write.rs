@@ -20,6 +20,7 @@ use crate::node::MemoKey;
 use crate::operand::Operand;
 use crate::procedure::Procedure;
 use crate::tape::cells::{Cells, Pick};
+use crate::tape::density::is_coin;
 use crate::tape::lower;
 use crate::tape::marked::{self, Marked, has_marks};
 use crate::tape::rows::Rows;
@@ -126,6 +127,10 @@ impl Writer<'_, '_> {
             .iter()
             .any(|k| args.get(*k).is_some_and(|arg| has_marks(arg) && !self.is_of_row(arg)));
         let jumps = self.tape.terms.iter().any(|term| self.tape.jumps(*term));
+        let is_indicator = |global: Register| self.prelude.is_indicator(global, &|_| false);
+        let is_wall = is_coin(distribution)
+            && self.tape.terms.iter().all(|term| self.tape.is_wall(*term, &is_indicator));
+        let compared = self.compared();
         let rows = Rows::over_cells(self.tape, &self.cells);
         let program = Program {
             text: text.clone(),
@@ -138,8 +143,35 @@ impl Writer<'_, '_> {
             support,
             hard,
             jumps,
+            is_wall,
+            compared,
         };
         Ok(Written { program, nodes: self.nodes, guards: self.guards })
+    }
+
+    /// The nodes around, by number, that comparisons hang on.
+    fn compared(&self) -> Vec<usize> {
+        let mut registers: Vec<Register> = Vec::new();
+        for leaf in self.tape.compared_leaves() {
+            if let Source::Global(first) = leaf.source {
+                registers.extend(first..first + leaf.len);
+            }
+        }
+        let mut inputs = self.prelude.leaves_above(registers);
+        inputs.extend(self.prelude.compared_leaves());
+        let is_read = |numbers: std::ops::Range<u32>| {
+            inputs.iter().any(|leaf| match leaf.source {
+                Source::Input(first) => first < numbers.end && numbers.start < first + leaf.len,
+                _ => false,
+            })
+        };
+        let mut end = 0;
+        let mut arg = |(k, size): (usize, &usize)| {
+            let first = end;
+            end += *size as u32;
+            is_read(first..end).then_some(k)
+        };
+        self.args.iter().enumerate().filter_map(&mut arg).collect()
     }
 
     /// What gives the observed value in each row.

@@ -250,6 +250,7 @@ impl<'t> Proposal<'t> {
     pub fn commit_lazily(mut self) {
         self.committed = true;
         if !self.is_identity() {
+            debug_assert!(self.trace.decide_nothing(&self.scaffold.target));
             self.trace.commit_lazily();
         }
     }

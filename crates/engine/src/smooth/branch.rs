@@ -12,6 +12,54 @@ use crate::id::NodeId;
 use crate::operand::Operand;
 use crate::procedure::Procedure;
 use crate::tape::lower;
+use crate::trace::Trace;
+
+/// Why a block is refused that decides whether this is evaluated.
+pub(super) fn refusal(what: &str) -> String {
+    format!("{what} in a branch that depends on it: what exists could change")
+}
+
+/// Whether an expression is a function of values that exist, whatever they are: evaluating it makes no choice and
+/// no family. If not, what is in the way.
+pub(super) fn check(
+    trace: &mut Trace,
+    expression: &Expr,
+    environment: &Environment,
+) -> Result<(), &'static str> {
+    match &expression.kind {
+        ExprKind::Constant(_) | ExprKind::Cell { .. } => Ok(()),
+        ExprKind::Local { depth, slot, .. } => {
+            environment.get(*depth, *slot).map(drop).ok_or("a name")
+        }
+        ExprKind::Global(name) => trace.global(*name).map(drop).ok_or("a name"),
+        ExprKind::If(condition, then, otherwise) => {
+            [condition, then, otherwise].iter().try_for_each(|e| check(trace, e, environment))
+        }
+        ExprKind::Apply { operator, operands } => {
+            let function = match &operator.kind {
+                ExprKind::Constant(value) => is_function(value),
+                ExprKind::Local { depth, slot, .. } => {
+                    let operand = environment.get(*depth, *slot);
+                    operand.and_then(Operand::constant).is_some_and(is_function)
+                }
+                ExprKind::Global(name) => {
+                    let operand = trace.global(*name);
+                    operand.as_ref().and_then(Operand::constant).is_some_and(is_function)
+                }
+                _ => false,
+            };
+            if !function {
+                return Err("a call");
+            }
+            operands.iter().try_for_each(|operand| check(trace, operand, environment))
+        }
+        _ => Err("an expression"),
+    }
+}
+
+fn is_function(value: &Value) -> bool {
+    matches!(Procedure::of(value), Some(Procedure::Builtin(Builtin::Function(_))))
+}
 
 /// The marked value of an expression. `at` is the branch, for the refusal.
 pub(super) fn value(
@@ -21,12 +69,7 @@ pub(super) fn value(
     global: bool,
     at: NodeId,
 ) -> Result<Value, Failure> {
-    let refuse = |what: &str| {
-        Err(Failure::At(
-            at,
-            format!("{what} in a branch that depends on it: what exists could change"),
-        ))
-    };
+    let refuse = |what: &str| Err(Failure::Decides(at, refusal(what)));
     match &expression.kind {
         ExprKind::Constant(value) => Ok(value.clone()),
         ExprKind::Local { depth, slot, .. } => match environment.get(*depth, *slot) {

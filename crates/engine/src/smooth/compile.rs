@@ -5,7 +5,7 @@
 //! part*, computed once. Rows of one shape are collected, so that a model of N observations
 //! becomes a global part of a few instructions and one short tape over N rows.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smidgen_prob::{Distribution, Support};
 use smidgen_value::Value;
 
@@ -50,7 +50,7 @@ pub(super) struct Compiler<'t> {
     places: FxHashMap<NodeId, u32>,
     owners: Vec<Owner>,
     /// The global part.
-    globals: Tape,
+    pub(super) globals: Tape,
     pub(super) global_values: FxHashMap<NodeId, Value>,
     /// The row at hand.
     pub(super) row: Tape,
@@ -59,8 +59,6 @@ pub(super) struct Compiler<'t> {
     rows: Vec<RowsBuilder>,
     /// Values outside D that the tapes rely on as they are.
     pinned: Vec<(NodeId, Value)>,
-    /// Whether a branch depends on the block.
-    branches: bool,
 }
 
 pub(super) type Compiled<T> = Result<T, Failure>;
@@ -68,6 +66,10 @@ pub(super) type Compiled<T> = Result<T, Failure>;
 /// Why a block has no density program.
 pub(super) enum Failure {
     At(NodeId, Obstacle),
+    /// A structure whose body the block decides.
+    Decides(NodeId, Obstacle),
+    /// A density that jumps where a comparison changes.
+    Jumps(NodeId),
     Error(EvalError),
 }
 
@@ -97,16 +99,18 @@ pub(super) fn compile(
         shapes: FxHashMap::default(),
         rows: Vec::new(),
         pinned: Vec::new(),
-        branches: false,
     };
-    match compiler.compile() {
-        Ok(density) => Ok(Ok(density)),
-        Err(Failure::Error(error)) => Err(error),
-        Err(Failure::At(node, reason)) => {
-            let culprits = compiler.choices_above(node);
-            Ok(Err(NotSmooth { node, reason, culprits }))
+    let (node, reason, culprits) = match compiler.compile() {
+        Ok(density) => return Ok(Ok(density)),
+        Err(Failure::Error(error)) => return Err(error),
+        Err(Failure::At(node, reason)) => (node, reason, compiler.choices_above(&[node])),
+        Err(Failure::Decides(node, reason)) => (node, reason, compiler.choices_deciding(node)),
+        Err(Failure::Jumps(node)) => {
+            let reason = "its density jumps where a comparison changes".to_owned();
+            (node, reason, compiler.choices_compared(node))
         }
-    }
+    };
+    Ok(Err(NotSmooth { node, reason, culprits }))
 }
 
 impl Compiler<'_> {
@@ -180,8 +184,9 @@ impl Compiler<'_> {
         let globals = std::mem::take(&mut self.globals);
         let pinned = std::mem::take(&mut self.pinned);
         let parts = Parts { coordinates, dimension, globals, rows, plates, pinned };
-        let branches = self.branches.then(|| self.scaffold.branches(self.trace).collect());
-        Ok(Density::new(self.trace, parts, branches.unwrap_or_default())?)
+        // Those that no density reads as well: they have to follow every move.
+        let branches = self.scaffold.branches(self.trace).collect();
+        Ok(Density::new(self.trace, parts, branches)?)
     }
 
     /// The rows of a plate: a term with a program of its own.
@@ -189,7 +194,6 @@ impl Compiler<'_> {
         let node = self.trace.node(id);
         let NodeOp::Plate(plate) = &node.op else { unreachable!("asked for a plate") };
         let plate = (**plate).clone();
-        let indicates = matches!(plate.distribution().spec().name, "bernoulli" | "flip");
         let operands: Vec<Operand> = node.args.iter().map(|arg| arg.operand.clone()).collect();
         let mut registers = Vec::new();
         for operand in &operands {
@@ -198,9 +202,8 @@ impl Compiler<'_> {
             registers.extend(self.globals.registers(&numbers));
         }
         let jumps = registers.iter().any(|register| self.globals.jumps(*register));
-        if (plate.program.jumps || jumps) && !indicates {
-            let reason = "its density jumps where a comparison changes".to_owned();
-            return Err(Failure::At(id, reason));
+        if (plate.program.jumps || jumps) && !plate.program.is_wall {
+            return Err(Failure::Jumps(id));
         }
         if registers.len() != plate.numbers() {
             let reason = "the values around a plate have changed their form".to_owned();
@@ -210,42 +213,54 @@ impl Compiler<'_> {
         Ok(PlateTerm::new(plate, registers, threads))
     }
 
-    /// What no tape can follow, whatever the values.
-    fn check_forms(&self) -> Compiled<()> {
-        if !self.scaffold.makers.is_empty() {
-            let maker = self.scaffold.makers[0];
-            let name = self.trace.maker_name(maker);
-            return Err(Failure::At(
-                maker,
-                format!("the applications of {name} have no derivative"),
-            ));
-        }
-        if let Some(choice) = self.scaffold.released.first() {
-            let reason = "an observation may come to refer to another choice".to_owned();
-            return Err(Failure::At(*choice, reason));
-        }
+    /// What no tape can follow, whatever the values of the block. All of D counts, whether a density reads it
+    /// or not: what the block decides in the trace has to follow its moves.
+    fn check_forms(&mut self) -> Compiled<()> {
         for id in &self.scaffold.target {
             let node = self.trace.node(*id);
             if node.is_random() && !matches!(node.op, NodeOp::Random(_)) {
                 let reason = "a choice of an exchangeable procedure has no coordinates".to_owned();
                 return Err(Failure::At(*id, reason));
             }
-            if node.role != Role::Restructured {
-                continue;
-            }
-            let is_branch = matches!(
-                &node.op,
-                NodeOp::Structure(structure) if matches!(structure.kind, StructureKind::Branch { .. })
-            );
-            if !is_branch || node.observed.is_some() {
-                let reason = format!("{} depends on it: what exists could change", node.op_name());
-                return Err(Failure::At(*id, reason));
+            if node.role == Role::Restructured {
+                self.check_branch(*id)?;
             }
         }
-        for id in self.scaffold.transient_nodes(self.trace) {
-            if self.trace.node(id).is_random() {
-                let reason = "a random choice exists only in one branch".to_owned();
-                return Err(Failure::At(id, reason));
+        if let Some(maker) = self.scaffold.makers.first() {
+            let name = self.trace.maker_name(*maker);
+            return Err(Failure::At(
+                *maker,
+                format!("the applications of {name} have no derivative"),
+            ));
+        }
+        debug_assert!(self.scaffold.released.is_empty(), "an observed structure was refused");
+        let is_choice = |id: NodeId| self.trace.node(id).is_random();
+        debug_assert!(
+            !self.scaffold.transient_nodes(self.trace).any(is_choice),
+            "a branch with a choice in it was refused"
+        );
+        Ok(())
+    }
+
+    /// Both sides of what the block decides have to be functions of values that exist, whichever is taken now.
+    fn check_branch(&mut self, id: NodeId) -> Compiled<()> {
+        let node = self.trace.node(id);
+        if node.observed.is_some() {
+            let reason = "an observation may come to refer to another choice".to_owned();
+            return Err(Failure::Decides(id, reason));
+        }
+        let NodeOp::Structure(structure) = &node.op else {
+            unreachable!("only structures are restructured")
+        };
+        let StructureKind::Branch { then, otherwise } = &structure.kind else {
+            let reason = format!("{} depends on it: what exists could change", node.op_name());
+            return Err(Failure::Decides(id, reason));
+        };
+        let (sides, environment) =
+            ([then.clone(), otherwise.clone()], structure.environment.clone());
+        for side in &sides {
+            if let Err(what) = branch::check(self.trace, side, &environment) {
+                return Err(Failure::Decides(id, branch::refusal(what)));
             }
         }
         Ok(())
@@ -414,7 +429,6 @@ impl Compiler<'_> {
                 let StructureKind::Branch { then, otherwise } = &structure.kind else {
                     unreachable!("checked before")
                 };
-                self.branches = true;
                 let condition = self.argument(&operands[0], global)?;
                 let mut sides = Vec::with_capacity(2);
                 for expression in [then, otherwise] {
@@ -450,30 +464,74 @@ impl Compiler<'_> {
         lower(self.tape(global)).map_err(|reason| Failure::At(id, reason))
     }
 
-    /// The block's choices that a node of D, A or T hangs on.
-    fn choices_above(&self, node: NodeId) -> Vec<NodeId> {
+    /// The block's choices that nodes of D, A or T hang on, those among them included.
+    fn choices_above(&self, nodes: &[NodeId]) -> Vec<NodeId> {
         let mut found = Vec::new();
-        let mut seen: FxHashMap<NodeId, ()> = FxHashMap::default();
-        let mut work = vec![node];
+        self.visit_above(nodes, &mut |id, is_choice| {
+            if is_choice {
+                found.push(id);
+            }
+        });
+        found.sort_unstable();
+        found
+    }
+
+    /// The block's choices that decide what body a structure has: those above its existential arguments. What hangs
+    /// on its root alone is not to blame.
+    fn choices_deciding(&self, structure: NodeId) -> Vec<NodeId> {
+        let args = &self.trace.node(structure).args;
+        let deciding = &args[..args.len() - 1];
+        let deciding: Vec<NodeId> = deciding.iter().filter_map(|a| a.operand.node()).collect();
+        self.choices_above(&deciding)
+    }
+
+    /// The block's choices above the comparisons that a term hangs on.
+    fn choices_compared(&self, term: NodeId) -> Vec<NodeId> {
+        let mut compared = self.compared_in_plate(term);
+        self.visit_above(&[term], &mut |id, _| {
+            let node = self.trace.node(id);
+            match &node.op {
+                NodeOp::Function(function) if lower::compares(function.spec.name) => {
+                    compared.push(id);
+                }
+                NodeOp::Structure(_) if node.role == Role::Restructured => {
+                    compared.extend(node.args[0].operand.node());
+                }
+                _ => {}
+            }
+        });
+        match self.choices_above(&compared) {
+            found if found.is_empty() => self.choices_above(&[term]),
+            found => found,
+        }
+    }
+
+    /// The arguments of a plate that its rows compare with something.
+    fn compared_in_plate(&self, term: NodeId) -> Vec<NodeId> {
+        let node = self.trace.node(term);
+        let NodeOp::Plate(plate) = &node.op else { return Vec::new() };
+        let compared = plate.program.compared.iter();
+        compared.filter_map(|k| node.args[*k].operand.node()).collect()
+    }
+
+    /// Visits nodes of D, A and T and what they hang on in D and T, up to the block's choices.
+    fn visit_above(&self, nodes: &[NodeId], visit: &mut dyn FnMut(NodeId, bool)) {
+        let inside = |id: &NodeId| {
+            self.places.contains_key(id) || self.trace.role(*id) == Some(Role::Transient)
+        };
+        let mut seen: FxHashSet<NodeId> = FxHashSet::default();
+        let mut work: Vec<NodeId> = nodes.to_vec();
         while let Some(id) = work.pop() {
-            if seen.insert(id, ()).is_some() {
+            if !seen.insert(id) {
                 continue;
             }
             let is_choice = self.places.contains_key(&id) && self.trace.node(id).is_random();
-            if is_choice {
-                found.push(id);
-                if id != node {
-                    continue;
-                }
+            visit(id, is_choice);
+            // The arguments of a choice are not to blame, unless it was asked for.
+            if !is_choice || nodes.contains(&id) {
+                let args = self.trace.node(id).args.iter();
+                work.extend(args.filter_map(|arg| arg.operand.node()).filter(inside));
             }
-            let inside = |parent: &NodeId| {
-                self.places.contains_key(parent)
-                    || self.trace.role(*parent) == Some(Role::Transient)
-            };
-            let args = self.trace.node(id).args.iter();
-            work.extend(args.filter_map(|arg| arg.operand.node()).filter(inside));
         }
-        found.sort_unstable();
-        found
     }
 }

@@ -301,13 +301,19 @@ impl Density {
 
     /// Moves the trace to z, where the density is not 0. What follows from the choices becomes
     /// stale at no cost, but for branches that depend on them.
-    pub fn install(&mut self, trace: &mut Trace, z: &[f64]) -> Result<(), EvalError> {
+    pub fn install(
+        &mut self,
+        trace: &mut Trace,
+        z: &[f64],
+        rng: &mut Rng,
+    ) -> Result<(), EvalError> {
         self.evaluate(z);
         let values = self.values();
         if self.branches.is_empty() {
+            debug_assert!(trace.decide_nothing(&self.choices().collect::<Vec<_>>()));
             write(trace, values);
         } else {
-            self.install_with_branches(trace, values)?;
+            self.install_with_branches(trace, values, rng)?;
         }
         self.revision = trace.revision;
         Ok(())
@@ -319,6 +325,7 @@ impl Density {
         &mut self,
         trace: &mut Trace,
         values: Vec<(NodeId, Value)>,
+        rng: &mut Rng,
     ) -> Result<(), EvalError> {
         let ways = self.ways(trace)?;
         let before: Vec<(NodeId, Value)> =
@@ -333,9 +340,9 @@ impl Density {
         let principals: Vec<NodeId> = self.choices().collect();
         let mut scaffold = Scaffold::new();
         let mut given = Given { values };
-        // Nothing is drawn: no branch holds a random choice.
-        let mut rng = Rng::from_seed(0);
-        Proposal::propose(trace, &mut scaffold, &principals, &mut given, &mut rng)?.commit();
+        let population = trace.population();
+        Proposal::propose(trace, &mut scaffold, &principals, &mut given, rng)?.commit();
+        debug_assert_eq!(population, trace.population(), "no branch holds a random choice");
         self.structure = trace.structure;
         scaffold.build(trace, &principals);
         self.branches.clear();

@@ -8,6 +8,11 @@ use super::lower::{self, Obstacle};
 use super::marked::{self, has_marks};
 use super::{GeneralOp, MOST_ARGS, Op, ScalarScore, Tape};
 
+/// Whether a distribution is that of a coin, with the probability of 1 as its argument.
+pub(crate) fn is_coin(distribution: &dyn Distribution) -> bool {
+    matches!(distribution.spec().name, "bernoulli" | "flip")
+}
+
 fn object_index(objects: &Value, x: &Value) -> Result<Value, Obstacle> {
     let items = objects.elements().ok_or("objects that are no sequence")?;
     if has_marks(objects) || has_marks(x) {
@@ -45,7 +50,7 @@ impl Tape {
             self.term(log_p);
             return Ok(());
         }
-        if matches!(name, "bernoulli" | "flip")
+        if is_coin(distribution)
             && let [Value::Number(p)] = args
             && let Some(predictor) = self.logistic_of(*p)
         {

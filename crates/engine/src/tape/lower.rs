@@ -60,6 +60,11 @@ pub(crate) fn deciding_arguments(name: &str) -> &'static [usize] {
     ARRANGING.iter().find(|(known, _)| *known == name).map_or(&[], |(_, deciding)| deciding)
 }
 
+/// Whether a procedure compares: its result jumps.
+pub(crate) fn compares(name: &str) -> bool {
+    matches!(name, "<" | "<=" | ">" | ">=" | "=" | "!=" | "not" | "biplex")
+}
+
 /// The result of a procedure on marked values.
 pub(crate) fn function(tape: &mut Tape, function: &Function, args: &[Value]) -> Lowered {
     let name = function.spec.name;

@@ -5,7 +5,7 @@
 //! inputs, numbers of the trace, registers of the global part.
 
 pub(crate) mod cells;
-mod density;
+pub(crate) mod density;
 pub(crate) mod lower;
 pub(crate) mod marked;
 pub(crate) mod rows;
@@ -211,6 +211,69 @@ impl Tape {
 
     pub(crate) fn jumps(&self, register: Register) -> bool {
         self.jumps.binary_search(&register).is_ok()
+    }
+
+    /// Whether a register is 0 or 1 whatever the inputs: a comparison, or what is made of
+    /// comparisons and the numbers 0 and 1. `global` says so of the registers of the global part.
+    pub(crate) fn is_indicator(
+        &self,
+        register: Register,
+        global: &dyn Fn(Register) -> bool,
+    ) -> bool {
+        if let Some(leaf) = self.leaves.iter().find(|leaf| leaf.register == register) {
+            return match leaf.source {
+                Source::Number(x) => x == 0.0 || x == 1.0,
+                Source::Global(first) => leaf.len == 1 && global(first),
+                _ => false,
+            };
+        }
+        let Some(step) = self.steps.iter().find(|step| step.out == register) else { return false };
+        match &step.op {
+            Op::Compare(..) => true,
+            Op::Choose { options, .. } => options.iter().all(|o| self.is_indicator(*o, global)),
+            Op::Elementary(Elementary::Multiply | Elementary::Min | Elementary::Max, a, b) => {
+                self.is_indicator(*a, global) && self.is_indicator(*b, global)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a term is the log density of a coin whose probability is 0 or 1: a hard wall.
+    pub(crate) fn is_wall(&self, term: Register, global: &dyn Fn(Register) -> bool) -> bool {
+        let step = self.steps.iter().find(|step| step.out == term);
+        match step.map(|step| &step.op) {
+            Some(Op::Score { args, .. }) => args.iter().all(|p| self.is_indicator(*p, global)),
+            _ => false,
+        }
+    }
+
+    /// The registers of the leaves that comparisons hang on.
+    pub(crate) fn compared_leaves(&self) -> Vec<&Leaf> {
+        let mut work = Vec::new();
+        for step in &self.steps {
+            if matches!(step.op, Op::Compare(..)) {
+                step.op.reads(&mut work);
+            }
+        }
+        self.leaves_above(work)
+    }
+
+    /// The leaves that registers hang on.
+    pub(crate) fn leaves_above(&self, mut work: Vec<Register>) -> Vec<&Leaf> {
+        let mut needed = vec![false; self.registers as usize];
+        while let Some(register) = work.pop() {
+            if std::mem::replace(&mut needed[register as usize], true) {
+                continue;
+            }
+            let writes = |step: &&Step| (step.out..step.out + step.width).contains(&register);
+            if let Some(step) = self.steps.iter().find(writes) {
+                step.op.reads(&mut work);
+            }
+        }
+        let is_needed = |leaf: &&Leaf| {
+            (leaf.register..leaf.register + leaf.len).any(|register| needed[register as usize])
+        };
+        self.leaves.iter().filter(is_needed).collect()
     }
 
     /// The mark of a register of this tape.

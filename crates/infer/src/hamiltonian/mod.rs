@@ -101,7 +101,7 @@ impl Smoothed {
             }
         }
         let Some((_, z)) = best else { return Ok(here) };
-        self.density().install(trace, &z)?;
+        self.density().install(trace, &z, rng)?;
         self.look(trace)
     }
 

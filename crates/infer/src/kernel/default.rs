@@ -1,11 +1,23 @@
 //! The default kernel, for people who do not want to choose: an integer k as an inference
 //! program is k sweeps of it.
 //!
-//! One sweep moves everything: all continuous choices with a gradient jointly by `nuts`, then each
-//! chain of others as a whole, then the rest one after the other in a fixed order ([`plan`]). Exact.
+//! A sweep is a fixed list of kernels. Each leaves the posterior invariant by itself, because what it does hangs on
+//! the state only through what it leaves unchanged; so the sweep does.
 //!
-//! Where both kinds are there, each moves given the other, and a sweep goes round several times if that is
-//! slow ([`rounds`]).
+//! | kernel | what it hangs on | why that is unchanged |
+//! |---|---|---|
+//! | `joint`: all continuous choices with a gradient, by `nuts`, plain and standardised | the block, found from the structure and the other choices | the block decides nothing, or only branches whose sides are functions of existing values |
+//! | `chains`: each chain of other choices as a whole | the chains, found likewise | chains decide nothing |
+//! | `leftovers`: what may be joint or in a chain but is not so *now*, one by one | whether it is, by the plan for the structure as it is when its turn comes | a choice decides neither its own distribution nor whether it may be joint |
+//! | `rest`: all other choices one by one ([`single`]) | the kind of the choice when its turn comes | the same |
+//! | `forward`: choices that no observation depends on, from their law given the rest ([`smidgen_engine::idle`]) | which these are, found from the structure | what exists because of them depends on no observation either |
+//!
+//! `leftovers` and `rest` go through the addresses of all choices there could ever be, in a fixed order, and leave out those
+//! that do not exist ([`Sweep`]). Which addresses belong to which is settled in the warm-up ([`plan`]). A plan made at the start of
+//! a round and followed to its end would be wrong: from one side of a branch the schedule would be "first a, then b", from the other "b
+//! alone", and no single kernel would have the posterior as its law.
+//!
+//! Where a joint block and other choices move given each other, a sweep goes round several times if that is slow ([`rounds`]).
 
 mod chain;
 mod explain;
@@ -32,6 +44,12 @@ use single::Singles;
 const TRIES: usize = 4;
 const TALL_TRIES: usize = 10;
 
+/// Sweeps of the warm-up from one draw of the idle choices to the next.
+const SELDOM: u64 = 10;
+
+/// In debug builds, one sweep of so many makes its plan twice and compares.
+const CHECKED: u64 = 16;
+
 pub struct Default {
     plan: Plan,
     nuts: Blocks,
@@ -41,8 +59,10 @@ pub struct Default {
     subsampled: FxHashMap<u64, SubsampledMh>,
     rounds: Rounds,
     sweeps: u64,
-    /// Whether this sweep moves the smooth choices jointly.
-    joint: bool,
+    /// Whether the joint block could not start from where it is.
+    stuck: bool,
+    /// The stream of choices that are drawn forward: what is predicted does not change the draws of the rest.
+    stream: Option<Rng>,
 }
 
 impl std::default::Default for Default {
@@ -55,17 +75,27 @@ impl std::default::Default for Default {
             subsampled: FxHashMap::default(),
             rounds: Rounds::default(),
             sweeps: 0,
-            joint: true,
+            stuck: false,
+            stream: None,
         }
     }
 }
 
 impl Default {
-    /// With trajectories of a given step size: nothing is searched for or learnt.
+    /// With trajectories of a given step size: nothing is searched for or learnt, neither from what came before nor from
+    /// the first state.
     pub fn with_step(step: f64) -> Default {
         let blocks = |form| Blocks::standard(form).with_step(step);
         let (nuts, standardised) = (blocks(Form::Plain), blocks(Form::Standardised));
-        Default { nuts, standardised, ..Default::default() }
+        let mut kernel = Default { nuts, standardised, ..Default::default() };
+        kernel.plan.by_state();
+        kernel
+    }
+
+    /// Choices that no observation depends on are moved as all others.
+    pub fn moving_idle(mut self) -> Default {
+        self.plan.move_idle();
+        self
     }
 }
 
@@ -80,20 +110,24 @@ impl Kernel for Default {
             log.warn("the program has no unconstrained random choice: nothing to infer".into());
             return Ok(());
         }
+        let stream = self.stream.take().unwrap_or_else(|| Rng::from_seed(rng.seed()));
+        self.stream = Some(stream);
         let learns = log.run.phase != Phase::Draws;
         let approximate = log.run.approximate && !log.run.exact;
-        self.plan.update(trace, learns, approximate)?;
-        for round in 0..self.rounds.number {
-            if round > 0 {
-                self.plan.update(trace, learns, approximate)?;
-            }
-            self.round(trace, learns, rng, log)?;
+        for _ in 0..self.rounds.number {
+            let run = Round { learns, approximate };
+            self.joint(trace, run, rng, log)?;
+            self.chains(trace, run, rng, log)?;
+            self.leftovers(trace, run, rng, log)?;
+            self.rest(trace, rng, log)?;
+            self.plan.update(trace, learns, approximate)?;
             match self.plan.has_others() && !self.plan.smooth.is_empty() {
                 true if learns => self.rounds.learn(trace, &self.plan.smooth),
                 false if learns => self.rounds.reset(),
                 _ => {}
             }
         }
+        self.forward(trace, log)?;
         self.sweeps += 1;
         Ok(())
     }
@@ -104,68 +138,171 @@ impl Kernel for Default {
     }
 }
 
+/// What is the same for all kernels of a round.
+#[derive(Clone, Copy)]
+struct Round {
+    learns: bool,
+    approximate: bool,
+}
+
 impl Default {
-    fn round(
+    /// Whether the block of the plan moves jointly. A block that is new in the draws has nothing learnt that could stay
+    /// as it is: its choices move one by one.
+    fn moves_jointly(&self, trace: &Trace, round: Round) -> bool {
+        !self.plan.smooth.is_empty() && (round.learns || self.nuts.knows(trace, &self.plan.smooth))
+    }
+
+    /// Hangs on the block and on whether it is known. Neither changes: see [`plan`].
+    fn joint(
         &mut self,
         trace: &mut Trace,
-        learns: bool,
+        round: Round,
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
-        // A block that is new in the draws has nothing learnt that could stay as it is: its choices
-        // move one by one.
-        self.joint = learns || self.nuts.knows(&self.plan.smooth);
-        if self.joint && !self.plan.smooth.is_empty() {
-            let planned = log.planned().and_then(|n| n.checked_sub(self.sweeps)).filter(|n| *n > 0);
-            let planned = planned.map(|n| n * self.rounds.number as u64);
-            // From an impossible state there are no trajectories: one by one, until it is possible.
-            self.joint = self.nuts.transition(trace, &self.plan.smooth, planned, rng, log)?;
-            if self.joint && self.plan.is_hierarchical {
-                self.standardised.transition(trace, &self.plan.smooth, planned, rng, log)?;
-            }
+        self.plan.update(trace, round.learns, round.approximate)?;
+        if !self.moves_jointly(trace, round) {
+            return Ok(());
         }
+        let planned = log.planned().and_then(|n| n.checked_sub(self.sweeps)).filter(|n| *n > 0);
+        let planned = planned.map(|n| n * self.rounds.number as u64);
+        // From an impossible state there are no trajectories: one by one, until it is possible.
+        self.stuck = !self.nuts.transition(trace, &self.plan.smooth, planned, rng, log)?;
+        if !self.stuck && self.plan.is_hierarchical {
+            self.standardised.transition(trace, &self.plan.smooth, planned, rng, log)?;
+        }
+        self.check_block(trace, round)
+    }
+
+    /// In debug builds, now and then: the move has not changed what belongs to the block.
+    fn check_block(&mut self, trace: &mut Trace, round: Round) -> Result<(), EvalError> {
+        if cfg!(debug_assertions) && self.sweeps % CHECKED == 0 {
+            let before = self.plan.smooth.clone();
+            self.plan.forget();
+            self.plan.update(trace, false, round.approximate)?;
+            assert_eq!(before, self.plan.smooth, "a joint move has changed what is joint");
+        }
+        Ok(())
+    }
+
+    /// Hangs on the chains, which decide nothing.
+    fn chains(
+        &mut self,
+        trace: &mut Trace,
+        round: Round,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<(), EvalError> {
+        self.plan.update(trace, round.learns, round.approximate)?;
+        let structure = trace.structure_revision();
         for chain in &mut self.plan.chains {
             chain.transition(trace, &mut self.singles, rng, &mut log.tally)?;
         }
-        if self.joint && !self.plan.has_singles() {
+        let is_same = self.plan.chains.is_empty() || structure == trace.structure_revision();
+        debug_assert!(is_same, "a chain has decided something");
+        Ok(())
+    }
+
+    /// Choices that may be joint or part of a chain, but are not as things stand when their turn comes.
+    fn leftovers(
+        &mut self,
+        trace: &mut Trace,
+        round: Round,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<(), EvalError> {
+        self.plan.update(trace, round.learns, round.approximate)?;
+        let joint = |default: &Default, trace: &Trace| {
+            default.plan.smooth.is_empty()
+                || (!default.stuck && default.moves_jointly(trace, round))
+        };
+        if self.plan.covers_all() && joint(self, trace) {
             return Ok(());
         }
-        let target = Target { scope: Scope::Default, block: Block::Each };
-        let mut sweep = Sweep::of(target);
+        let mut sweep = Sweep::of(Target { scope: Scope::Default, block: Block::Each });
         while let Some(block) = sweep.next(trace) {
             for id in block {
-                self.single(trace, id, rng, log)?;
+                if !self.plan.is_steady(trace.address(id)) {
+                    continue;
+                }
+                self.plan.update(trace, round.learns, round.approximate)?;
+                match self.plan.class(trace, id)? {
+                    Class::Chain | Class::Particles | Class::Idle => {}
+                    Class::Smooth if joint(self, trace) => {}
+                    Class::Tall => self.move_tall(trace, id, rng, log)?,
+                    _ => self.move_alone(trace, id, rng, log)?,
+                }
             }
         }
         Ok(())
     }
 
-    /// Moves a choice that is not part of the joint block.
-    fn single(
+    /// All choices that are moved by themselves in any state, and those that only exist in some.
+    fn rest(
+        &mut self,
+        trace: &mut Trace,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<(), EvalError> {
+        if self.plan.is_current(trace) && self.plan.is_all_steady {
+            return Ok(());
+        }
+        let mut sweep = Sweep::of(Target { scope: Scope::Default, block: Block::Each });
+        while let Some(block) = sweep.next(trace) {
+            for id in block {
+                if !self.plan.is_steady(trace.address(id)) {
+                    self.move_alone(trace, id, rng, log)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Hangs on which choices are idle: drawing them makes no observation depend on any. In the warm-up nobody looks, but a
+    /// structure that they decide is better not left as it is.
+    fn forward(&mut self, trace: &mut Trace, log: &mut Log<'_>) -> Result<(), EvalError> {
+        let (Some(forward), Some(stream)) = (&self.plan.forward, &mut self.stream) else {
+            return Ok(());
+        };
+        if log.run.phase == Phase::Warmup && self.sweeps % SELDOM != 0 {
+            return Ok(());
+        }
+        log.tally.draw(0, true);
+        forward.draw(trace, stream)
+    }
+
+    /// Hangs on the kind of the choice, which its own move does not change.
+    fn move_alone(
         &mut self,
         trace: &mut Trace,
         id: NodeId,
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
-        let class = self.plan.class(trace, id)?;
-        match class {
-            Class::Smooth if self.joint => Ok(()),
-            Class::Chain | Class::Particles => Ok(()),
-            Class::Tall => {
-                let target = Target { scope: Scope::Default, block: Block::Each };
-                let kernel = self.subsampled.entry(trace.address(id));
-                let kernel = kernel.or_insert_with(|| SubsampledMh::automatic(target));
-                for _ in 0..TALL_TRIES {
-                    kernel.move_block(trace, &[id], None, rng, log)?;
-                }
-                // Then trajectories serve it better.
-                if kernel.stays_exact() && log.run.phase != Phase::Draws {
-                    self.plan.move_exactly(trace.address(id));
-                }
-                Ok(())
-            }
-            _ => self.singles.step(trace, (id, class), TRIES, rng, &mut log.tally),
+        let class = plan::by_itself(trace, id)?;
+        self.singles.step(trace, (id, class), TRIES, rng, &mut log.tally)?;
+        debug_assert_eq!(class, plan::by_itself(trace, id)?, "a move has changed its own kind");
+        Ok(())
+    }
+
+    /// Approximate, by reading some of the sections.
+    fn move_tall(
+        &mut self,
+        trace: &mut Trace,
+        id: NodeId,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<(), EvalError> {
+        let target = Target { scope: Scope::Default, block: Block::Each };
+        let kernel = self.subsampled.entry(trace.address(id));
+        let kernel = kernel.or_insert_with(|| SubsampledMh::automatic(target));
+        for _ in 0..TALL_TRIES {
+            kernel.move_block(trace, &[id], None, rng, log)?;
         }
+        // Then trajectories serve it better.
+        if kernel.stays_exact() && log.run.phase != Phase::Draws {
+            self.plan.move_exactly(trace.address(id));
+        }
+        Ok(())
     }
 }

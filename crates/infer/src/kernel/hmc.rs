@@ -105,7 +105,7 @@ impl Kernel for Hmc {
             tally.diverged += u64::from(log_ratio < -1000.0 && log_ratio.is_finite());
             if log_u < log_ratio {
                 tally.accepted += 1;
-                smoothed.density().install(trace, &end.z)?;
+                smoothed.density().install(trace, &end.z, rng)?;
             }
             Ok(())
         })

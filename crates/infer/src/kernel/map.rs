@@ -55,7 +55,7 @@ impl Kernel for Map {
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
         let Map { target, spare } = self;
-        target.moves(trace, rng, log, spare, &mut |trace, block, _, _, log| {
+        target.moves(trace, rng, log, spare, &mut |trace, block, _, rng, log| {
             let smoothed = Smoothed::new(trace, block, Form::Plain, SPEC.name)?;
             smoothed.density().leave_out_jacobian();
             let start = smoothed.start(trace, SPEC.name)?;
@@ -66,7 +66,7 @@ impl Kernel for Map {
             tally.gradients += gradients;
             if best.log_p > start.log_p {
                 tally.accepted += 1;
-                smoothed.density().install(trace, &best.z)?;
+                smoothed.density().install(trace, &best.z, rng)?;
             }
             Ok(())
         })

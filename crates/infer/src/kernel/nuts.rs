@@ -104,7 +104,8 @@ pub struct Blocks {
     form: Form,
     /// Given by the user: nothing is learnt.
     step: Option<f64>,
-    known: FxHashMap<Vec<NodeId>, Known>,
+    /// By the addresses of their choices.
+    known: FxHashMap<Vec<u64>, Known>,
 }
 
 struct Known {
@@ -158,8 +159,8 @@ impl Blocks {
     }
 
     /// Whether the block has been moved before.
-    pub fn knows(&self, block: &[NodeId]) -> bool {
-        self.known.contains_key(block)
+    pub fn knows(&self, trace: &Trace, block: &[NodeId]) -> bool {
+        self.known.contains_key(&addresses(trace, block))
     }
 
     /// Says why a block cannot start.
@@ -181,7 +182,8 @@ impl Blocks {
             self.known.clear();
         }
         let phase = log.run.phase;
-        let drawn = match self.known.get_mut(block) {
+        let key = addresses(trace, block);
+        let drawn = match self.known.get_mut(&key) {
             None => {
                 let smoothed = Smoothed::new(trace, block, self.form, "nuts")?;
                 let begins = phase == Phase::Warmup && self.step.is_none();
@@ -194,7 +196,7 @@ impl Blocks {
                 }
                 let mut known = self.first(smoothed, trace, phase, planned, rng)?;
                 let drawn = known.transition(trace, phase, self.options, false, rng)?;
-                self.known.insert(block.to_vec(), known);
+                self.known.insert(key.clone(), known);
                 drawn
             }
             Some(known) => {
@@ -207,13 +209,13 @@ impl Blocks {
                     // Other choices under old names.
                     let smoothed = known.smoothed.clone();
                     let new = self.first(smoothed, trace, phase, planned, rng)?;
-                    self.known.insert(block.to_vec(), new);
+                    self.known.insert(key.clone(), new);
                 }
-                let known = self.known.get_mut(block).expect("it was found or put there");
+                let known = self.known.get_mut(&key).expect("it was found or put there");
                 known.transition(trace, phase, self.options, validity != Validity::Same, rng)?
             }
         };
-        let known = &self.known[block];
+        let known = &self.known[&key];
         known.note(&drawn, log);
         Ok(true)
     }
@@ -274,7 +276,7 @@ impl Known {
                     steady.reserve.learn(&drawn.z, drawn.acceptance);
                 }
                 if drawn.z != steady.at {
-                    self.smoothed.density().install(trace, &drawn.z)?;
+                    self.smoothed.density().install(trace, &drawn.z, rng)?;
                     steady.at.clone_from(&drawn.z);
                 }
                 if phase == Phase::Warmup && steady.is_warning(&drawn, self.made) {
@@ -307,7 +309,7 @@ impl Known {
                     rng,
                 )?;
                 if drawn.z != before {
-                    self.smoothed.density().install(trace, &drawn.z)?;
+                    self.smoothed.density().install(trace, &drawn.z, rng)?;
                 }
                 if phase == Phase::Warmup && learning.learn(&drawn.z, drawn.acceptance) {
                     let start = self.smoothed.start(trace, "nuts")?;
@@ -354,6 +356,13 @@ impl Known {
         tally.diverged += u64::from(drawn.diverged);
         tally.cut += u64::from(drawn.cut);
     }
+}
+
+/// What a block is, whatever its choices are called at the moment.
+fn addresses(trace: &Trace, block: &[NodeId]) -> Vec<u64> {
+    let mut addresses: Vec<u64> = block.iter().map(|id| trace.address(*id)).collect();
+    addresses.sort_unstable();
+    addresses
 }
 
 /// Coordinates are read off values, which costs the last digits.

@@ -92,6 +92,9 @@ fn words(class: Class) -> (&'static str, &'static str) {
             "pgibbs, whole chains",
             "each hangs on the one before; neither a gradient nor a few values",
         ),
+        Class::Idle => {
+            ("drawn forward after each sweep, in no block", "no observation depends on it")
+        }
         Class::Finite => ("gibbs, one by one", "a few values"),
         Class::Line => ("slice_doubling, one by one", "a single real number"),
         Class::Other => ("mh, one by one", "neither a gradient nor a few values"),

@@ -9,11 +9,15 @@
 //! | finitely many values | `gibbs` |
 //! | a single real number, structure fixed | `slice_doubling` |
 //! | anything else | `mh`, from the prior or by a walk of random scale |
+//! | anything that no observation depends on | none: it is drawn forward after the sweep |
 //!
-//! The plan depends on the structure of the trace and on what the moves of a class leave as it is,
-//! never on the values that they change: so each move leaves the posterior invariant.
+//! A plan is made of the state as it is, and made anew when the structure has changed. What it says of a choice
+//! hangs on the structure and on what the moves of that choice leave as it is, never on the values that they change.
+//! Whether a choice may belong to the joint block or to a chain at all is settled in the warm-up: those that once
+//! could not, or that come and go, are moved by themselves from then on.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smidgen_engine::idle::{Forward, idle_choices};
 use smidgen_engine::smooth::{Density, Form};
 use smidgen_engine::{EvalError, NodeId, Partition, Trace};
 use smidgen_prob::Support;
@@ -34,6 +38,8 @@ pub enum Class {
     Chain,
     /// Part of a chain that is moved as a whole by particles.
     Particles,
+    /// No observation depends on it: drawn forward, see [`smidgen_engine::idle`].
+    Idle,
     Finite,
     Line,
     Other,
@@ -45,6 +51,40 @@ pub struct Exclusion {
     pub choice: NodeId,
     pub at: Option<NodeId>,
     pub reason: String,
+}
+
+/// Choices, by their addresses, that had the same part in every plan of the warm-up.
+#[derive(Default)]
+enum Steady {
+    #[default]
+    Unknown,
+    Known(FxHashSet<u64>),
+    /// Every choice may have the part, and has it whenever it can.
+    All,
+}
+
+impl Steady {
+    /// Whether a choice may have this part.
+    fn admits(&self, address: u64) -> bool {
+        matches!(self, Steady::Unknown) || self.contains(address)
+    }
+
+    fn contains(&self, address: u64) -> bool {
+        match self {
+            Steady::Unknown => false,
+            Steady::Known(steady) => steady.contains(&address),
+            Steady::All => true,
+        }
+    }
+
+    /// Those that have it in this plan. The first plan counts in any case.
+    fn settle(&mut self, now: FxHashSet<u64>, learns: bool) {
+        match self {
+            Steady::Unknown => *self = Steady::Known(now),
+            Steady::Known(steady) if learns => steady.retain(|address| now.contains(address)),
+            Steady::Known(_) | Steady::All => {}
+        }
+    }
 }
 
 #[derive(Default)]
@@ -59,17 +99,23 @@ pub struct Plan {
     pub is_hierarchical: bool,
     pub excluded: Vec<Exclusion>,
     pub chains: Vec<Chain>,
-    /// Addresses of choices that come and go: they are moved one by one.
-    fickle: FxHashSet<u64>,
+    /// What may be part of the joint block, and what of chains.
+    steady_smooth: Steady,
+    steady_chains: Steady,
+    steady_idle: Steady,
+    /// How choices that no observation depends on are drawn.
+    pub forward: Option<Forward>,
+    /// Whether these are moved as all others.
+    pub moves_idle: bool,
+    /// Whether every choice may be part of one or the other.
+    pub is_all_steady: bool,
     /// Addresses of choices above many sections of which all have to be read.
     exact: FxHashSet<u64>,
-    /// Addresses that were there when the first plan was made.
-    first: Option<FxHashSet<u64>>,
 }
 
 impl Plan {
     /// Brings the plan up to date with the structure of the trace. `learns`: whether it may still
-    /// find out which choices come and go. `approximate`: whether some may be moved by reading less
+    /// find out which choices keep their part. `approximate`: whether some may be moved by reading less
     /// than everything.
     pub fn update(
         &mut self,
@@ -77,47 +123,102 @@ impl Plan {
         learns: bool,
         approximate: bool,
     ) -> Result<(), EvalError> {
-        if self.structure == Some(trace.structure_revision()) {
+        if self.is_current(trace) {
             return Ok(());
         }
         let choices: Vec<(u64, NodeId)> = trace.choices_by_address();
-        let present: FxHashSet<u64> = choices.iter().map(|(address, _)| *address).collect();
-        match &self.first {
-            None => self.first = Some(present),
-            Some(first) if learns => {
-                self.fickle.extend(first.symmetric_difference(&present));
-            }
-            Some(_) => {}
-        }
-        let first = self.first.as_ref().expect("set above");
         self.classes.clear();
         self.excluded.clear();
+        let idle = self.find_idle(trace, learns);
         let mut candidates = Vec::new();
+        let mut tall = FxHashSet::default();
         let mut partition = Partition::new();
         for (address, id) in &choices {
-            let class = classify(trace, *id, MOST_VALUES)?;
+            if idle.contains(id) {
+                self.classes.insert(*id, (*address, Class::Idle));
+                continue;
+            }
+            let mut class = classify(trace, *id, MOST_VALUES)?;
             if class == Class::Smooth {
-                if !first.contains(address) || self.fickle.contains(address) {
-                    let reason = "it comes and goes".to_owned();
+                if !self.steady_smooth.admits(*address) {
+                    let reason = "it comes and goes, or once had no gradient".to_owned();
                     self.excluded.push(Exclusion { choice: *id, at: None, reason });
-                    self.classes.insert(*id, (*address, alone(trace, *id)?));
+                    class = alone(trace, *id)?;
                 } else if approximate
                     && !self.exact.contains(address)
                     && is_tall(trace, *id, &mut partition)
                 {
-                    self.classes.insert(*id, (*address, Class::Tall));
+                    tall.insert(*address);
+                    class = Class::Tall;
                 } else {
                     candidates.push(*id);
                 }
-            } else {
-                self.classes.insert(*id, (*address, class));
             }
+            self.classes.insert(*id, (*address, class));
         }
         self.find_smooth(trace, candidates)?;
         self.find_chains(trace, &choices)?;
+        // A tall choice may still turn out to be better off in the joint block.
+        let mut smooth = tall;
+        smooth.extend(self.smooth.iter().map(|id| trace.address(*id)));
+        self.steady_smooth.settle(smooth, learns);
+        let in_chains = self.chains.iter().flat_map(|chain| &chain.choices);
+        let in_chains = in_chains.map(|id| trace.address(*id)).collect();
+        self.steady_chains.settle(in_chains, learns);
+        self.is_all_steady = choices.iter().all(|(address, _)| self.is_steady(*address));
         // Compiling changes nothing.
         self.structure = Some(trace.structure_revision());
         Ok(())
+    }
+
+    /// Whether it was made for the structure that the trace has.
+    pub fn is_current(&self, trace: &Trace) -> bool {
+        self.structure == Some(trace.structure_revision())
+    }
+
+    /// Makes the plan anew when it is next needed.
+    pub fn forget(&mut self) {
+        self.structure = None;
+    }
+
+    /// Whether a choice belongs to the joint block or to a chain, or is drawn forward, whenever that is possible.
+    pub fn is_steady(&self, address: u64) -> bool {
+        [&self.steady_smooth, &self.steady_chains, &self.steady_idle]
+            .iter()
+            .any(|steady| steady.contains(address))
+    }
+
+    /// Nothing is settled in a warm-up: a choice has its part whenever the state allows it. Every change of structure
+    /// costs a plan.
+    pub fn by_state(&mut self) {
+        (self.steady_smooth, self.steady_chains) = (Steady::All, Steady::All);
+    }
+
+    /// From now on choices that no observation depends on are moved as all others.
+    pub fn move_idle(&mut self) {
+        self.moves_idle = true;
+        self.forget();
+    }
+
+    /// The choices that are drawn forward.
+    fn find_idle(&mut self, trace: &mut Trace, learns: bool) -> FxHashSet<NodeId> {
+        self.forward = None;
+        if self.moves_idle {
+            self.steady_idle = Steady::default();
+            return FxHashSet::default();
+        }
+        // Once there are none, none come.
+        let idle = match &self.steady_idle {
+            Steady::Known(none) if none.is_empty() => Vec::new(),
+            _ => idle_choices(trace, &|address| self.steady_idle.admits(address)),
+        };
+        let addresses = idle.iter().map(|id| trace.address(*id)).collect();
+        self.steady_idle.settle(addresses, learns);
+        let found = idle.iter().copied().collect();
+        if !idle.is_empty() {
+            self.forward = Some(Forward::new(trace, idle));
+        }
+        found
     }
 
     /// The largest set without those choices that spoil the gradient.
@@ -128,7 +229,6 @@ impl Plan {
     ) -> Result<(), EvalError> {
         while !candidates.is_empty() {
             let Err(why) = Density::compile(trace, &candidates, Form::Plain)? else { break };
-            // What an observation leaves is no candidate; then all are to blame.
             let mut blamed = why.culprits;
             blamed.retain(|id| candidates.contains(id));
             if blamed.is_empty() {
@@ -165,7 +265,7 @@ impl Plan {
         let before = std::mem::take(&mut self.chains);
         let (mut finite, mut rest) = (Vec::new(), Vec::new());
         for (_, id) in choices {
-            if !matches!(self.classes[id].1, Class::Smooth | Class::Tall) {
+            if !matches!(self.classes[id].1, Class::Smooth | Class::Tall | Class::Idle) {
                 let choice = trace.choice(*id)?;
                 if choice.is_proper() {
                     rest.push(*id);
@@ -194,28 +294,39 @@ impl Plan {
     /// Reading less does not pay for this choice: from the next plan on it moves as all others.
     pub fn move_exactly(&mut self, address: u64) {
         if self.exact.insert(address) {
-            self.structure = None;
+            self.forget();
         }
     }
 
-    /// Whether there are choices outside the joint block.
+    /// Whether there are choices outside the joint block that are moved.
     pub fn has_others(&self) -> bool {
-        self.classes.len() > self.smooth.len()
+        self.classes.len() > self.smooth.len() + self.idle()
     }
 
-    /// Whether there are choices that are moved by themselves.
-    pub fn has_singles(&self) -> bool {
+    /// How many choices are drawn forward.
+    fn idle(&self) -> usize {
+        self.forward.as_ref().map_or(0, |forward| forward.choices().len())
+    }
+
+    /// Whether all choices are part of the joint block or of chains, or drawn forward.
+    pub fn covers_all(&self) -> bool {
         let drawn: usize = self.chains.iter().map(|chain| chain.choices.len()).sum();
-        self.classes.len() > self.smooth.len() + drawn
+        self.classes.len() == self.smooth.len() + drawn + self.idle()
     }
 
-    /// How a choice is moved. One that has come since the plan was made is moved by itself.
+    /// How a choice is moved, by the plan for this structure.
     pub fn class(&self, trace: &mut Trace, id: NodeId) -> Result<Class, EvalError> {
+        debug_assert!(self.is_current(trace), "a plan is made anew before it is asked");
         match self.classes.get(&id) {
             Some((address, class)) if *address == trace.address(id) => Ok(*class),
-            _ => single(trace, id, MOST_VALUES),
+            _ => by_itself(trace, id),
         }
     }
+}
+
+/// How a choice is moved by itself now.
+pub fn by_itself(trace: &mut Trace, id: NodeId) -> Result<Class, EvalError> {
+    single(trace, id, MOST_VALUES)
 }
 
 /// How a choice is moved by itself, if at most so many values are enumerated.
