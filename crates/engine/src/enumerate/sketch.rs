@@ -398,16 +398,15 @@ impl Sketch {
         let Sketch { candidates, log_priors, .. } = self;
         candidates.clear();
         log_priors.clear();
-        trace.refresh_arguments(id).ok()?;
+        if !trace.has_fault(Fault::StaleArguments) {
+            trace.refresh_arguments(id).ok()?;
+        }
         let current = match trace.numbers[id.index()] {
             x if x.is_nan() => trace.node(id).value.clone(),
             x => Value::Number(x),
         };
         let place = |candidates: &[Value]| candidates.iter().position(|value| *value == current);
         let Some(maker) = self.own_maker else {
-            if !trace.has_fault(Fault::StaleArguments) {
-                trace.refresh_arguments(id).ok()?;
-            }
             *candidates = Choice { trace, node: id }.enumerate().ok()?;
             for value in &*candidates {
                 log_priors.push(trace.log_density_at(id, value).ok()?);

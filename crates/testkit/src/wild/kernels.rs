@@ -15,12 +15,17 @@ pub enum Moves {
     /// So many sweeps of the default kernel. Its step size is given: a kernel that has yet to find one moves
     /// choices one by one, and its joint block would not be tested.
     Sweeps(usize),
+    /// The same, but choices that no observation depends on move as all others instead of being drawn anew: in programs
+    /// without observations nothing else would be tested.
+    IdleSweeps(usize),
     /// An inference program.
     Program(&'static str),
 }
 
-/// The default kernel, which has to take every program.
-pub const DEFAULT: [Moves; 2] = [Moves::Sweeps(1), Moves::Sweeps(3)];
+/// The default kernel, which has to take every program. Some mistakes are small in one sweep, and
+/// add up.
+pub const DEFAULT: [Moves; 4] =
+    [Moves::IdleSweeps(1), Moves::Sweeps(2), Moves::IdleSweeps(4), Moves::IdleSweeps(12)];
 
 /// Every other kernel, before and after others: what one leaves stale or changes, another has to find. They may refuse
 /// a program.
@@ -51,7 +56,7 @@ pub const OTHERS: &[Moves] = &[
 
 impl Moves {
     pub fn is_default(self) -> bool {
-        matches!(self, Moves::Sweeps(_))
+        matches!(self, Moves::Sweeps(_) | Moves::IdleSweeps(_))
     }
 
     pub fn make(self, world: &mut World) -> Result<(), String> {
@@ -60,15 +65,17 @@ impl Moves {
                 let mut program = world.program(text);
                 world.try_step(&mut program)
             }
-            Moves::Sweeps(n) => {
-                let mut kernel = Default::with_step(STEP);
-                let World { model, rng, run, .. } = world;
-                let mut log = Log::open(run, 0);
-                let mut sweep = || kernel.transition(model.trace_mut(), rng, &mut log);
-                let done = (0..n).try_for_each(|_| sweep());
-                log.close();
-                done.map_err(|error| error.to_string())
-            }
+            Moves::Sweeps(n) => sweeps(world, Default::with_step(STEP), n),
+            Moves::IdleSweeps(n) => sweeps(world, Default::with_step(STEP).moving_idle(), n),
         }
     }
+}
+
+fn sweeps(world: &mut World, mut kernel: Default, n: usize) -> Result<(), String> {
+    let World { model, rng, run, .. } = world;
+    let mut log = Log::open(run, 0);
+    let mut sweep = || kernel.transition(model.trace_mut(), rng, &mut log);
+    let done = (0..n).try_for_each(|_| sweep());
+    log.close();
+    done.map_err(|error| error.to_string())
 }
