@@ -25,7 +25,7 @@ pub enum Moves {
 /// The default kernel, which has to take every program. Some mistakes are small in one sweep, and
 /// add up.
 pub const DEFAULT: [Moves; 4] =
-    [Moves::IdleSweeps(1), Moves::Sweeps(2), Moves::IdleSweeps(4), Moves::IdleSweeps(12)];
+    [Moves::IdleSweeps(1), Moves::Sweeps(2), Moves::IdleSweeps(3), Moves::IdleSweeps(8)];
 
 /// Every other kernel, before and after others: what one leaves stale or changes, another has to find. They may refuse
 /// a program.

@@ -52,7 +52,7 @@ pub struct Looks {
 pub const QUICK: Looks = Looks { starts: [120, 300, 4000], sets: [8, 3], threshold: 0.05 };
 
 /// For a few programs.
-pub const THOROUGH: Looks = Looks { starts: [1000, 3000, 30_000], sets: [8, 3], threshold: 0.1 };
+pub const THOROUGH: Looks = Looks { starts: [300, 1200, 15_000], sets: [8, 3], threshold: 0.15 };
 
 /// Starts that quantiles are taken from.
 const PILOT: usize = 60;
