@@ -15,6 +15,7 @@ use crate::journal::Edit;
 use crate::node::{Made, MemoEntry, MemoKey, Observed, Op, StructureKind};
 use crate::operand::{Operand, Operands};
 use crate::procedure::Procedure;
+use crate::script::not_alike;
 use crate::tag::Tags;
 use crate::trace::Trace;
 
@@ -268,10 +269,17 @@ impl Trace {
         draw: impl FnOnce(&mut Rng) -> Result<Value, ArgumentError>,
     ) -> Result<Result<Value, ArgumentError>, EvalError> {
         let owner = cx.family;
-        let Some(script) = cx.script() else { return Ok(draw(cx.rng)) };
-        let owner = &self.families[owner.index()];
-        let at = address(owner.address, owner.nodes.len() as u64);
-        if let Some(value) = script.next(at, span)? {
+        let at = || {
+            let owner = &self.families[owner.index()];
+            address(owner.address, owner.nodes.len() as u64)
+        };
+        let Some(script) = cx.script() else {
+            return match &self.given {
+                None => Ok(draw(cx.rng)),
+                Some(given) => given.get(&at()).cloned().map(Ok).ok_or_else(|| not_alike(span)),
+            };
+        };
+        if let Some(value) = script.next(at(), span)? {
             return Ok(Ok(value));
         }
         let drawn = draw(cx.rng);

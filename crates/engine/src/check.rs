@@ -5,6 +5,7 @@
 //! move. [`dump`] writes down all that a move may change, to the bit, so that two equal dumps
 //! mean two equal traces: what a roll-back has to bring back.
 
+pub mod again;
 mod dump;
 mod plates;
 mod sections;

@@ -76,6 +76,9 @@ impl Trace {
             sections: Sections::default(),
             desk: Default::default(),
             interrupt: self.interrupt.clone(),
+            given: None,
+            #[cfg(feature = "twins")]
+            fault: self.fault,
         };
         copy.set_number(number);
         copy

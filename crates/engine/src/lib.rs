@@ -17,6 +17,7 @@
 //! | [`tag`] | scopes and blocks of random choices |
 //! | [`journal`] | the edits of an open transaction, and their exact undoing |
 //! | [`trace`] | the graph: storage, edges, the one read path |
+//! | [`fault`] | mistakes of the past that tests put back |
 //! | [`freshness`] | stale values, refreshed when read (section 3.5 of the paper) |
 //! | [`density`] | log densities of nodes, log joint, log likelihood |
 //! | [`family`] | what one evaluated body created: reference counts, removal |
@@ -46,6 +47,7 @@ pub mod environment;
 pub mod error;
 pub mod eval;
 pub mod family;
+pub mod fault;
 pub mod freshness;
 pub mod higher_order;
 pub mod id;
@@ -70,6 +72,7 @@ pub mod trace;
 
 pub use enumerate::{DrawnFrom, Enumeration, draw_place};
 pub use error::{EvalError, Mistake};
+pub use fault::Fault;
 pub use id::NodeId;
 pub use model::Model;
 pub use particles::{Particles, Sequence};

@@ -27,6 +27,10 @@ pub(crate) struct Script {
     pub(crate) begun: Vec<NodeId>,
 }
 
+pub(crate) fn not_alike(at: Span) -> EvalError {
+    EvalError::other(at, "this part of the program does not run alike when it is run again")
+}
+
 impl Script {
     pub(crate) fn new(source: Source, drawn: Vec<Value>) -> Script {
         Script { source, drawn, next: 0, begun: Vec::new() }
@@ -48,10 +52,7 @@ impl Script {
         };
         match value {
             Some(value) => Ok(Some(value)),
-            None => {
-                let message = "this part of the program does not run alike when it is run again";
-                Err(EvalError::other(at, message))
-            }
+            None => Err(not_alike(at)),
         }
     }
 

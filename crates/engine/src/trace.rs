@@ -9,6 +9,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use smidgen_lang::Span;
 use smidgen_prob::registry;
@@ -77,6 +78,11 @@ pub struct Trace {
     pub(crate) desk: Mutex<Desk>,
     /// Set from outside to stop an evaluation that takes too long.
     pub interrupt: Arc<AtomicBool>,
+    /// Values that choices take instead of being drawn, see [`crate::check::again`].
+    pub(crate) given: Option<Box<FxHashMap<u64, Value>>>,
+    /// A mistake that was put back.
+    #[cfg(feature = "twins")]
+    pub(crate) fault: Option<crate::fault::Fault>,
 }
 
 fn number_or_nan(value: &Value) -> f64 {

@@ -1,14 +1,17 @@
 //! The two roads to the weights of Gibbs, without writing and by whole proposals, agree: on the
-//! joint DPM and on random programs, brushes included.
+//! joint DPM and on random programs, brushes included; also where an accepted move has left stale what
+//! they hang on.
 
 use std::cell::Cell;
 
 use proptest::prelude::*;
 use smidgen_engine::check::{check, dump};
-use smidgen_engine::{DrawnFrom, Enumeration, NodeId, Trace};
+use smidgen_engine::{DrawnFrom, Enumeration, Fault, NodeId, Trace};
 use smidgen_testkit::World;
 use smidgen_testkit::mixture::joint_dpm;
 use smidgen_testkit::programs::{EVERYTHING, program};
+use smidgen_testkit::wild::kernels::Moves;
+use smidgen_testkit::wild::writer;
 use smidgen_value::{Rng, Value, math};
 
 fn close(a: f64, b: f64) -> bool {
@@ -121,4 +124,60 @@ fn random_programs() {
     done.unwrap();
     let (fast, all) = (fast.get(), all.get());
     assert!(all > 500 && fast * 2 > all, "{fast} of {all} without writing");
+}
+
+/// Moves that write lazily.
+const LAZY: [Moves; 3] = [
+    Moves::Program("(nuts smooth all 'step 0.3 1)"),
+    Moves::Program("(hmc smooth each 0.3 3 1)"),
+    Moves::Program("(subsampled_mh default one 5 0 'drift 0.4 4)"),
+];
+
+/// Weighs a finite choice after moves that write lazily, both ways, each in a copy of its own: neither refreshes anything for
+/// the other. How many were weighed, and those that differ.
+fn after_lazy_moves(fault: Option<Fault>) -> (usize, Vec<String>) {
+    let (mut weighed, mut differ) = (0, Vec::new());
+    for number in 0..150 {
+        let wild = writer::program(number).unwrap_or_else(|error| panic!("{number}: {error}"));
+        let mut start = wild.start(number).unwrap_or_else(|error| panic!("{number}: {error}"));
+        let mut rng = Rng::for_chain(number, 1);
+        for round in 0..6 {
+            // Plans of enumerations are kept from round to round.
+            if LAZY[round % LAZY.len()].make(&mut start.world).is_err() {
+                continue;
+            }
+            let finite = start.world.model.scopes().ordered_blocks(&Value::symbol("finite"));
+            let Some(id) = finite.get(rng.below(finite.len().max(1))) else { break };
+            let block = start.world.model.scopes().block(&Value::symbol("finite"), id).to_vec();
+            let seed = rng.seed();
+            let weigh = |copy: u32, mut enumeration: Enumeration| {
+                let mut model = start.world.model.copy(copy);
+                let trace = model.trace_mut();
+                trace.put_fault(fault);
+                let mut stream = Rng::from_seed(seed);
+                let done = enumeration.weigh(trace, &block[..1], DrawnFrom::Nothing, &mut stream);
+                done.is_ok().then(|| enumeration.log_weights().to_vec())
+            };
+            let (fast, slow) = (weigh(1, Enumeration::new()), weigh(2, Enumeration::of_proposals()));
+            let (Some(fast), Some(slow)) = (fast, slow) else { continue };
+            weighed += 1;
+            if fast.len() != slow.len() || !fast.iter().zip(&slow).all(|(a, b)| close(*a, *b)) {
+                differ.push(format!("program {number}: {fast:?}\nby proposals {slow:?}"));
+            }
+            let mut enumeration = Enumeration::new();
+            let trace = start.world.model.trace_mut();
+            trace.put_fault(fault);
+            let _ = enumeration.weigh(trace, &block[..1], DrawnFrom::Nothing, &mut rng);
+        }
+    }
+    (weighed, differ)
+}
+
+#[test]
+fn weights_after_lazy_moves() {
+    let (weighed, differ) = after_lazy_moves(None);
+    assert!(differ.is_empty(), "{} of {weighed}, such as {}", differ.len(), differ[0]);
+    assert!(weighed > 150, "{weighed}");
+    let (_, differ) = after_lazy_moves(Some(Fault::StaleArguments));
+    assert!(!differ.is_empty(), "stale arguments go unnoticed");
 }

@@ -95,7 +95,7 @@ proptest! {
             } else {
                 drop(proposal);
             }
-            let held = check(&world.model);
+            let held = check(&world.model).and_then(|()| world.agrees_with_its_text());
             prop_assert!(held.is_ok(), "after a move: {}\n{}", held.unwrap_err(), text);
         }
     }

@@ -92,6 +92,8 @@ pub static DECLARED: &[(&str, f64)] = &[
     ("exact start: pgibbs, changing structure", 5e-6),
     ("exact start: pgibbs, made procedures", 5e-6),
     ("exact start: pgibbs, in a cycle", 5e-6),
+    ("one step of random programs: default kernel", 1e-4),
+    ("one step of random programs: other kernels", 1e-4),
     ("kit: exact start", 5e-6),
     ("kit: geweke", 5e-6),
     ("kit: sbc", 5e-6),
@@ -103,7 +105,11 @@ const FIRST_LOOK: f64 = 0.01;
 /// How many times the draws a second look takes.
 const SECOND_LOOK: usize = 10;
 
-fn alpha(test: &str) -> f64 {
+/// The α of a test.
+///
+/// # Panics
+/// If it has none.
+pub fn alpha(test: &str) -> f64 {
     let declared = DECLARED.iter().find(|(name, _)| *name == test);
     declared.unwrap_or_else(|| panic!("the test `{test}` has no declared α")).1
 }

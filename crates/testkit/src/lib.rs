@@ -15,6 +15,7 @@
 //! | [`programs`] | random programs for properties that hold for all programs |
 //! | [`sections`] | decisions by sections: twins with one mistake, transitions with their costs |
 //! | [`two_ways`] | log α from the whole scaffold and from sections |
+//! | [`wild`] | programs nobody wrote: does a kernel leave their laws alone? |
 //! | [`twins`] | kernels with one mistake each, which the instruments have to notice |
 
 pub mod budget;
@@ -32,6 +33,7 @@ pub mod sbc;
 pub mod sections;
 pub mod twins;
 pub mod two_ways;
+pub mod wild;
 pub mod world;
 
 pub use pvalue::PValue;

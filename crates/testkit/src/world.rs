@@ -1,7 +1,11 @@
-//! A program text, run: directives on a model, without files, loops or reports.
+//! A program text, run: directives on a model, without files or reports. What has made the model is noted, so that
+//! it can be made again ([`World::agrees_with_its_text`]).
 
+use std::sync::Arc;
+
+use smidgen_engine::check::again::{Choices, same};
 use smidgen_engine::environment::Environment;
-use smidgen_engine::model::Code;
+use smidgen_engine::model::{Code, RowObservation};
 use smidgen_engine::operand::Operand;
 use smidgen_engine::{Model, Trace};
 use smidgen_infer::spec::Reader;
@@ -19,11 +23,41 @@ pub struct World {
     pub run: Run,
     /// What `predict` directives refer to, in order.
     pub predicted: Vec<Operand>,
+    /// What was done; none if it cannot be done again as it was.
+    made_by: Option<Vec<Arc<Noted>>>,
+}
+
+/// A directive that left something in the trace.
+pub enum Noted {
+    Assume {
+        name: Symbol,
+        expr: ExprRef,
+        label: Option<String>,
+    },
+    Predict {
+        expr: ExprRef,
+        label: Option<String>,
+    },
+    Observe {
+        expr: ExprRef,
+        value: Value,
+        label: Option<String>,
+    },
+    /// `expr` and `outcome` in a loop over so many rows, whose number is their innermost name.
+    ObserveRows {
+        expr: ExprRef,
+        outcome: ExprRef,
+        rows: usize,
+    },
 }
 
 fn message(diagnostics: &[Diagnostic]) -> String {
     let messages: Vec<&str> = diagnostics.iter().map(|d| d.message.as_str()).collect();
     messages.join("; ")
+}
+
+fn row_of(environment: &Environment, row: usize) -> Environment {
+    environment.push([Operand::Constant(Value::Number(row as f64))])
 }
 
 fn lowered(syntax: &Syntax) -> Result<ExprRef, String> {
@@ -38,14 +72,79 @@ impl World {
     }
 
     pub fn try_new(text: &str, seed: u64) -> Result<World, String> {
-        let mut world = World {
-            model: Model::new(),
-            rng: Rng::from_seed(seed),
-            run: Run::default(),
-            predicted: Vec::new(),
-        };
+        let mut world = World::empty(Rng::from_seed(seed));
         world.execute(text)?;
         Ok(world)
+    }
+
+    /// Before the first directive.
+    pub fn empty(rng: Rng) -> World {
+        let (model, run) = (Model::new(), Run::default());
+        World { model, rng, run, predicted: Vec::new(), made_by: Some(Vec::new()) }
+    }
+
+    /// Does what may be noted, whole or not at all.
+    pub fn perform(&mut self, noted: Arc<Noted>) -> Result<(), String> {
+        let environment = Environment::default();
+        let code = |expr| Code { expr, environment: &environment };
+        let World { model, rng, predicted, .. } = self;
+        let done = match &*noted {
+            Noted::Assume { name, expr, label } => {
+                let label = label.clone();
+                model.whole(|model| model.assume(*name, code(expr), label, rng)).map(drop)
+            }
+            Noted::Predict { expr, label } => {
+                let done = model.whole(|model| model.predict(code(expr), label.clone(), rng));
+                done.map(|done| predicted.push(done.root))
+            }
+            Noted::Observe { expr, value, label } => {
+                let (value, label) = (value.clone(), label.clone());
+                model.whole(|model| model.observe(code(expr), value, label, rng))
+            }
+            Noted::ObserveRows { expr, outcome, rows } => model.whole(|model| {
+                let observation = RowObservation { expr, outcome, label: None };
+                let range = 0..*rows as i64;
+                let plates =
+                    model.observe_rows(&[observation], &environment, range.clone(), rng);
+                if plates.map_err(|found| found.error)? {
+                    return Ok(());
+                }
+                for row in range {
+                    let environment = row_of(&environment, row as usize);
+                    let code = |expr| Code { expr, environment: &environment };
+                    let value = model.constant(code(outcome), rng)?;
+                    model.observe(code(expr), value, None, rng)?;
+                }
+                Ok(())
+            }),
+        };
+        done.map_err(|error| error.to_string())?;
+        if let Some(made_by) = &mut self.made_by {
+            made_by.push(noted);
+        }
+        Ok(())
+    }
+
+    /// Whether the trace is what its program, run from the text with the same choices, brings about
+    /// ([`smidgen_engine::check::again`]).
+    pub fn agrees_with_its_text(&self) -> Result<(), String> {
+        let Some(made_by) = &self.made_by else { return Ok(()) };
+        let Some(choices) = Choices::of(&self.model) else { return Ok(()) };
+        let mut again = World::empty(Rng::from_seed(0));
+        choices.give(&mut again.model);
+        for noted in made_by {
+            let done = again.perform(noted.clone());
+            done.map_err(|error| format!("a run from the text with the same choices: {error}"))?;
+        }
+        same(&self.model, &again.model)
+    }
+
+    /// The value of lowered code, which leaves no trace; in a loop, in this row of it.
+    pub fn sample(&mut self, expr: &ExprRef, row: Option<usize>) -> Result<Value, String> {
+        let global = Environment::default();
+        let environment = row.map_or(global.clone(), |row| row_of(&global, row));
+        let code = Code { expr, environment: &environment };
+        self.model.sample(code, &mut self.rng).map_err(|error| error.to_string())
     }
 
     /// Runs directives. Those before the first that fails have happened.
@@ -63,31 +162,29 @@ impl World {
     fn directive(&mut self, kind: DirectiveKind, label: Option<String>) -> Result<(), String> {
         let environment = Environment::default();
         let World { model, rng, .. } = self;
-        let done = match kind {
+        let noted = match kind {
             DirectiveKind::Assume { name, expr } => {
                 let expr = lower_named(&expr, &Scope::global(), &Nothing, name.name)
                     .map_err(|errors| message(&errors))?;
-                let code = Code { expr: &expr, environment: &environment };
-                model.whole(|model| model.assume(name.name, code, label, rng)).map(drop)
+                Noted::Assume { name: name.name, expr, label }
             }
             DirectiveKind::Observe { expr, value } => {
                 let (expr, value) = (lowered(&expr)?, lowered(&value)?);
-                let code = Code { expr: &expr, environment: &environment };
                 let value = Code { expr: &value, environment: &environment };
-                model.whole(|model| {
-                    let value = model.constant(value, rng)?;
-                    model.observe(code, value, label, rng)
-                })
+                let value = model.constant(value, rng).map_err(|error| error.to_string())?;
+                Noted::Observe { expr, value, label }
             }
-            DirectiveKind::Predict { expr } => {
-                let expr = lowered(&expr)?;
-                let code = Code { expr: &expr, environment: &environment };
-                let predicted = model
-                    .whole(|model| model.predict(code, label, rng))
-                    .map_err(|error| error.to_string())?;
-                self.predicted.push(predicted.root);
-                Ok(())
-            }
+            DirectiveKind::Predict { expr } => Noted::Predict { expr: lowered(&expr)?, label },
+            other => return self.unnoted(other),
+        };
+        self.perform(Arc::new(noted))
+    }
+
+    /// A directive that makes nothing, or that changes what others made.
+    fn unnoted(&mut self, kind: DirectiveKind) -> Result<(), String> {
+        let environment = Environment::default();
+        let World { model, rng, .. } = self;
+        let done = match kind {
             DirectiveKind::Force { expr, value } => {
                 let (expr, value) = (lowered(&expr)?, lowered(&value)?);
                 let code = Code { expr: &expr, environment: &environment };
@@ -99,8 +196,12 @@ impl World {
             }
             DirectiveKind::Sample { expr } => return self.value_of(&expr).map(drop),
             DirectiveKind::Infer { kernel } => return self.infer_syntax(&kernel),
-            DirectiveKind::Forget { label } => model.whole(|model| model.forget(&label.name)),
+            DirectiveKind::Forget { label } => {
+                self.made_by = None;
+                model.whole(|model| model.forget(&label.name))
+            }
             DirectiveKind::Freeze { label } => {
+                self.made_by = None;
                 model.whole(|model| model.freeze(&label.name)).map(drop)
             }
             DirectiveKind::Report { label } => model.report(&label.name).map(drop),
@@ -108,12 +209,10 @@ impl World {
             DirectiveKind::LogLikelihood => model.log_likelihood().map(drop),
             DirectiveKind::Clear => {
                 model.clear();
+                self.made_by = Some(Vec::new());
                 Ok(())
             }
-            DirectiveKind::Define { .. }
-            | DirectiveKind::Table { .. }
-            | DirectiveKind::For { .. }
-            | DirectiveKind::Load { .. } => return Err("not a directive of test worlds".into()),
+            _ => return Err("not a directive of test worlds".into()),
         };
         done.map_err(|error| error.to_string())
     }
@@ -128,11 +227,8 @@ impl World {
     pub fn observe(&mut self, text: &str, value: Value, label: &str) {
         let syntax = parse_expression(SourceId(0), text).unwrap_or_else(|e| panic!("{e:?}"));
         let expr = lowered(&syntax).unwrap_or_else(|error| panic!("{text}: {error}"));
-        let code = Code { expr: &expr, environment: &Environment::default() };
-        let World { model, rng, .. } = self;
-        model
-            .whole(|model| model.observe(code, value, Some(label.to_owned()), rng))
-            .unwrap_or_else(|error| panic!("{text}: {error}"));
+        let noted = Noted::Observe { expr, value, label: Some(label.to_owned()) };
+        self.perform(Arc::new(noted)).unwrap_or_else(|error| panic!("{text}: {error}"));
     }
 
     /// Evaluates an expression and leaves no trace.
@@ -159,11 +255,7 @@ impl World {
 
     fn infer_syntax(&mut self, syntax: &Syntax) -> Result<(), String> {
         let mut program = self.read(syntax)?;
-        let World { model, rng, run, .. } = self;
-        model
-            .find_feasible_start(rng)
-            .and_then(|()| program.execute(model, rng, run))
-            .map_err(|error| error.to_string())
+        self.try_step(&mut program)
     }
 
     /// Runs an inference program.
@@ -174,9 +266,13 @@ impl World {
 
     /// Runs an inference program that has been read before.
     pub fn step(&mut self, program: &mut Program) {
+        self.try_step(program).unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    pub fn try_step(&mut self, program: &mut Program) -> Result<(), String> {
         let World { model, rng, run, .. } = self;
         let done = model.find_feasible_start(rng).and_then(|()| program.execute(model, rng, run));
-        done.unwrap_or_else(|error| panic!("{error}"));
+        done.map_err(|error| error.to_string())
     }
 
     pub fn log_joint(&mut self) -> f64 {

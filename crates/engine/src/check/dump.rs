@@ -35,8 +35,22 @@ pub fn dump_by_address(trace: &Trace) -> Vec<String> {
     lines
 }
 
+/// What a run of the program from its text would bring about, whatever the way to it was: the same by
+/// addresses, without the order of history (children, places of choices, blocks) and without statistics, whose
+/// last digits hang on that order.
+pub(super) fn dump_without_history(trace: &Trace) -> Vec<String> {
+    let mut dump = Dump { history: false, ..Dump::new(Some(trace)) };
+    dump.nodes_and_families(trace);
+    dump.globals(trace);
+    let mut lines: Vec<String> = dump.out.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
 struct Dump<'t> {
     out: String,
+    /// Whether the order in which things came about counts.
+    history: bool,
     /// Procedures and environments met so far, by where they are.
     numbers: FxHashMap<*const u8, usize>,
     /// Where the addresses are, if they are to be used as names.
@@ -45,16 +59,11 @@ struct Dump<'t> {
 
 impl<'t> Dump<'t> {
     fn new(addressed: Option<&'t Trace>) -> Dump<'t> {
-        Dump { out: String::new(), numbers: FxHashMap::default(), addressed }
+        Dump { out: String::new(), history: true, numbers: FxHashMap::default(), addressed }
     }
 
     fn trace(&mut self, trace: &Trace) {
-        for id in trace.live_nodes() {
-            self.node(trace, id);
-        }
-        for id in live_families(trace) {
-            self.family(trace, id);
-        }
+        self.nodes_and_families(trace);
         let choices = self.names(&trace.choices);
         self.put(format_args!("choices {choices:?}\n"));
         match blocks(trace) {
@@ -70,6 +79,20 @@ impl<'t> Dump<'t> {
             }
             Err(wrong) => self.put(format_args!("scopes: {wrong}\n")),
         }
+        self.globals(trace);
+        self.put(format_args!("journal {}\n", trace.journal.len()));
+    }
+
+    fn nodes_and_families(&mut self, trace: &Trace) {
+        for id in trace.live_nodes() {
+            self.node(trace, id);
+        }
+        for id in live_families(trace) {
+            self.family(trace, id);
+        }
+    }
+
+    fn globals(&mut self, trace: &Trace) {
         for (k, operand) in trace.globals.iter().enumerate() {
             if let Some(operand) = operand {
                 self.put(format_args!("name {k} "));
@@ -77,7 +100,6 @@ impl<'t> Dump<'t> {
                 self.put("\n");
             }
         }
-        self.put(format_args!("journal {}\n", trace.journal.len()));
     }
 
     fn name(&self, id: NodeId) -> String {
@@ -110,13 +132,15 @@ impl<'t> Dump<'t> {
         for arg in &node.args {
             self.put(" ");
             self.operand(&arg.operand);
-            if arg.operand.node().is_some() {
+            if self.history && arg.operand.node().is_some() {
                 self.put(format_args!("@{}", arg.position));
             }
         }
-        self.put(" children");
-        for child in &node.children {
-            self.put(format_args!(" {}:{}", self.name(child.node), child.slot));
+        if self.history {
+            self.put(" children");
+            for child in &node.children {
+                self.put(format_args!(" {}:{}", self.name(child.node), child.slot));
+            }
         }
         self.put(" value ");
         self.value(&node.value);
@@ -126,7 +150,7 @@ impl<'t> Dump<'t> {
         }
         for (is, word) in [
             (node.constrained, "constrained"),
-            (node.forced, "forced"),
+            (node.forced && self.history, "forced"),
             (node.pending, "pending"),
             (node.dead, "dead"),
         ] {
@@ -138,7 +162,7 @@ impl<'t> Dump<'t> {
             self.put(" observed ");
             self.value(observed);
         }
-        if node.choice_place != NOWHERE {
+        if self.history && node.choice_place != NOWHERE {
             let places: Vec<u32> = node.memberships.iter().map(|m| m.place()).collect();
             self.put(format_args!(" choice {} places {places:?}", node.choice_place));
         }
@@ -149,7 +173,7 @@ impl<'t> Dump<'t> {
     fn op(&mut self, trace: &Trace, id: NodeId) {
         match &trace.node(id).op {
             Op::Draw(maker) => self.put(format_args!(" from {}", self.name(*maker))),
-            Op::Maker(made) => {
+            Op::Maker(made) if self.history => {
                 let log_marginal =
                     trace.with_params(id, |params| made.statistics.log_marginal(params));
                 self.put(format_args!(" count {} log marginal ", made.statistics.count()));
@@ -251,6 +275,10 @@ impl<'t> Dump<'t> {
         match value {
             Value::Number(x) => self.put(format_args!("{x}~{:x}", x.to_bits())),
             Value::Symbol(name) => self.put(format_args!("'{name}")),
+            // Equal as memo keys: which of them was first is history.
+            Value::Bool(truth) if !self.history => {
+                self.value(&Value::Number(f64::from(u8::from(*truth))));
+            }
             Value::Nil | Value::Bool(_) | Value::Text(_) => self.put(value),
             Value::Pair(_) => {
                 self.put("(");
@@ -290,9 +318,13 @@ impl<'t> Dump<'t> {
                 self.put(")");
             }
             Value::Procedure(opaque) | Value::Environment(opaque) => {
-                let next = self.numbers.len();
-                let number = *self.numbers.entry(Arc::as_ptr(opaque).cast::<u8>()).or_insert(next);
-                self.put(format_args!("{}${number}", opaque.shown_as));
+                self.put(&opaque.shown_as);
+                if self.history {
+                    let next = self.numbers.len();
+                    let place = Arc::as_ptr(opaque).cast::<u8>();
+                    let number = *self.numbers.entry(place).or_insert(next);
+                    self.put(format_args!("${number}"));
+                }
                 match Procedure::of(value) {
                     Some(Procedure::Memoised(id) | Procedure::Made(id)) => {
                         self.put(format_args!(" of {}", self.name(*id)));

@@ -23,6 +23,7 @@ use super::kept::{Plans, Roots};
 use super::plan::{As, Planned, Ready, Row};
 use super::terms::{Aside, MOST_LOOKUPS, Terms, Weight};
 use crate::enumerate::workshop::Workshop;
+use crate::fault::Fault;
 use crate::id::{FamilyId, NodeId};
 use crate::node::{MemoEntry, MemoKey, NOWHERE, Op};
 use crate::operand::Operand;
@@ -397,7 +398,9 @@ impl Sketch {
         let Sketch { candidates, log_priors, .. } = self;
         candidates.clear();
         log_priors.clear();
-        trace.refresh_arguments(id).ok()?;
+        if !trace.has_fault(Fault::StaleArguments) {
+            trace.refresh_arguments(id).ok()?;
+        }
         let current = match trace.numbers[id.index()] {
             x if x.is_nan() => trace.node(id).value.clone(),
             x => Value::Number(x),

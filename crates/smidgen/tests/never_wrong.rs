@@ -1,0 +1,189 @@
+//! Programs whose posteriors the default kernel, or others, once got wrong without a word. The truth is analytic, by enumeration or
+//! by an independent simulation, to the digits that are given.
+
+use smidgen::draws::summary::{SummaryRow, summarise};
+use smidgen::sampling::{Progress, sample};
+use smidgen::{SampleRequest, Session, Settings};
+
+/// A quantity, its posterior mean, and how many draws' worth of error the truth itself may have.
+type Truth<'a> = (&'a str, f64);
+
+/// Standard errors that a mean may be off.
+const ERRORS: f64 = 4.5;
+/// The truth is given to three digits.
+const ROUNDING: f64 = 1e-3;
+/// A chain that hardly moves does not pass by its own large error.
+const MOST_ERROR: f64 = 0.06;
+
+fn summary(program: &str, kernel: Option<&str>, record: &[&str]) -> Vec<SummaryRow> {
+    let mut session = Session::new(Settings { seed: 14, ..Settings::default() });
+    let directives = session.parse_text("program", program).unwrap_or_else(|e| panic!("{e:?}"));
+    let request = SampleRequest {
+        kernel: kernel.map(str::to_owned),
+        draws: 1500,
+        warmup: 500,
+        chains: 4,
+        seed: 14,
+        record: record.iter().map(|name| (*name).to_owned()).collect(),
+        threads: 1,
+        ..SampleRequest::default()
+    };
+    let sampled = sample(&mut session, &directives, &request, &Progress::default());
+    let sampled = sampled.unwrap_or_else(|error| panic!("{error:?}\nin {program}"));
+    summarise(&sampled.run.draws)
+}
+
+fn mean_of(rows: &[SummaryRow], name: &str) -> (f64, f64) {
+    let row = rows.iter().find(|row| row.name == name);
+    let row = row.unwrap_or_else(|| panic!("{name} is not among the draws"));
+    (row.mean, row.mcse)
+}
+
+/// Holds means against the truth.
+fn holds(program: &str, kernel: Option<&str>, truths: &[Truth<'_>]) {
+    let names: Vec<&str> = truths.iter().map(|(name, _)| *name).collect();
+    let rows = summary(program, kernel, &names);
+    for (name, truth) in truths {
+        let (mean, mcse) = mean_of(&rows, name);
+        let scale = MOST_ERROR * truth.abs().max(1.0);
+        // A quantity that never moved has no error.
+        let moves = mcse > 0.0 && mcse < scale;
+        assert!(
+            moves && (mean - truth).abs() <= ERRORS * mcse + ROUNDING,
+            "{name} is {mean} ± {mcse}, expected {truth}, by {}\n{program}",
+            kernel.unwrap_or("default")
+        );
+    }
+}
+
+#[test]
+fn a_branch_that_no_density_reads() {
+    let coin = "[assume x0 (normal 0 1)] [assume x1 (if (< x0 0) 3 (normal 0 1))]";
+    holds(coin, None, &[("x0", 0.0), ("x1", 1.5)]);
+    let constants = "[assume x0 (normal 0 1)] [assume x1 (if (< x0 0) 3 4)]";
+    holds(constants, None, &[("x1", 3.5), ("(* x0 x1)", 0.398_942)]);
+    for kernel in ["(nuts default all 1)", "(hmc default all 0.3 5 1)"] {
+        // They may refuse it, but not leave the branch where it was.
+        let mut session = Session::new(Settings { seed: 14, ..Settings::default() });
+        let directives = session.parse_text("program", constants).expect("a program");
+        let request = SampleRequest {
+            kernel: Some(kernel.to_owned()),
+            record: vec!["x1".to_owned()],
+            threads: 1,
+            ..SampleRequest::default()
+        };
+        if let Ok(sampled) = sample(&mut session, &directives, &request, &Progress::default()) {
+            let (mean, _) = mean_of(&summarise(&sampled.run.draws), "x1");
+            assert!((mean - 3.5).abs() < 0.1, "{kernel}: {mean}");
+        }
+    }
+}
+
+/// E x0 = −ln 0.4.
+#[test]
+fn recursion_that_a_product_stops() {
+    let program = "[assume g (lambda (k p) (let ((q (* p (uniform_continuous 0 1)))) (if (<= q 0.4) k (g (+ k 1) q))))]
+        [assume x0 (g 0 1)]";
+    holds(program, None, &[("x0", 0.916_291)]);
+}
+
+/// E [x0 | x0 < 2] = −φ(2)/Φ(2).
+#[test]
+fn a_branch_behind_a_wall() {
+    let program = "[assume x0 (normal 0 1)] [assume x1 (if (< x0 0) 3 (normal 0 1))]
+        [observe (bernoulli (if (< x0 2) 1 0)) true]";
+    holds(program, None, &[("x0", -0.055_248)]);
+}
+
+#[test]
+fn a_coin_whose_probability_moves() {
+    let program = "[assume x1 (gamma 2 0.688)] [assume x3 (flip (logistic x1))]";
+    holds(program, None, &[("x3", 0.8776), ("x1", 2.907)]);
+    for kernel in [
+        "(cycle ((nuts default all 1) (mh default one 1)) 1)",
+        "(cycle ((subsampled_mh x one 10 0 'drift 0.7 2) (gibbs z one 1)) 1)",
+    ] {
+        let tagged = "[assume x1 (scope_include 'x 0 (gamma 2 0.688))]
+            [assume x3 (scope_include 'z 0 (flip (logistic x1)))]";
+        let kernel = kernel.replace("(nuts default all 1)", "(nuts x all 1)");
+        let kernel = kernel.replace("(mh default one 1)", "(gibbs z one 1)");
+        holds(tagged, Some(&kernel), &[("x3", 0.8776)]);
+    }
+}
+
+/// P(z3 = 1) by quadrature over w and enumeration of the others.
+#[test]
+fn a_mixture() {
+    let program = "[assume w (beta 1 1)] [assume m0 (normal -2 1)] [assume m1 (normal 2 1)]
+        [assume z (mem (lambda (i) (categorical (array w (- 1 w)))))]
+        [observe (normal (if (= (z 0) 0) m0 m1) 1) -2.1] [observe (normal (if (= (z 1) 0) m0 m1) 1) 0.3]
+        [observe (normal (if (= (z 2) 0) m0 m1) 1) 0.2] [observe (normal (if (= (z 3) 0) m0 m1) 1) 2.2]
+        [observe (normal (if (= (z 4) 0) m0 m1) 1) 0.1]";
+    holds(program, None, &[("(z 3)", 0.950)]);
+}
+
+#[test]
+fn a_hidden_chain() {
+    let program = "[assume P (mem (lambda (k) (dirichlet (vector 1 1))))]
+        [assume st (mem (lambda (t) (if (= t 0) (uniform_discrete 0 2) (categorical (P (st (- t 1)))))))]
+        [observe (flip (lookup (vector 0.1 0.9) (st 0))) false] [observe (flip (lookup (vector 0.1 0.9) (st 1))) true]
+        [observe (flip (lookup (vector 0.1 0.9) (st 2))) true] [observe (flip (lookup (vector 0.1 0.9) (st 3))) false]
+        [predict (P 0)] [predict (P 1)]";
+    holds(program, None, &[("(lookup (P 0) 0)", 0.3828), ("(lookup (P 1) 1)", 0.5187)]);
+}
+
+#[test]
+fn a_plan_that_the_round_itself_changes() {
+    let branch = "[assume x0 (normal 0 1)] [assume y (normal x0 0.5)]
+        [assume x1 (if (< x0 0) 3 (normal 0 1))] [observe (normal x1 1) 1]";
+    holds(branch, None, &[("x0", 0.483), ("y", 0.483)]);
+    let moving = "[assume c (normal 0 1)] [assume a (normal 0 1)] [assume x (normal a 1)]
+        [assume y (normal c 1)] [observe (if (< c 0) x y) 1]";
+    holds(moving, None, &[("a", 0.198), ("c", 0.160)]);
+}
+
+/// Below 1 by less than a double can tell: p(0 | a) = e^-a there, so a − 4 is normal.
+#[test]
+fn the_upper_tail_of_a_probability() {
+    let program = "[assume a (normal 40 2)] [observe (bernoulli (logistic a)) 0]";
+    let exact = [("a", 36.0), ("(square (- a 36))", 4.0)];
+    let kernels = [
+        None,
+        Some("(mh default one 'drift 2 5)"),
+        Some("(slice default one 1)"),
+        Some("(subsampled_mh default one 10 0 'drift 2 5)"),
+        Some("(nuts default all 1)"),
+    ];
+    for kernel in kernels {
+        holds(program, kernel, &exact);
+    }
+    // The twin: a probability that has been rounded to a double.
+    let rounded = "[assume a (normal 40 2)] [assume p (- (+ (logistic a) 1) 1)] [observe (bernoulli p) 0]";
+    let rows = summary(rounded, Some("(mh default one 'drift 2 5)"), &["a"]);
+    let (mean, mcse) = mean_of(&rows, "a");
+    assert!((mean - 36.0).abs() > ERRORS * mcse + ROUNDING, "the tail is not looked at: {mean}");
+}
+
+/// Jumps that no gradient shows cost time, not truth: few gradients a transition.
+#[test]
+fn a_plate_with_a_jump() {
+    let mut program = "[assume x1 (normal 0 1.117)]\n".to_owned();
+    program.push_str("[for i in (range 0 150) [observe (bernoulli (if (< x1 (- (/ i 40) 2)) 0.536 0.485)) (int_mod i 2)]]");
+    let mut session = Session::new(Settings { seed: 14, ..Settings::default() });
+    let directives = session.parse_text("program", &program).unwrap_or_else(|e| panic!("{e:?}"));
+    let request = SampleRequest {
+        draws: 300,
+        warmup: 200,
+        chains: 2,
+        seed: 14,
+        record: vec!["x1".to_owned()],
+        threads: 1,
+        ..SampleRequest::default()
+    };
+    let sampled = sample(&mut session, &directives, &request, &Progress::default());
+    let sampled = sampled.unwrap_or_else(|error| panic!("{error:?}"));
+    let tally = sampled.records[0].tally;
+    assert!(tally.gradients < 100 * tally.transitions.max(1), "{tally:?}");
+    let row = summarise(&sampled.run.draws).remove(0);
+    assert!(row.ess_bulk > 60.0, "{} effective draws of 600", row.ess_bulk);
+}
