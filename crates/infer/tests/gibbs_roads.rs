@@ -158,7 +158,8 @@ fn after_lazy_moves(fault: Option<Fault>) -> (usize, Vec<String>) {
                 let done = enumeration.weigh(trace, &block[..1], DrawnFrom::Nothing, &mut stream);
                 done.is_ok().then(|| enumeration.log_weights().to_vec())
             };
-            let (fast, slow) = (weigh(1, Enumeration::new()), weigh(2, Enumeration::of_proposals()));
+            let (fast, slow) =
+                (weigh(1, Enumeration::new()), weigh(2, Enumeration::of_proposals()));
             let (Some(fast), Some(slow)) = (fast, slow) else { continue };
             weighed += 1;
             if fast.len() != slow.len() || !fast.iter().zip(&slow).all(|(a, b)| close(*a, *b)) {

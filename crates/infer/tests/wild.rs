@@ -126,9 +126,8 @@ fn one_step_of_the_programs_that_were_wrong() {
 
 /// Notices a mistake in one of these programs, and in some of the first random ones.
 fn notices(fault: Fault, kernels: &[Moves], programs: &[&str]) {
-    let of_these = |moves: Moves| {
-        programs.iter().any(|text| verdict(text, moves, Some(fault)).is_wrong())
-    };
+    let of_these =
+        |moves: Moves| programs.iter().any(|text| verdict(text, moves, Some(fault)).is_wrong());
     assert!(kernels.iter().copied().any(of_these), "{fault:?} goes unnoticed");
     let in_random = |number: u64| {
         let wild = program(number).unwrap_or_else(|error| panic!("{number}: {error}"));
@@ -161,7 +160,9 @@ fn stale_arguments_are_noticed() {
     // The default kernel looks at a choice, and so refreshes its arguments, before it calls Gibbs.
     let lazily = [
         Moves::Program("(cycle ((nuts smooth all 'step 0.3 1) (gibbs finite each 1)) 1)"),
-        Moves::Program("(cycle ((subsampled_mh smooth each 5 0 'drift 0.9 2) (gibbs finite each 1)) 3)"),
+        Moves::Program(
+            "(cycle ((subsampled_mh smooth each 5 0 'drift 0.9 2) (gibbs finite each 1)) 3)",
+        ),
     ];
     notices(Fault::StaleArguments, &lazily, &[COIN, MIXTURE, HIDDEN]);
 }

@@ -158,7 +158,8 @@ fn the_upper_tail_of_a_probability() {
         holds(program, kernel, &exact);
     }
     // The twin: a probability that has been rounded to a double.
-    let rounded = "[assume a (normal 40 2)] [assume p (- (+ (logistic a) 1) 1)] [observe (bernoulli p) 0]";
+    let rounded =
+        "[assume a (normal 40 2)] [assume p (- (+ (logistic a) 1) 1)] [observe (bernoulli p) 0]";
     let rows = summary(rounded, Some("(mh default one 'drift 2 5)"), &["a"]);
     let (mean, mcse) = mean_of(&rows, "a");
     assert!((mean - 36.0).abs() > ERRORS * mcse + ROUNDING, "the tail is not looked at: {mean}");

@@ -77,7 +77,8 @@ fn main() -> ExitCode {
             });
         }
     });
-    let Count { passed, failed, refused } = count.into_inner().expect("nobody panics while counting");
+    let Count { passed, failed, refused } =
+        count.into_inner().expect("nobody panics while counting");
     println!("{passed} passed, {failed} failed, {refused} refused");
     ExitCode::from(u8::from(failed > 0))
 }

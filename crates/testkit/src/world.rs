@@ -104,8 +104,7 @@ impl World {
             Noted::ObserveRows { expr, outcome, rows } => model.whole(|model| {
                 let observation = RowObservation { expr, outcome, label: None };
                 let range = 0..*rows as i64;
-                let plates =
-                    model.observe_rows(&[observation], &environment, range.clone(), rng);
+                let plates = model.observe_rows(&[observation], &environment, range.clone(), rng);
                 if plates.map_err(|found| found.error)? {
                     return Ok(());
                 }

@@ -60,7 +60,11 @@ pub fn same(moved: &Model, fresh: &Model) -> Result<(), String> {
     let joint = |model: &mut Model| model.log_joint().map_err(|error| error.to_string());
     let (a, b) = (joint(&mut moved)?, joint(&mut fresh)?);
     let close = a == b || (a - b).abs() <= TOLERANCE * (1.0 + a.abs().max(b.abs()));
-    if close { Ok(()) } else { Err(format!("the log joint density is {a}, of a run from the text {b}")) }
+    if close {
+        Ok(())
+    } else {
+        Err(format!("the log joint density is {a}, of a run from the text {b}"))
+    }
 }
 
 fn refreshed(model: &mut Model) -> Result<Vec<String>, String> {

@@ -14,6 +14,7 @@ use super::plates::PlateTerm;
 use super::transform;
 use super::{Coordinates, Density, Form, NotSmooth, Parts};
 use crate::error::EvalError;
+use crate::fault::Fault;
 use crate::id::NodeId;
 use crate::node::{Op as NodeOp, Role, StructureKind};
 use crate::operand::Operand;
@@ -185,7 +186,10 @@ impl Compiler<'_> {
         let pinned = std::mem::take(&mut self.pinned);
         let parts = Parts { coordinates, dimension, globals, rows, plates, pinned };
         // Those that no density reads as well: they have to follow every move.
-        let branches = self.scaffold.branches(self.trace).collect();
+        let branches = match self.trace.has_fault(Fault::UnreadBranch) {
+            true => Vec::new(),
+            false => self.scaffold.branches(self.trace).collect(),
+        };
         Ok(Density::new(self.trace, parts, branches)?)
     }
 
@@ -234,12 +238,20 @@ impl Compiler<'_> {
             ));
         }
         debug_assert!(self.scaffold.released.is_empty(), "an observed structure was refused");
-        let is_choice = |id: NodeId| self.trace.node(id).is_random();
-        debug_assert!(
-            !self.scaffold.transient_nodes(self.trace).any(is_choice),
-            "a branch with a choice in it was refused"
-        );
+        let is_choice = |id: &NodeId| self.trace.node(*id).is_random();
+        if let Some(choice) = self.scaffold.transient_nodes(self.trace).find(is_choice) {
+            debug_assert!(self.has_loose_branches(), "a branch with a choice in it was refused");
+            return Err(Failure::At(
+                choice,
+                "a random choice exists only in one branch".to_owned(),
+            ));
+        }
         Ok(())
+    }
+
+    /// Whether the sides of branches are not looked at, by mistake.
+    fn has_loose_branches(&self) -> bool {
+        self.trace.has_fault(Fault::UnreadBranch) || self.trace.has_fault(Fault::ConstantSeed)
     }
 
     /// Both sides of what the block decides have to be functions of values that exist, whichever is taken now.
@@ -255,6 +267,9 @@ impl Compiler<'_> {
         if node.observed.is_some() {
             let reason = "an observation may come to refer to another choice".to_owned();
             return Err(Failure::Decides(id, reason));
+        }
+        if self.has_loose_branches() {
+            return Ok(());
         }
         let (sides, environment) =
             ([then.clone(), otherwise.clone()], structure.environment.clone());

@@ -17,6 +17,7 @@ mod transform;
 use smidgen_value::{Matrix, Rng, Value};
 
 use crate::error::EvalError;
+use crate::fault::Fault;
 use crate::id::NodeId;
 use crate::node::{Op, StructureKind};
 use crate::proposal::{Choice, Proposal, Proposed, Proposer};
@@ -310,7 +311,10 @@ impl Density {
         self.evaluate(z);
         let values = self.values();
         if self.branches.is_empty() {
-            debug_assert!(trace.decide_nothing(&self.choices().collect::<Vec<_>>()));
+            debug_assert!(
+                trace.has_fault(Fault::UnreadBranch)
+                    || trace.decide_nothing(&self.choices().collect::<Vec<_>>())
+            );
             write(trace, values);
         } else {
             self.install_with_branches(trace, values, rng)?;
@@ -341,8 +345,11 @@ impl Density {
         let mut scaffold = Scaffold::new();
         let mut given = Given { values };
         let population = trace.population();
+        let is_faulty = trace.has_fault(Fault::ConstantSeed);
+        let mut constant = Rng::unused();
+        let rng = if is_faulty { &mut constant } else { rng };
         Proposal::propose(trace, &mut scaffold, &principals, &mut given, rng)?.commit();
-        debug_assert_eq!(population, trace.population(), "no branch holds a random choice");
+        debug_assert!(is_faulty || population == trace.population(), "a branch holds a choice");
         self.structure = trace.structure;
         scaffold.build(trace, &principals);
         self.branches.clear();

@@ -26,6 +26,7 @@ mod rounds;
 mod single;
 
 use rustc_hash::FxHashMap;
+use smidgen_engine::fault::Fault;
 use smidgen_engine::smooth::Form;
 use smidgen_engine::{EvalError, NodeId, Trace};
 use smidgen_value::Rng;
@@ -213,7 +214,9 @@ impl Default {
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
-        self.plan.update(trace, round.learns, round.approximate)?;
+        if !trace.has_fault(Fault::PlanOfTheStart) {
+            self.plan.update(trace, round.learns, round.approximate)?;
+        }
         let joint = |default: &Default, trace: &Trace| {
             default.plan.smooth.is_empty()
                 || (!default.stuck && default.moves_jointly(trace, round))
@@ -227,7 +230,9 @@ impl Default {
                 if !self.plan.is_steady(trace.address(id)) {
                     continue;
                 }
-                self.plan.update(trace, round.learns, round.approximate)?;
+                if !trace.has_fault(Fault::PlanOfTheStart) {
+                    self.plan.update(trace, round.learns, round.approximate)?;
+                }
                 match self.plan.class(trace, id)? {
                     Class::Chain | Class::Particles | Class::Idle => {}
                     Class::Smooth if joint(self, trace) => {}

@@ -163,9 +163,7 @@ fn chain(w: &mut Writer, states: &str, step: String, emission: impl Fn(String) -
     let first = w.one_of(&["(flip 0.5)", "(uniform_discrete 0 2)"]);
     w.assume(
         states,
-        format!(
-            "(mem (lambda (t) (scope_include 'finite t (if (= t 0) {first} {step}))))"
-        ),
+        format!("(mem (lambda (t) (scope_include 'finite t (if (= t 0) {first} {step}))))"),
     );
     for t in 0..3 + w.rng.below(2) {
         w.predict(format!("({states} {t})"));
@@ -290,7 +288,8 @@ fn vector(w: &mut Writer) {
     let a = w.atom();
     let choice = match w.coin() {
         true => format!("(multivariate_diag_normal (vector {a} 0) (vector 1 0.5))"),
-        false => "(multivariate_normal (vector 0 1) (matrix (list (list 2 0.5) (list 0.5 1))))".to_owned(),
+        false => "(multivariate_normal (vector 0 1) (matrix (list (list 2 0.5) (list 0.5 1))))"
+            .to_owned(),
     };
     let choice = w.tagged(&["smooth"], choice);
     w.assume(&v, choice);

@@ -45,7 +45,9 @@ pub const OTHERS: &[Moves] = &[
         "(cycle ((subsampled_mh default one 10 0 'drift 0.5 3) (gibbs finite each 1)) 2)",
     ),
     Moves::Program("(cycle ((slice line each 1) (gibbs finite each 1)) 1)"),
-    Moves::Program("(cycle ((slice line one 2) (nuts smooth all 'step 0.3 1) (mh default one 2)) 1)"),
+    Moves::Program(
+        "(cycle ((slice line one 2) (nuts smooth all 'step 0.3 1) (mh default one 2)) 1)",
+    ),
     Moves::Program("(cycle ((pgibbs finite ordered 4 1) (mh default one 2)) 2)"),
     Moves::Program("(cycle ((nuts smooth each 'step 0.4 1) (pgibbs finite ordered 4 1)) 1)"),
     Moves::Program("(cycle ((slice_doubling line each 1) (hmc smooth each 0.3 3 1)) 1)"),

@@ -110,9 +110,8 @@ impl Wild {
     pub fn of_text(text: &str) -> Wild {
         let parsed = parse(SourceId(0), text);
         assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
-        let words = |syntax: &Syntax| {
-            text[syntax.span.start as usize..syntax.span.end as usize].to_owned()
-        };
+        let words =
+            |syntax: &Syntax| text[syntax.span.start as usize..syntax.span.end as usize].to_owned();
         let item = |kind: &DirectiveKind| match kind {
             DirectiveKind::Assume { name, expr } => {
                 Item::Assume(name.name.to_string(), words(expr))
