@@ -220,6 +220,9 @@ impl Compiler<'_> {
     /// What no tape can follow, whatever the values of the block. All of D counts, whether a density reads it
     /// or not: what the block decides in the trace has to follow its moves.
     fn check_forms(&mut self) -> Compiled<()> {
+        if self.trace.has_fault(Fault::PlanOfTheStart) {
+            self.check_transient()?;
+        }
         for id in &self.scaffold.target {
             let node = self.trace.node(*id);
             if node.is_random() && !matches!(node.op, NodeOp::Random(_)) {
@@ -238,15 +241,20 @@ impl Compiler<'_> {
             ));
         }
         debug_assert!(self.scaffold.released.is_empty(), "an observed structure was refused");
+        let checked = self.check_transient();
+        debug_assert!(checked.is_ok() || self.has_loose_branches(), "such a branch was refused");
+        checked
+    }
+
+    fn check_transient(&self) -> Compiled<()> {
         let is_choice = |id: &NodeId| self.trace.node(*id).is_random();
-        if let Some(choice) = self.scaffold.transient_nodes(self.trace).find(is_choice) {
-            debug_assert!(self.has_loose_branches(), "a branch with a choice in it was refused");
-            return Err(Failure::At(
-                choice,
-                "a random choice exists only in one branch".to_owned(),
-            ));
+        match self.scaffold.transient_nodes(self.trace).find(is_choice) {
+            Some(choice) => {
+                let reason = "a random choice exists only in one branch".to_owned();
+                Err(Failure::At(choice, reason))
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Whether the sides of branches are not looked at, by mistake.
