@@ -27,8 +27,8 @@ pub enum Moves {
 pub const DEFAULT: [Moves; 4] =
     [Moves::IdleSweeps(1), Moves::Sweeps(2), Moves::IdleSweeps(3), Moves::IdleSweeps(8)];
 
-/// Every other kernel, before and after others: what one leaves stale or changes, another has to find. They may refuse
-/// a program.
+/// Every other kernel, before and after others, more than once: what one leaves stale or changes, another has to find, also where it
+/// follows a plan that it made before. They may refuse a program.
 pub const OTHERS: &[Moves] = &[
     Moves::Program("(mh default one 6)"),
     Moves::Program("(mh default each 1)"),
@@ -36,7 +36,7 @@ pub const OTHERS: &[Moves] = &[
     Moves::Program("(mh default all 'drift 0.2 2)"),
     Moves::Program("(cycle ((gibbs finite each 1) (mh default one 2)) 2)"),
     Moves::Program("(cycle ((mh default one 2) (gibbs finite one 2)) 2)"),
-    Moves::Program("(cycle ((nuts smooth all 'step 0.3 1) (gibbs finite each 1)) 1)"),
+    Moves::Program("(cycle ((nuts smooth all 'step 0.3 1) (gibbs finite each 1)) 3)"),
     Moves::Program(
         "(cycle ((gibbs finite each 1) (nuts smooth all 'step 0.3 1) (mh default one 3)) 2)",
     ),
@@ -49,10 +49,10 @@ pub const OTHERS: &[Moves] = &[
         "(cycle ((slice line one 2) (nuts smooth all 'step 0.3 1) (mh default one 2)) 1)",
     ),
     Moves::Program("(cycle ((pgibbs finite ordered 4 1) (mh default one 2)) 2)"),
-    Moves::Program("(cycle ((nuts smooth each 'step 0.4 1) (pgibbs finite ordered 4 1)) 1)"),
+    Moves::Program("(cycle ((nuts smooth each 'step 0.4 1) (pgibbs finite ordered 4 1)) 2)"),
     Moves::Program("(cycle ((slice_doubling line each 1) (hmc smooth each 0.3 3 1)) 1)"),
     Moves::Program(
-        "(cycle ((subsampled_mh smooth each 5 0 'drift 0.4 1) (nuts smooth all 'step 0.3 1) (gibbs finite each 1)) 1)",
+        "(cycle ((subsampled_mh smooth each 5 0 'drift 0.4 1) (nuts smooth all 'step 0.3 1) (gibbs finite each 1)) 2)",
     ),
 ];
 
