@@ -1,7 +1,9 @@
 //! Directives on one trace: each happens whole or not at all.
 
+mod retry;
 mod rows;
 mod start;
+mod wander;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -45,6 +47,9 @@ pub struct Model {
     log_weight: f64,
     /// Directives that have been prepared but not concluded.
     prepared: Option<Before>,
+    /// Whether this is a particle, see `retry`, and whether it has come to its end.
+    keeps_past: bool,
+    broken: bool,
 }
 
 /// What a transaction goes back to if it is undone.
@@ -153,6 +158,8 @@ impl Default for Model {
             removed: Vec::new(),
             log_weight: 0.0,
             prepared: None,
+            keeps_past: false,
+            broken: false,
         }
     }
 }
@@ -240,6 +247,8 @@ impl Model {
             removed: Vec::new(),
             log_weight: self.log_weight,
             prepared: None,
+            keeps_past: self.keeps_past,
+            broken: self.broken,
         }
     }
 
@@ -323,7 +332,8 @@ impl Model {
             return Err(EvalError::other(code.expr.span, format!("`{name}` is already assumed"))
                 .hint("choose another name, or forget the first one"));
         }
-        let (family, root, ..) = self.evaluate(code, rng, true, None)?;
+        let (family, root, ..) =
+            self.persist(rng, |model, rng| model.evaluate(code, rng, true, None))?;
         self.trace.bind_global(name, Some(root.clone()));
         let value = self.trace.settled_value(&root).clone();
         self.record(label, RecordKind::Assume(name), root, family, code.expr);
@@ -337,7 +347,8 @@ impl Model {
         rng: &mut Rng,
     ) -> Result<Predicted, EvalError> {
         self.check_label(label.as_deref(), code.expr.span)?;
-        let (family, root, ..) = self.evaluate(code, rng, false, None)?;
+        let (family, root, ..) =
+            self.persist(rng, |model, rng| model.evaluate(code, rng, false, None))?;
         let value = self.trace.settled_value(&root).clone();
         let number = self.next_number;
         self.record(label, RecordKind::Predict, root.clone(), family, code.expr);
@@ -391,13 +402,28 @@ impl Model {
         let span = code.expr.span;
         self.check_label(label.as_deref(), span)?;
         let observed = Observed { value, number: self.next_number };
-        let value = &observed.value;
-        let (family, root, taken, log_observed) =
-            self.evaluate(code, rng, true, Some(&observed))?;
+        let (family, root) =
+            self.persist(rng, |model, rng| model.constrain(code, &observed, rng))?;
+        self.record(label, RecordKind::Observe, root, family, code.expr);
+        Ok(())
+    }
+
+    /// Evaluates an expression and constrains the choice it refers to.
+    fn constrain(
+        &mut self,
+        code: Code<'_>,
+        observed: &Observed,
+        rng: &mut Rng,
+    ) -> Result<(FamilyId, Operand), EvalError> {
+        let span = code.expr.span;
+        let (family, root, taken, log_observed) = self.evaluate(code, rng, true, Some(observed))?;
         let id = self.observable(&root, span, "observe")?;
         self.check_circularity(id, &root, span)?;
         if taken == Some(id) {
-            self.check_support(id, span)?;
+            // Where something decides which choice is meant, another one may take the value.
+            if matches!(root, Operand::Node(node) if node == id) {
+                self.check_support(id, span)?;
+            }
             self.suspect |= log_observed == f64::NEG_INFINITY;
             self.log_weight += log_observed;
         } else {
@@ -405,7 +431,7 @@ impl Model {
             for node in self.trace.observed_path(&root) {
                 self.trace.set_observed(node, None);
             }
-            let log_change = self.impose(id, value, span, rng)?;
+            let log_change = self.impose(id, &observed.value, span, rng)?;
             if !matches!(self.trace.referent(&root), Referent::Choice(now) if now == id) {
                 let message = "with this value the expression refers to something else";
                 return Err(EvalError::other(span, message));
@@ -418,8 +444,7 @@ impl Model {
             self.suspect = true;
             self.log_weight += log_observed + log_change;
         }
-        self.record(label, RecordKind::Observe, root, family, code.expr);
-        Ok(())
+        Ok((family, root))
     }
 
     /// The unconstrained choice that an expression refers to, or why there is none.

@@ -144,11 +144,7 @@ impl Executor<'_> {
             return Ok(());
         }
         let mut run = Run { interrupt: self.desk.interrupt.clone(), ..Run::default() };
-        let result = self
-            .model
-            .find_feasible_start(self.desk.rng)
-            .and_then(|()| program.execute(self.model, self.desk.rng, &mut run));
-        match result {
+        match program.execute(self.model, self.desk.rng, &mut run) {
             Err(error) if !error.is_interruption() => return Err(error.into_diagnostic()),
             _ => {}
         }

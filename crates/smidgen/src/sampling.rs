@@ -383,7 +383,6 @@ impl Plan<'_> {
         let from_the_start = Stopwatch::start();
         let mut begun = Stopwatch::start();
         let result = (|| {
-            model.find_feasible_start(rng)?;
             if self.request.warmup > 0 {
                 run.phase = Phase::Warmup;
                 let warmup = self.request.warmup as u64;
