@@ -3,6 +3,7 @@
 mod retry;
 mod rows;
 mod start;
+mod ties;
 mod wander;
 
 use std::ops::Deref;
@@ -28,6 +29,7 @@ use crate::trace::Trace;
 use rows::{FEWEST_ROWS, PlateRecord};
 
 pub use rows::{RowError, RowObservation};
+pub use ties::Ties;
 
 /// A program's trace and the directives that made it.
 pub struct Model {

@@ -153,7 +153,9 @@ impl Executor<'_> {
             let record = run.kernel(number);
             kernels.push(record.report(text));
             let warnings = record.warnings(text, &|span| self.desk.sources.place(span));
-            for warning in warnings {
+            // Whether the draws are sound is not known here.
+            let divergence = record.divergence(text, true, None);
+            for warning in warnings.into_iter().chain(divergence) {
                 run.warn(warning);
             }
         }

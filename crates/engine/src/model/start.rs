@@ -8,8 +8,8 @@
 //!    start where the prior puts them;
 //! 2. if that does not happen, the best of these draws is led there. What counts is the number V of
 //!    impossible observations (rows of a plate count each). A move of a single choice ([`wander`],
-//!    one that some impossible observation hangs on) is kept if V falls, undone if V grows, and else
-//!    kept with probability min(1, r^β), where r is the ratio of the densities of everything that is
+//!    one that some impossible observation hangs on) is kept if V falls, seldom if V grows, and else
+//!    with probability min(1, r^β), where r is the ratio of the densities of everything that is
 //!    possible and β goes from 1 to 0: at first the search stays where the prior is, at last only V
 //!    counts. Then moves with β = 1 lead back to where the density is.
 //!
@@ -19,7 +19,7 @@
 //! [`wander`]: super::wander
 
 use rustc_hash::FxHashSet;
-use smidgen_value::Rng;
+use smidgen_value::{Rng, Value};
 
 use super::wander::Wander;
 use super::{Model, RecordKind};
@@ -36,8 +36,11 @@ const DRAWS: usize = 2000;
 /// Exponents of the density, one after the other, and moves with each: so many, and so many more for
 /// each choice that may be moved.
 const EXPONENTS: [f64; 4] = [1.0, 0.1, 0.01, 0.0];
-const MOVES: usize = 500;
-const MOVES_PER_CHOICE: usize = 20;
+const MOVES: usize = 1000;
+const MOVES_PER_CHOICE: usize = 200;
+/// Log probability of a move that makes one more observation impossible: a way out of where every
+/// single move does.
+const LOG_ESCAPE: f64 = -4.0;
 /// Times that all exponents are gone through.
 const ROUNDS: usize = 3;
 
@@ -165,7 +168,8 @@ impl Model {
             }
             tried.moves += 1;
             let target = targets[rng.below(targets.len())];
-            if self.wander_once(&mut scaffold, target, exponent, rng)? {
+            let log_escape = if searches { LOG_ESCAPE } else { f64::NEG_INFINITY };
+            if self.wander_once(&mut scaffold, target, [exponent, log_escape], rng)? {
                 targets = self.targets()?;
                 if targets.is_empty() {
                     return Ok(self.impossible_observations(1)?.is_empty());
@@ -175,12 +179,12 @@ impl Model {
         Ok(false)
     }
 
-    /// One move. True if fewer observations are impossible than before.
+    /// One move. True if another number of observations is impossible than before.
     fn wander_once(
         &mut self,
         scaffold: &mut Scaffold,
         target: NodeId,
-        exponent: f64,
+        [exponent, log_escape]: [f64; 2],
         rng: &mut Rng,
     ) -> Result<bool, EvalError> {
         let mut wander = Wander::new(rng);
@@ -194,12 +198,12 @@ impl Model {
         let (old, new) = proposal.impossible();
         let accepts = match proposal.log_new() > f64::NEG_INFINITY {
             true if new == old => rng.log_uniform() < exponent * proposal.log_ratio(),
-            true => new < old,
+            true => new < old || rng.log_uniform() < log_escape * (new - old) as f64,
             false => false,
         };
         if accepts && !proposal.is_identity() {
             proposal.commit();
-            return Ok(new < old);
+            return Ok(new != old);
         }
         Ok(false)
     }
@@ -234,6 +238,9 @@ impl Model {
             ),
         };
         let message = format!("this observation is impossible under the starting values, and {found}");
+        if free.is_empty() {
+            free.extend(above.into_iter().filter(|id| self.trace.is_choice(*id)));
+        }
         let example = self.example_of_force(&free);
         EvalError::other(self.trace.node(id).origin, message).hint(format!(
             "give starting values that fit, such as {example}, between the assumes and the first infer"
@@ -244,7 +251,11 @@ impl Model {
     pub(super) fn example_of_force(&self, choices: &[NodeId]) -> String {
         let named = self.records.iter().find_map(|record| match (&record.kind, &record.root) {
             (RecordKind::Assume(name), Operand::Node(id)) if choices.contains(id) => {
-                Some(format!("[force {name} {}]", self.trace.node(*id).value.brief()))
+                let value = match &self.trace.node(*id).value {
+                    Value::Number(x) if x.fract() != 0.0 => format!("{x:.2}"),
+                    value => value.brief(),
+                };
+                Some(format!("[force {name} {value}]"))
             }
             _ => None,
         });
@@ -278,11 +289,7 @@ impl Trace {
             if !found.insert(id) {
                 continue;
             }
-            let node = self.node(id);
-            work.extend(node.args.iter().filter_map(|arg| arg.operand.node()));
-            if let Op::Draw(maker) = node.op {
-                work.push(maker);
-            }
+            work.extend(self.arguments_of(id));
         }
         found
     }
