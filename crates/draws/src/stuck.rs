@@ -91,7 +91,7 @@ pub fn stuck(draws: &Draws, ties: &[Ties], kernels: &[String]) -> Vec<String> {
                     "{names} never moved in any chain, and the chains are at different values: {nobody} the random choices that this hangs on. These draws say where the chains started and nothing else; use a kernel that moves them."
                 ),
                 Stuck => format!(
-                    "{names} never moved, although it hangs on random choices: {nobody} them. These draws say where the chains started; use a kernel that moves them, unless a single value is possible."
+                    "{names} never moved, although it hangs on random choices: {nobody} them. Unless one value is all but certain, these draws say only where the chains started: use a kernel that moves them."
                 ),
                 StuckInSome => format!(
                     "{names} did not move in one chain or more, where {nobody} the random choices that this hangs on: these chains are stuck."

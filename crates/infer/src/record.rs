@@ -306,7 +306,9 @@ fn stuck(kernel: &str, record: &KernelRecord) -> Option<String> {
         }
         ("hmc", _) => "Use a smaller step size, or nuts",
         ("slice" | "slice_doubling", _) => "Use a smaller width",
-        _ => "Something holds every choice where it is: choices that constrain one another have to move together, as one block",
+        _ => {
+            "Something holds every choice where it is: choices that constrain one another have to move together, as one block"
+        }
     };
     Some(format!(
         "{kernel} changed nothing in {transitions} transitions: no proposal was accepted, the draws have not moved. {advice}"

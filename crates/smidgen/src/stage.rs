@@ -293,8 +293,7 @@ impl Stage {
 
     /// Which particle is shown.
     fn shown(&mut self) -> Option<usize> {
-        let log_weights: Vec<f64> =
-            self.particles.iter().map(Particle::log_weight).collect();
+        let log_weights: Vec<f64> = self.particles.iter().map(Particle::log_weight).collect();
         let mut lots = Lots::default();
         match lots.weigh(&log_weights) {
             true => Some(lots.draw(&mut self.single.rng)),
@@ -373,8 +372,7 @@ impl Stage {
             false => None,
         };
         let particles = first.as_deref().unwrap_or(&self.particles);
-        let log_weights: Vec<f64> =
-            particles.iter().map(Particle::log_weight).collect();
+        let log_weights: Vec<f64> = particles.iter().map(Particle::log_weight).collect();
         let log_sum = math::logsumexp(&log_weights);
         if log_sum == f64::NEG_INFINITY {
             let message = "all particles have weight 0: none of them could have produced the observations since the last resample";

@@ -107,11 +107,7 @@ impl Model {
     }
 
     /// Draws from the prior; the best so far stays. True when everything is possible.
-    fn draw_until_possible(
-        &mut self,
-        tried: &mut Tried,
-        rng: &mut Rng,
-    ) -> Result<bool, EvalError> {
+    fn draw_until_possible(&mut self, tried: &mut Tried, rng: &mut Rng) -> Result<bool, EvalError> {
         let mut scaffold = Scaffold::new();
         for _ in 0..self.affordable(DRAWS) {
             self.check_interrupt()?;
@@ -237,7 +233,8 @@ impl Model {
                 "{draws} draws from the prior and {moves} moves of single choices towards it found none that fit"
             ),
         };
-        let message = format!("this observation is impossible under the starting values, and {found}");
+        let message =
+            format!("this observation is impossible under the starting values, and {found}");
         if free.is_empty() {
             free.extend(above.into_iter().filter(|id| self.trace.is_choice(*id)));
         }

@@ -1,7 +1,7 @@
 //! What a recorded quantity hangs on: whether it can move at all, and whether what it hangs on did.
 
 use rustc_hash::FxHashSet;
-use smidgen_value::Rng;
+use smidgen_value::{Rng, Value};
 
 use super::{Code, Model};
 use crate::error::EvalError;
@@ -20,6 +20,8 @@ pub struct Ties {
     pub entries: Vec<bool>,
     /// Some of them.
     choices: Vec<NodeId>,
+    /// The quantity itself, if it is one of them, with its value then.
+    own: Option<(NodeId, Value)>,
     since: u64,
 }
 
@@ -39,7 +41,9 @@ impl Model {
             Some(parts) => parts.iter().map(each).collect(),
             None => vec![!choices.is_empty()],
         };
-        Ties { entries, choices, since: self.trace.revision }
+        let own = root.node().filter(|id| self.trace.is_choice(*id));
+        let own = own.map(|id| (id, self.trace.node(id).value.clone()));
+        Ties { entries, choices, own, since: self.trace.revision }
     }
 
     /// The same for an expression, which leaves no trace and uses nothing of the stream.
@@ -53,8 +57,12 @@ impl Model {
         ties
     }
 
-    /// Whether one of the choices looked at has changed since, or is gone.
+    /// Whether one of the choices looked at has changed since, or is gone. A kernel may have written
+    /// the value that was there; of the quantity itself that is known.
     pub fn has_moved(&self, ties: &Ties) -> bool {
+        if let Some((id, value)) = &ties.own {
+            return !self.trace.node(*id).value.is_identical(value);
+        }
         let moved = |id: &NodeId| {
             let node = self.trace.node(*id);
             !node.is_live() || node.changed_at > ties.since

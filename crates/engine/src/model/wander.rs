@@ -2,8 +2,9 @@
 //!
 //! A number takes a step ±10^u (1 + |x|), u uniform between −3 and 2, so that what lies far out in
 //! the prior is come to as well as what lies near. In an interval the distance to a finite end is
-//! multiplied by e^step instead. Whole numbers step likewise by at least one. What cannot walk, and
-//! every third step of what can, is drawn from the prior.
+//! multiplied by e^step instead. Whole numbers step likewise by at least one, and of finitely many
+//! values any is as good as any other. What cannot walk, and every third step of what can, is drawn
+//! from the prior.
 //!
 //! This is a search, not a kernel: nothing makes up for the way steps are drawn.
 
@@ -39,6 +40,8 @@ impl Proposer for Wander {
                     Support::Reals | Support::Interval { .. } | Support::Integers { .. },
                     Value::Number(_)
                 ) | (Support::Vectors { .. }, Value::Vector(_))
+                    | (Support::Booleans, Value::Bool(_))
+                    | (Support::Finite(_), _)
             )
         }))
     }
@@ -62,6 +65,10 @@ impl Proposer for Wander {
                 let k = rng.below(moved.len());
                 moved[k] += step(rng) * (1.0 + moved[k].abs());
                 Value::vector(moved)
+            }
+            (Support::Booleans, Value::Bool(x)) => Value::Bool(!x),
+            (Support::Finite(values), _) if !values.is_empty() => {
+                values[rng.below(values.len())].clone()
             }
             _ => return Ok(Proposed::Prior),
         };

@@ -65,9 +65,8 @@ pub(super) fn findings(page: &RunPage, material: &Material) -> Vec<Finding> {
 /// A run knows which of its quantities are constants and which are stuck, and says so among its
 /// warnings; of draws without their story only that they do not change can be said.
 fn never_changing(page: &RunPage, scalars: &[Scalar], add: &mut impl FnMut(Verdict, String)) {
-    let still = |s: &&Scalar| {
-        constant(&s.chains).is_none() && smidgen_draws::stuck::never_moved(&s.chains)
-    };
+    let still =
+        |s: &&Scalar| constant(&s.chains).is_none() && smidgen_draws::stuck::never_moved(&s.chains);
     if let Some(names) = listed(scalars.iter().filter(still).map(name)) {
         let text = "stays at one value in each chain, and not at the same one: the chains have not come together";
         add(Verdict::Fail, format!("{names} {text}."));
@@ -121,8 +120,8 @@ pub(super) fn lengths(scalars: &[Scalar]) -> Vec<usize> {
 /// What is to be said about one quantity alone.
 pub(super) fn verdict(material: &Material, place: usize) -> Verdict {
     let (scalar, row) = (&material.scalars[place], &material.rows[place]);
-    let apart = constant(&scalar.chains).is_none()
-        && smidgen_draws::stuck::never_moved(&scalar.chains);
+    let apart =
+        constant(&scalar.chains).is_none() && smidgen_draws::stuck::never_moved(&scalar.chains);
     if row.r_hat > APART || row.q50.is_nan() || apart {
         Verdict::Fail
     } else if row.disagrees() || row.has_few() || material.suspicious[place] {
