@@ -157,15 +157,15 @@ mod tests {
     fn who_is_stuck_is_named_with_the_kernel() {
         let (still, other) = ([2.0; 50], [3.0; 50]);
         let moving: Vec<f64> = (0..50).map(f64::from).collect();
-        let cases: [(&[&[f64]], [bool; 2], &str); 5] = [
-            (&[&still, &still], [false, false], "`x` never moved, although"),
-            (&[&still, &other], [false, false], "at different values"),
-            (&[&still, &moving], [false, true], "`x` did not move in one chain"),
-            (&[&still, &still], [true, true], "`x` had one value in all draws"),
-            (&[&still, &other], [true, true], "not at the same one"),
+        let cases = [
+            ([&still[..], &still], [false, false], "`x` never moved, although"),
+            ([&still[..], &other], [false, false], "at different values"),
+            ([&still[..], &moving], [false, true], "`x` did not move in one chain"),
+            ([&still[..], &still], [true, true], "`x` had one value in all draws"),
+            ([&still[..], &other], [true, true], "not at the same one"),
         ];
         for (chains, moved, words) in cases {
-            let said = said(chains, true, &moved);
+            let said = said(&chains, true, &moved);
             assert_eq!(said.len(), 1, "{said:?}");
             assert!(said[0].contains(words) && said[0].contains("(mh y all 1)"), "{said:?}");
         }
