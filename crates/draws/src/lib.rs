@@ -10,8 +10,10 @@ pub mod normal;
 pub mod quantile;
 pub mod run;
 pub mod store;
+pub mod stuck;
 pub mod summary;
 
 pub use run::{Approximation, KernelReport, Run};
 pub use store::{Draws, Quantity, Scalar};
+pub use stuck::{Ties, stuck};
 pub use summary::{SummaryRow, advice, summarise, summarise_scalar, table};

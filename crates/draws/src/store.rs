@@ -114,15 +114,20 @@ impl Draws {
 
     /// Every quantity that is numeric and keeps its shape, as plain numbers.
     pub fn scalars(&self) -> Vec<Scalar> {
+        self.entries().into_iter().map(|(_, scalar)| scalar).collect()
+    }
+
+    /// The same, each with the place of its quantity and its own place in that.
+    pub fn entries(&self) -> Vec<((usize, usize), Scalar)> {
         let mut scalars = Vec::new();
         let mut taken = HashSet::new();
-        for quantity in &self.quantities {
+        for (place, quantity) in self.quantities.iter().enumerate() {
             let Ok(shape) = shape_of(quantity) else { continue };
-            for mut scalar in flatten(quantity, shape) {
+            for (entry, mut scalar) in flatten(quantity, shape).into_iter().enumerate() {
                 // A label `x[0]` and entry 0 of a vector `x` are different things.
                 scalar.name = distinct(scalar.name, |name| taken.contains(name));
                 taken.insert(scalar.name.clone());
-                scalars.push(scalar);
+                scalars.push(((place, entry), scalar));
             }
         }
         scalars

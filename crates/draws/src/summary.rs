@@ -5,10 +5,11 @@
 
 use crate::diagnostics::{ess_bulk, ess_tail, mcse_mean, mean_and_sd, r_hat};
 use crate::quantile::{quantile_of_sorted, sorted};
+use crate::stuck::never_moved;
 use crate::{Draws, Scalar};
 
 /// What is said about one scalar. A number that is not defined (R-hat of a single chain,
-/// anything of too few draws) is NaN.
+/// anything of too few draws, effective draws of chains that never moved) is NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummaryRow {
     pub name: String,
@@ -37,17 +38,19 @@ pub fn summarise_scalar(scalar: &Scalar) -> SummaryRow {
     let all = chains.concat();
     let (mean, sd) = mean_and_sd(&all);
     let sorted = sorted(all);
+    // Chains that never moved say nothing about how well they would.
+    let known = |x: f64| if never_moved(chains) { f64::NAN } else { x };
     SummaryRow {
         name: scalar.name.clone(),
         mean,
         sd,
-        mcse: mcse_mean(chains),
+        mcse: known(mcse_mean(chains)),
         q5: quantile_of_sorted(&sorted, 0.05),
         q50: quantile_of_sorted(&sorted, 0.5),
         q95: quantile_of_sorted(&sorted, 0.95),
-        ess_bulk: ess_bulk(chains),
-        ess_tail: ess_tail(chains),
-        r_hat: r_hat(chains),
+        ess_bulk: known(ess_bulk(chains)),
+        ess_tail: known(ess_tail(chains)),
+        r_hat: known(r_hat(chains)),
         chains: chains.iter().filter(|chain| !chain.is_empty()).count(),
     }
 }
@@ -56,6 +59,9 @@ pub fn summarise_scalar(scalar: &Scalar) -> SummaryRow {
 
 const HEADER: [&str; 9] =
     ["mean", "sd", "mcse", "5%", "50%", "95%", "ess_bulk", "ess_tail", "r_hat"];
+
+/// For a number that is not known.
+const UNKNOWN: &str = "-";
 
 /// A longer name loses its middle: entries of one vector differ at the end.
 const WIDEST_NAME: usize = 40;
@@ -82,10 +88,12 @@ pub fn table(rows: &[SummaryRow]) -> String {
 fn cells(row: &SummaryRow) -> Vec<String> {
     let mut cells = vec![short_name(&row.name)];
     let moment = |x: f64| rounded(x, 4, row.mcse);
-    cells.extend([moment(row.mean), moment(row.sd), rounded(row.mcse, 2, f64::NAN)]);
+    let known = |x: f64, text: String| if x.is_nan() { UNKNOWN.to_owned() } else { text };
+    cells.extend([moment(row.mean), moment(row.sd)]);
+    cells.push(known(row.mcse, rounded(row.mcse, 2, f64::NAN)));
     cells.extend([row.q5, row.q50, row.q95].map(moment));
-    cells.extend([row.ess_bulk, row.ess_tail].map(|x| fixed(x, 0)));
-    cells.push(fixed(row.r_hat, 3));
+    cells.extend([row.ess_bulk, row.ess_tail].map(|x| known(x, fixed(x, 0))));
+    cells.push(known(row.r_hat, fixed(row.r_hat, 3)));
     cells
 }
 
@@ -145,6 +153,18 @@ pub const HIGHEST_R_HAT: f64 = 1.01;
 /// Effective draws below which estimates, and the diagnostics themselves, are unreliable.
 pub const LEAST_ESS_PER_CHAIN: f64 = 100.0;
 
+impl SummaryRow {
+    /// Whether R-hat, as it is shown, is too large.
+    pub fn disagrees(&self) -> bool {
+        (self.r_hat * 1000.0).round() > HIGHEST_R_HAT * 1000.0
+    }
+
+    /// Whether the effective draws, as they are shown, are too few.
+    pub fn has_few(&self) -> bool {
+        self.ess_bulk.round() < LEAST_ESS_PER_CHAIN * self.chains as f64
+    }
+}
+
 /// Warnings about rows that should not be trusted yet, each with what to do.
 pub fn advice(rows: &[SummaryRow]) -> Vec<String> {
     let mut advice = Vec::new();
@@ -156,8 +176,7 @@ pub fn advice(rows: &[SummaryRow]) -> Vec<String> {
             list(&not_numbers, |_| String::new())
         ));
     }
-    let disagreeing: Vec<&SummaryRow> =
-        rows.iter().filter(|row| row.r_hat > HIGHEST_R_HAT).collect();
+    let disagreeing: Vec<&SummaryRow> = rows.iter().filter(|row| row.disagrees()).collect();
     if !disagreeing.is_empty() {
         advice.push(format!(
             "the chains disagree about {}: r_hat should be at most {HIGHEST_R_HAT}. Run a longer \
@@ -166,8 +185,7 @@ pub fn advice(rows: &[SummaryRow]) -> Vec<String> {
             list(&disagreeing, |row| format!(" (r_hat {:.3})", row.r_hat))
         ));
     }
-    let few: Vec<&SummaryRow> =
-        rows.iter().filter(|row| row.ess_bulk < LEAST_ESS_PER_CHAIN * row.chains as f64).collect();
+    let few: Vec<&SummaryRow> = rows.iter().filter(|row| row.has_few()).collect();
     if !few.is_empty() {
         advice.push(format!(
             "too few effective draws of {}: fewer than {LEAST_ESS_PER_CHAIN} per chain make the \
@@ -181,13 +199,17 @@ pub fn advice(rows: &[SummaryRow]) -> Vec<String> {
 
 /// The first few names with a remark each, and how many more there are.
 fn list(rows: &[&SummaryRow], remark: impl Fn(&SummaryRow) -> String) -> String {
+    let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    listed(&names, |k| remark(rows[k]))
+}
+
+/// The same for names alone; the remark is about the k-th.
+pub(crate) fn listed(names: &[&str], remark: impl Fn(usize) -> String) -> String {
     const SHOWN: usize = 3;
-    let named: Vec<String> = rows
-        .iter()
-        .take(SHOWN)
-        .map(|row| format!("`{}`{}", short_name(&row.name), remark(row)))
-        .collect();
-    match rows.len().saturating_sub(SHOWN) {
+    let first = names.iter().take(SHOWN).enumerate();
+    let named: Vec<String> =
+        first.map(|(k, name)| format!("`{}`{}", short_name(name), remark(k))).collect();
+    match names.len().saturating_sub(SHOWN) {
         0 => named.join(", "),
         1 => format!("{} and 1 other", named.join(", ")),
         more => format!("{} and {more} others", named.join(", ")),
@@ -220,7 +242,7 @@ mod tests {
         let expected = [
             "                  mean       sd     mcse        5%  50%         95%  ess_bulk  ess_tail  r_hat",
             "mu             0.12346  2.00000  0.00012  -1.50000    0  1234.56780       812       640  1.000",
-            "a longer name   -12.00    2.000      nan    -1.500    0        1235       812       640  1.000",
+            "a longer name   -12.00    2.000        -    -1.500    0        1235       812       640  1.000",
         ];
         assert_eq!(table(&rows).lines().collect::<Vec<_>>(), expected);
     }
@@ -280,6 +302,29 @@ mod tests {
             ["`few` (ess_bulk 399)", "--draws"],
         ]) {
             assert!(words.iter().all(|word| text.contains(word)), "{text}");
+        }
+    }
+
+    #[test]
+    fn advice_is_about_the_numbers_as_they_are_shown() {
+        let shown = |r_hat: f64, ess_bulk: f64| {
+            advice(&[SummaryRow { r_hat, ess_bulk, ..row("x", 1.0, 0.1) }])
+        };
+        assert!(shown(1.0104, 399.6).is_empty(), "shown as 1.010 and 400");
+        assert!(shown(1.0106, 812.0)[0].contains("(r_hat 1.011)"));
+        assert!(shown(1.0, 399.4)[0].contains("(ess_bulk 399)"));
+        assert!(shown(f64::INFINITY, 812.0)[0].contains("(r_hat inf)"));
+    }
+
+    #[test]
+    fn chains_that_never_moved_have_no_diagnostics() {
+        for chains in [vec![vec![2.0; 50]; 4], vec![vec![2.0; 50], vec![3.0; 50]]] {
+            let row = summarise_scalar(&Scalar { name: "x".into(), chains });
+            for x in [row.mcse, row.ess_bulk, row.ess_tail, row.r_hat] {
+                assert!(x.is_nan(), "{row:?}");
+            }
+            let cells = table(&[row]);
+            assert!(cells.lines().nth(1).is_some_and(|line| line.ends_with('-')), "{cells}");
         }
     }
 

@@ -108,7 +108,9 @@ impl Trace {
         }
         let value = match self.with_operands(&operands, |values| (function.apply)(values)) {
             Ok(value) => value,
-            Err(error) => return self.bad_argument(function.spec.name, error, site, cx),
+            Err(error) => {
+                return self.bad_application(function.spec.name, error, !constant, site, cx);
+            }
         };
         if constant {
             return Ok(Operand::Constant(value));
@@ -135,7 +137,8 @@ impl Trace {
             let rng = &mut *cx.rng;
             let aside = self.with_operands(&operands, |values| distribution.sample(values, rng));
             if let Err(error) = aside {
-                return self.bad_argument(name, error, site, cx);
+                let hangs = may_change(distribution, &error, |i| operands.get(i));
+                return self.bad_application(name, error, hangs, site, cx);
             }
         }
         let want = want.or(claim.as_ref());
@@ -153,7 +156,10 @@ impl Trace {
                 };
                 match self.drawn(site.span, cx, draw)? {
                     Ok(value) => value,
-                    Err(error) => return self.bad_argument(name, error, site, cx),
+                    Err(error) => {
+                        let hangs = may_change(distribution, &error, |i| operands.get(i));
+                        return self.bad_application(name, error, hangs, site, cx);
+                    }
                 }
             }
         };
@@ -186,7 +192,10 @@ impl Trace {
                 };
                 match self.drawn(span, cx, draw)? {
                     Ok(value) => value,
-                    Err(error) => return self.bad_argument(name, error, Site::at(span), cx),
+                    Err(error) => {
+                        let hangs = self.has_changing_argument(maker);
+                        return self.bad_application(name, error, hangs, Site::at(span), cx);
+                    }
                 }
             }
         };
@@ -210,6 +219,9 @@ impl Trace {
         if observed {
             self.node_mut(id).constrained = true;
             cx.observed_at = Some(id);
+            if !cx.is_proposal() {
+                self.check_observed(id, cx)?;
+            }
             match self.log_density(id) {
                 Ok(log_p) => cx.log_observed += log_p,
                 Err(error) => return cx.fail(error),
@@ -218,6 +230,26 @@ impl Trace {
             self.enter_choices(id);
         }
         Ok(())
+    }
+
+    /// An observation with a parameter out of its domain is impossible where other values of the
+    /// random choices may mend that; otherwise it is a mistake.
+    fn check_observed(&self, id: NodeId, cx: &Evaluation<'_>) -> Result<(), EvalError> {
+        let Err(error) = self.strict_log_density(id, &self.node(id).value) else { return Ok(()) };
+        let hangs = match (&self.node(id).op, error.mistake()) {
+            (Op::Random(distribution), Mistake::Argument { error, .. }) => {
+                may_change(*distribution, error, |i| {
+                    self.node(id).args.get(i).map(|arg| &arg.operand)
+                })
+            }
+            (Op::Draw(maker), _) => self.has_changing_argument(*maker),
+            _ => false,
+        };
+        if hangs && error.rejects() { Ok(()) } else { cx.fail(error) }
+    }
+
+    fn has_changing_argument(&self, id: NodeId) -> bool {
+        self.node(id).args.iter().any(|arg| arg.operand.node().is_some())
     }
 
     fn apply_maker(
@@ -249,7 +281,10 @@ impl Trace {
         };
         let (value, statistics) = match made {
             Ok(made) => made,
-            Err(error) => return self.bad_argument(maker.spec().name, error, site, cx),
+            Err(error) => {
+                let hangs = operands.iter().any(|operand| operand.node().is_some());
+                return self.bad_application(maker.spec().name, error, hangs, site, cx);
+            }
         };
         let place = (cx.family, cx.tags.clone(), site.span);
         let op = Op::Maker(Box::new(Made { maker, statistics, stamp: self.next_stamp() }));
@@ -352,6 +387,19 @@ impl Trace {
 
     // ------------------------------------------------------------ errors
 
+    /// A bad argument of an application, and whether it may be another one with other values of the
+    /// random choices.
+    fn bad_application<T>(
+        &self,
+        procedure: &'static str,
+        error: ArgumentError,
+        hangs: bool,
+        site: Site<'_>,
+        cx: &Evaluation<'_>,
+    ) -> Result<T, EvalError> {
+        self.bad_argument(procedure, error, site, cx).map_err(|error| error.hanging(hangs))
+    }
+
     pub(crate) fn bad_argument<T>(
         &self,
         procedure: &'static str,
@@ -362,6 +410,18 @@ impl Trace {
         let span = site.operand_span(error.argument());
         cx.fail(self.argument_error(procedure, error, span))
     }
+}
+
+/// Whether what is wrong with the arguments of a distribution hangs on one that can change: the one
+/// to blame or, where arguments bound one another (the ends of an interval), any.
+fn may_change<'a>(
+    distribution: &dyn Distribution,
+    error: &ArgumentError,
+    operand: impl Fn(usize) -> Option<&'a Operand>,
+) -> bool {
+    let changes = |i: usize| operand(i).is_some_and(|operand| operand.node().is_some());
+    error.argument().is_none_or(changes)
+        || distribution.support_arguments().iter().any(|i| changes(*i))
 }
 
 /// The observed value that reaches an application, in the type that it draws. One of the wrong type

@@ -75,6 +75,8 @@ impl Trace {
             sweep: self.sweep,
             sections: Sections::default(),
             desk: Default::default(),
+            is_lenient: false,
+            impossible: Default::default(),
             interrupt: self.interrupt.clone(),
             given: None,
             #[cfg(feature = "twins")]

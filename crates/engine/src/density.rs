@@ -1,6 +1,8 @@
 //! Log densities: of a node given its arguments, of all random choices (equation 1 of the
 //! paper), of the observed ones.
 
+use std::sync::atomic::Ordering;
+
 use smidgen_lang::Span;
 use smidgen_value::{ArgumentError, Value};
 
@@ -21,9 +23,47 @@ impl Trace {
 
     /// log p(value | arguments) of a random node, which may be any value of the right type. For a
     /// draw from a made procedure this is the predictive given the applications counted, which
-    /// must not include the node itself.
+    /// must not include the node itself. An observation whose distribution has a parameter out of
+    /// its domain is impossible.
     #[inline]
     pub(crate) fn log_density_at(&self, id: NodeId, value: &Value) -> Result<f64, EvalError> {
+        let result = self.strict_log_density(id, value);
+        if !self.node(id).constrained {
+            return result;
+        }
+        match result {
+            Err(error) if error.rejects() => Ok(self.log_impossible(id)),
+            Ok(f64::NEG_INFINITY) => Ok(self.log_impossible(id)),
+            result => result,
+        }
+    }
+
+    /// What an impossible observation counts: −∞, but nothing while a start is being searched for,
+    /// where they are counted instead.
+    #[cold]
+    fn log_impossible(&self, id: NodeId) -> f64 {
+        if !self.is_lenient {
+            return f64::NEG_INFINITY;
+        }
+        let count = match &self.node(id).op {
+            Op::Plate(plate) => {
+                let nodes = self.parents(id);
+                self.with_args(id, |args| plate.impossible_rows(self, &nodes, args))
+            }
+            _ => 1,
+        };
+        self.impossible.fetch_add(count, Ordering::Relaxed);
+        0.0
+    }
+
+    /// The impossible observations that were met since this was last asked.
+    pub(crate) fn take_impossible(&self) -> u64 {
+        self.impossible.swap(0, Ordering::Relaxed)
+    }
+
+    /// The same with an error for a parameter out of its domain.
+    #[inline]
+    pub(crate) fn strict_log_density(&self, id: NodeId, value: &Value) -> Result<f64, EvalError> {
         debug_assert!(self.has_fresh_arguments(id), "a density is read over stale arguments");
         let node = self.node(id);
         let (name, result) = match &node.op {

@@ -56,11 +56,16 @@ struct Inner {
     mistake: Mistake,
     span: Option<Span>,
     path: Vec<(String, Span)>,
+    /// Whether other values of the random choices may avoid it.
+    hangs: bool,
+    /// What to do about it, besides what the mistake itself suggests.
+    advice: Option<String>,
 }
 
 impl EvalError {
     pub fn new(mistake: Mistake, span: impl Into<Option<Span>>) -> EvalError {
-        EvalError(Box::new(Inner { mistake, span: span.into(), path: Vec::new() }))
+        let (span, path) = (span.into(), Vec::new());
+        EvalError(Box::new(Inner { mistake, span, path, hangs: false, advice: None }))
     }
 
     pub fn other(span: impl Into<Option<Span>>, message: impl Into<String>) -> EvalError {
@@ -71,6 +76,23 @@ impl EvalError {
         if let Mistake::Other { hint, .. } = &mut self.0.mistake {
             *hint = Some(text.into());
         }
+        self
+    }
+
+    /// Says that it depends on values that can change.
+    pub(crate) fn hanging(mut self, hangs: bool) -> EvalError {
+        self.0.hangs |= hangs;
+        self
+    }
+
+    /// Whether another draw of the random choices may avoid it: a parameter is out of its domain,
+    /// and hangs on values that can change.
+    pub(crate) fn may_pass(&self) -> bool {
+        self.0.hangs && self.rejects()
+    }
+
+    pub(crate) fn advise(mut self, text: impl Into<String>) -> EvalError {
+        self.0.advice = Some(text.into());
         self
     }
 
@@ -130,6 +152,7 @@ impl EvalError {
             Mistake::Other { hint: Some(hint), .. } => diagnostic.hints.push(hint),
             _ => {}
         }
+        diagnostic.hints.extend(self.0.advice);
         diagnostic
     }
 }

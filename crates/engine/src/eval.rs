@@ -381,7 +381,9 @@ impl Trace {
             arguments.iter().map(|a| self.settled_value(a).clone()).collect();
         let owner = &self.families[cx.family.index()];
         let at = address(owner.address, owner.nodes.len() as u64);
-        let (expansion, root) = self.expand(&structure, &values, (span, at), cx, want)?;
+        // What goes wrong in the body may not in another one.
+        let expanded = self.expand(&structure, &values, (span, at), cx, want);
+        let (expansion, root) = expanded.map_err(|error| error.hanging(true))?;
         self.settle_operand(&root, cx)?;
         let value = self.settled_value(&root).clone();
         let operands = arguments.into_iter().chain([root]);

@@ -6,7 +6,7 @@
 //! refers to), constants are no nodes, and a call of a known procedure is its body: the trace
 //! holds only what can change.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
@@ -76,6 +76,9 @@ pub struct Trace {
     pub(crate) sections: Sections,
     /// What plates are evaluated on.
     pub(crate) desk: Mutex<Desk>,
+    /// While a start is searched for, impossible observations are counted and not weighed.
+    pub(crate) is_lenient: bool,
+    pub(crate) impossible: AtomicU64,
     /// Set from outside to stop an evaluation that takes too long.
     pub interrupt: Arc<AtomicBool>,
     /// Values that choices take instead of being drawn, see [`crate::check::again`].

@@ -148,15 +148,18 @@ impl Target {
         match self.turn(trace, rng, std::mem::take(spare)) {
             Turn::Nothing => log.warn(self.nothing(trace)),
             Turn::Drawn { principals, blocks } => {
+                log.kinds(trace, &principals);
                 one_move(trace, &principals, Some((&self.scope, blocks)), rng, log)?;
                 *spare = principals;
             }
             Turn::Block(principals) => {
+                log.kinds(trace, &principals);
                 one_move(trace, &principals, None, rng, log)?;
                 *spare = principals;
             }
             Turn::Sweep(mut sweep) => {
                 while let Some(principals) = sweep.next(trace) {
+                    log.kinds(trace, &principals);
                     one_move(trace, &principals, None, rng, log)?;
                 }
             }

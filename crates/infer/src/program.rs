@@ -65,14 +65,20 @@ impl Program {
         counts
     }
 
-    /// Runs the program once. Stops early, between transitions, when the run is interrupted.
+    /// Runs the program once, after a search for values under which all observations are possible
+    /// if they are not and a kernel asks for it. Stops early, between transitions, when the run is interrupted.
     pub fn execute(
         &mut self,
         model: &mut Model,
         rng: &mut Rng,
         run: &mut Run,
     ) -> Result<(), EvalError> {
-        self.step.execute(model, rng, run)
+        self.step.execute(model, rng, run)?;
+        // What is recorded after this must be possible, also if nothing was moved.
+        match run.is_interrupted() {
+            true => Ok(()),
+            false => model.find_feasible_start(rng),
+        }
     }
 
     /// What every kernel would do to the trace as it is now. `run` is what was made so far.
@@ -178,7 +184,7 @@ impl Step {
                         break;
                     }
                     log.run.left = log.run.left.map(|left| left - 1);
-                    result = kernel.transition(model.trace_mut(), rng, &mut log);
+                    result = transition(&mut **kernel, model, rng, &mut log);
                     if result.is_err() {
                         break;
                     }
@@ -214,6 +220,7 @@ impl Step {
                 Ok(())
             }
             Step::Collect(expressions) => {
+                model.find_feasible_start(rng)?;
                 for (name, expr, environment) in expressions {
                     let value = model.sample(Code { expr, environment }, rng)?;
                     run.collect(name, value);
@@ -222,6 +229,23 @@ impl Step {
             }
         }
     }
+}
+
+/// One transition, from a state that is possible if the kernel needs one.
+fn transition(
+    kernel: &mut dyn Kernel,
+    model: &mut Model,
+    rng: &mut Rng,
+    log: &mut Log<'_>,
+) -> Result<(), EvalError> {
+    if model.is_suspect() && kernel.starts_anywhere() {
+        kernel.transition(model.trace_mut(), rng, log)?;
+        if model.is_possible()? {
+            return Ok(());
+        }
+    }
+    model.find_feasible_start(rng)?;
+    kernel.transition(model.trace_mut(), rng, log)
 }
 
 struct Parser<'a> {

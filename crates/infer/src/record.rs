@@ -69,6 +69,13 @@ pub struct Weighed {
     pub weights: Vec<f64>,
 }
 
+/// Which kinds of choices a kernel moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds {
+    pub continuous: bool,
+    pub discrete: bool,
+}
+
 /// What a run knows about one kernel of its program.
 #[derive(Clone, Debug, Default)]
 pub struct KernelRecord {
@@ -85,6 +92,8 @@ pub struct KernelRecord {
     pub choice: Option<Result<String, String>>,
     /// What it has learnt about its proposals.
     pub adapted: Option<String>,
+    /// Whether continuous choices were moved, and discrete ones.
+    pub moves: Kinds,
     /// Why blocks were moved whole, each reason once.
     pub refusals: Vec<Refusal>,
     /// Whether sections were read, rather than whole scaffolds.
@@ -111,6 +120,8 @@ impl KernelRecord {
         self.audits.extend(other.audits);
         self.sections.extend(other.sections);
         self.pairs.extend(other.pairs);
+        self.moves.continuous |= other.moves.continuous;
+        self.moves.discrete |= other.moves.discrete;
         self.reads_sections |= other.reads_sections;
         self.compiled |= other.compiled;
         self.checks.extend(other.checks);
@@ -171,7 +182,10 @@ impl KernelRecord {
                 if tally.trajectories < tally.transitions { "trajectory" } else { "transition" };
             format!("{each:.1} gradients per {of}")
         });
+        let diverged =
+            (tally.diverged > 0).then(|| format!("{} trajectories diverged", tally.diverged));
         let notes = choice.into_iter().chain(self.adapted.as_deref()).chain(gradients.as_deref());
+        let notes = notes.chain(diverged.as_deref());
         let notes: Vec<&str> = notes.collect();
         (!notes.is_empty()).then(|| notes.join("; "))
     }
@@ -203,12 +217,8 @@ impl KernelRecord {
                 main_reasons(check)
             ));
         }
-        let Tally { trajectories, diverged, cut, .. } = self.tally;
-        if diverged > 0 {
-            warnings.push(format!(
-                "{diverged} of {trajectories} trajectories of {kernel} diverged: the draws may miss regions where the density changes on a small scale. Raise the acceptance that the warm-up aims at (`'accept 0.99`), or write the model in other coordinates"
-            ));
-        }
+        warnings.extend(stuck(kernel, self));
+        let Tally { trajectories, cut, .. } = self.tally;
         if 20 * cut > trajectories {
             warnings.push(format!(
                 "{cut} of {trajectories} trajectories of {kernel} were cut at their greatest length: the draws are right, but correlated. Choices of very different scale or strong correlation are the usual cause"
@@ -230,6 +240,79 @@ impl KernelRecord {
         }
         warnings
     }
+}
+
+impl KernelRecord {
+    /// A warning about trajectories that diverged, where they matter: if there are many, or if
+    /// something else speaks against the draws as well. The default kernel moves in two systems of
+    /// coordinates, so that what the one cannot enter the other can: of its trajectories more may
+    /// diverge. `at` says where they did, if that is known.
+    pub fn divergence(&self, kernel: &str, is_sound: bool, at: Option<String>) -> Option<String> {
+        let Tally { trajectories, diverged, .. } = self.tally;
+        let (many, advice) = match head(kernel) {
+            "default" => (MANY_BY_DEFAULT, "Write the model in other coordinates"),
+            "nuts" => (
+                MANY_DIVERGED,
+                "Raise the acceptance that the warm-up aims at (`'accept 0.99`), or write the model in other coordinates",
+            ),
+            _ => (MANY_DIVERGED, "Take smaller steps, or write the model in other coordinates"),
+        };
+        let matters = diverged as f64 > many * trajectories as f64 || (!is_sound && diverged > 0);
+        let at = at.map_or_else(String::new, |at| format!(", mostly {at}"));
+        matters.then(|| format!(
+            "{diverged} of {trajectories} trajectories of {kernel} diverged{at}: the draws may miss regions where the density changes on a small scale. {advice}"
+        ))
+    }
+}
+
+/// Shares of diverged trajectories that matter whatever else is known.
+const MANY_DIVERGED: f64 = 0.01;
+const MANY_BY_DEFAULT: f64 = 0.05;
+
+/// The name that a kernel begins with.
+fn head(kernel: &str) -> &str {
+    kernel.trim_start_matches('(').split_whitespace().next().unwrap_or_default()
+}
+
+/// Transitions from which on a kernel that changed nothing is worth a warning.
+const MANY: u64 = 100;
+
+/// A warning about a kernel that changed nothing, with what may help there.
+fn stuck(kernel: &str, record: &KernelRecord) -> Option<String> {
+    let Tally { transitions, accepted, drawn, .. } = record.tally;
+    // One that has come to a maximum stays there, and particles are drawn whole.
+    let may_stay = matches!(head(kernel), "map" | "resample");
+    if accepted > 0 || transitions < MANY || may_stay {
+        return None;
+    }
+    if drawn == transitions {
+        return Some(format!(
+            "{kernel} changed nothing in {transitions} transitions: every draw gave the values that were there. Either these are all but certain given the rest, or choices have to move together, as one block"
+        ));
+    }
+    let walks = kernel.contains("'drift");
+    let advice = match (head(kernel), record.moves) {
+        ("mh" | "subsampled_mh", Kinds { continuous: true, .. }) if walks => {
+            "Use smaller steps (a smaller sd after 'drift)"
+        }
+        ("mh" | "subsampled_mh", Kinds { continuous: true, discrete: false }) => {
+            "Draws from the prior do not fit: take small steps, such as (mh default one 'drift 0.1 10)"
+        }
+        ("mh" | "subsampled_mh", Kinds { continuous: true, discrete: true }) => {
+            "Draws from the prior do not fit: take small steps where choices are continuous ('drift), gibbs where they are discrete, and fewer choices at a time"
+        }
+        ("mh" | "subsampled_mh", _) => {
+            "Draws from the prior do not fit: use gibbs or the default kernel, or move fewer choices at a time"
+        }
+        ("hmc", _) => "Use a smaller step size, or nuts",
+        ("slice" | "slice_doubling", _) => "Use a smaller width",
+        _ => {
+            "Something holds every choice where it is: choices that constrain one another have to move together, as one block"
+        }
+    };
+    Some(format!(
+        "{kernel} changed nothing in {transitions} transitions: no proposal was accepted, the draws have not moved. {advice}"
+    ))
 }
 
 /// The gravest findings of a check, as one sentence.

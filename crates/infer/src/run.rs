@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use smidgen_engine::Refusal;
+use smidgen_engine::{NodeId, Refusal, Trace};
 use smidgen_value::Value;
 
 use crate::audit::Audit;
@@ -120,6 +120,22 @@ impl<'a> Log<'a> {
     /// How many transitions this kernel makes in the warm-up, if that is known beforehand.
     pub fn planned(&self) -> Option<u64> {
         self.run.planned.get(self.number).copied().flatten().filter(|n| *n > 0)
+    }
+
+    /// Notes what kinds of choices are moved, of the first few blocks.
+    pub fn kinds(&mut self, trace: &mut Trace, principals: &[NodeId]) {
+        const BLOCKS: u64 = 64;
+        if self.tally.transitions >= BLOCKS {
+            return;
+        }
+        let moves = &mut self.run.kernel(self.number).moves;
+        for id in principals {
+            let support = trace.choice(*id).and_then(|choice| choice.support());
+            match support.is_ok_and(|support| support.is_continuous()) {
+                true => moves.continuous = true,
+                false => moves.discrete = true,
+            }
+        }
     }
 
     /// A block was moved whole.

@@ -76,6 +76,8 @@ fn matches(text: &str, pattern: &str) -> bool {
 struct Material {
     scalars: Vec<Scalar>,
     rows: Vec<SummaryRow>,
+    /// Which of them never change though they may: the run says so, or does not know.
+    suspicious: Vec<bool>,
     /// How many scalars the run has.
     all: usize,
 }
@@ -88,7 +90,15 @@ impl Material {
             scalars.retain(|scalar| page.only.iter().any(|name| is_named(&scalar.name, name)));
         }
         let rows = scalars.iter().map(summarise_scalar).collect();
-        Material { scalars, rows, all }
+        let is_named = |s: &Scalar| {
+            let name = format!("`{}`", s.name);
+            page.run.warnings.iter().any(|warning| warning.contains(&name))
+        };
+        let is_suspicious = |s: &Scalar| {
+            constant(&s.chains).is_some() && (page.run.kernels.is_empty() || is_named(s))
+        };
+        let suspicious = scalars.iter().map(is_suspicious).collect();
+        Material { scalars, rows, suspicious, all }
     }
 
     /// The places of at most `most` scalars, in their order: those that look worst.

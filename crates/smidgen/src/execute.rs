@@ -144,11 +144,7 @@ impl Executor<'_> {
             return Ok(());
         }
         let mut run = Run { interrupt: self.desk.interrupt.clone(), ..Run::default() };
-        let result = self
-            .model
-            .find_feasible_start(self.desk.rng)
-            .and_then(|()| program.execute(self.model, self.desk.rng, &mut run));
-        match result {
+        match program.execute(self.model, self.desk.rng, &mut run) {
             Err(error) if !error.is_interruption() => return Err(error.into_diagnostic()),
             _ => {}
         }
@@ -157,7 +153,9 @@ impl Executor<'_> {
             let record = run.kernel(number);
             kernels.push(record.report(text));
             let warnings = record.warnings(text, &|span| self.desk.sources.place(span));
-            for warning in warnings {
+            // Whether the draws are sound is not known here.
+            let divergence = record.divergence(text, true, None);
+            for warning in warnings.into_iter().chain(divergence) {
                 run.warn(warning);
             }
         }

@@ -105,7 +105,6 @@ fn look(
     program: &mut Program,
     interrupt: &Arc<AtomicBool>,
 ) -> Result<(Vec<Explanation>, Warmup), EvalError> {
-    model.find_feasible_start(rng)?;
     let stop = Arc::new(AtomicBool::new(false));
     let mut run = Run {
         interrupt: stop.clone(),

@@ -3,13 +3,15 @@
 //! Every chain executes the directives on a trace of its own, with its own random stream, so the
 //! draws do not depend on the number of threads. One draw is one application of the kernel.
 
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use smidgen_draws::stuck::whereabouts;
 use smidgen_draws::{self as draws, Draws, KernelReport};
 use smidgen_engine::environment::Environment;
-use smidgen_engine::model::Code;
+use smidgen_engine::model::{Code, Ties};
 use smidgen_engine::operand::Operand;
 use smidgen_engine::{EvalError, Model};
 use smidgen_infer::run::Phase;
@@ -78,9 +80,6 @@ impl Default for SampleRequest {
 /// Numbers of the streams that `--record` draws from: beyond those of all chains.
 const RECORDING: u64 = 1 << 32;
 
-/// Transitions from which on a kernel that never accepts is worth a warning.
-const MANY: u64 = 100;
-
 /// How far the chains are, in applications of the kernel, warm-up included, over all chains.
 pub use smidgen_io::Progress;
 
@@ -128,6 +127,10 @@ struct Chain {
     seconds: f64,
     times: Vec<f64>,
     complete: bool,
+    /// What each quantity hangs on, and whether that moved.
+    ties: Vec<(Ties, bool)>,
+    /// Draws in which a trajectory diverged.
+    diverged: Vec<usize>,
 }
 
 /// Runs the chains of a program.
@@ -332,6 +335,8 @@ impl Plan<'_> {
             seconds: begun.seconds(),
             times: Vec::new(),
             complete: made == self.request.draws,
+            ties: Vec::new(),
+            diverged: Vec::new(),
         })
     }
 
@@ -380,10 +385,11 @@ impl Plan<'_> {
         let mut made = 0;
         let mut times = Vec::new();
         let mut spent = false;
+        let mut ties: Vec<Ties> = Vec::new();
+        let (mut diverged, mut divergences) = (Vec::new(), 0);
         let from_the_start = Stopwatch::start();
         let mut begun = Stopwatch::start();
         let result = (|| {
-            model.find_feasible_start(rng)?;
             if self.request.warmup > 0 {
                 run.phase = Phase::Warmup;
                 let warmup = self.request.warmup as u64;
@@ -397,6 +403,7 @@ impl Plan<'_> {
                 }
             }
             run.begin_draws();
+            ties = watch.iter().map(|w| w.ties(model, aside)).collect::<Result<_, _>>()?;
             begun = Stopwatch::start();
             for _ in 0..self.request.draws {
                 for _ in 0..self.request.thin {
@@ -411,6 +418,10 @@ impl Plan<'_> {
                     values.push(watched.value(model, aside)?);
                 }
                 draws.push(0, values);
+                let so_far = run.kernels.iter().map(|kernel| kernel.tally.diverged).sum();
+                if so_far > divergences {
+                    (divergences, _) = (so_far, diverged.push(made));
+                }
                 made += 1;
                 if let Some(budget) = self.request.budget {
                     times.push(from_the_start.seconds());
@@ -427,6 +438,10 @@ impl Plan<'_> {
             _ => {}
         }
         let records = (0..program.kernels.len()).map(|k| std::mem::take(run.kernel(k))).collect();
+        let moved = |ties: Ties| {
+            let moved = model.has_moved(&ties);
+            (ties, moved)
+        };
         Ok(Chain {
             draws,
             kernels: program.kernels.clone(),
@@ -434,6 +449,8 @@ impl Plan<'_> {
             warnings: run.warnings,
             seconds: begun.seconds(),
             times,
+            ties: ties.into_iter().map(moved).collect(),
+            diverged,
             complete: spent || made == self.request.draws,
         })
     }
@@ -476,24 +493,34 @@ impl Plan<'_> {
         for (text, record) in &kernels {
             warnings.extend(record.warnings(text, &|span| self.sources.place(span)));
         }
+        let ties = joined_ties(&chains);
+        let marked: Vec<Vec<usize>> =
+            chains.iter_mut().map(|chain| std::mem::take(&mut chain.diverged)).collect();
+        let times = chains.iter_mut().map(|chain| std::mem::take(&mut chain.times)).collect();
+        let draws =
+            joined(chains.iter_mut().map(|chain| std::mem::take(&mut chain.draws)).collect());
+        let advice = draws::advice(&draws::summarise(&draws));
+        let ties = |name: &String| ties.get(name).cloned().unwrap_or_default();
+        let ties: Vec<_> = draws.quantities().iter().map(|q| ties(&q.name)).collect();
+        let movers: Vec<String> = kernels.iter().map(|(text, _)| text.clone()).collect();
+        let stuck = match movers.iter().all(|text| text.starts_with("(map ")) {
+            true => Vec::new(),
+            false => draws::stuck(&draws, &ties, &movers),
+        };
+        let at = whereabouts(&draws, &marked);
+        let at = at.map(|(name, small)| {
+            format!("where `{name}` is {}", if small { "small" } else { "large" })
+        });
+        let is_sound = advice.is_empty() && stuck.is_empty();
+        for (text, record) in &kernels {
+            warnings.extend(record.divergence(text, is_sound, at.clone()));
+        }
+        warnings.extend(stuck);
+        warnings.extend(advice);
         let reports: Vec<KernelReport> =
             kernels.iter().map(|(text, record)| record.report(text)).collect();
         let records = kernels.into_iter().map(|(_, record)| record).collect();
         let seconds = chains.iter().map(|chain| chain.seconds).sum();
-        for kernel in reports.iter().filter(|k| k.accepted == 0) {
-            // Of what is drawn from a conditional law nothing is proposed.
-            let proposed = kernel.transitions - kernel.drawn;
-            if proposed >= MANY {
-                warnings.push(format!(
-                    "no proposal of {} was accepted in {proposed} transitions: the draws have not moved. Use smaller steps, such as (mh default one 'drift 0.1 10)",
-                    kernel.kernel
-                ));
-            }
-        }
-        let times = chains.iter_mut().map(|chain| std::mem::take(&mut chain.times)).collect();
-        let draws =
-            joined(chains.iter_mut().map(|chain| std::mem::take(&mut chain.draws)).collect());
-        warnings.extend(draws::advice(&draws::summarise(&draws)));
         let text = program.first().map_or_else(String::new, |top| {
             self.sources.get(top.directive.span.source).text.to_string()
         });
@@ -508,6 +535,23 @@ impl Plan<'_> {
         };
         Sampled { run, records, seconds, times, interrupted }
     }
+}
+
+/// What the quantities of all chains hang on, by name.
+fn joined_ties(chains: &[Chain]) -> HashMap<String, draws::Ties> {
+    let mut joined: HashMap<String, draws::Ties> = HashMap::new();
+    for (k, chain) in chains.iter().enumerate() {
+        for (quantity, (ties, moved)) in chain.draws.quantities().iter().zip(&chain.ties) {
+            let known = joined.entry(quantity.name.clone()).or_default();
+            known.moved.resize(k, true);
+            known.moved.push(*moved);
+            // In some chains the structure may be another: what can change there can change.
+            let entries = known.hangs.len().max(ties.entries.len());
+            let hangs = |i: usize| known.hangs.get(i).or(known.hangs.first()) == Some(&true);
+            known.hangs = (0..entries).map(|i| hangs(i) || ties.hangs(i)).collect();
+        }
+    }
+    joined
 }
 
 /// The draws of all chains. What is recorded without a request depends on the values that a chain
@@ -537,6 +581,15 @@ impl Watch {
     fn name(&self) -> &str {
         match self {
             Watch::Operand(name, _) | Watch::Expression(name, _) => name,
+        }
+    }
+
+    fn ties(&self, model: &mut Model, rng: &mut Rng) -> Result<Ties, EvalError> {
+        match self {
+            Watch::Operand(_, root) => Ok(model.ties(root)),
+            Watch::Expression(_, expr) => {
+                model.ties_of(Code { expr, environment: &Environment::default() }, rng)
+            }
         }
     }
 

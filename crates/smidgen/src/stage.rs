@@ -10,7 +10,9 @@
 //!
 //! and exp of it is an unbiased estimate of the probability of all observations. Later directives
 //! act on every particle; what they show is that of one particle, drawn by weight. A directive
-//! happens in all particles or in none.
+//! happens in all particles or in none; but a particle in which it meets a parameter outside its
+//! domain, where another past might have avoided that, has weight 0 from there on and takes part in
+//! nothing until the next `resample` leaves it behind.
 //!
 //! Without `resample` all this costs a list of the directives.
 
@@ -117,8 +119,12 @@ impl Particle {
         Ok((value, outcomes))
     }
 
+    fn log_weight(&self) -> f64 {
+        if self.model.is_broken() { f64::NEG_INFINITY } else { self.model.log_weight() }
+    }
+
     fn is_dead(&self) -> bool {
-        self.model.log_weight() == f64::NEG_INFINITY
+        self.log_weight() == f64::NEG_INFINITY
     }
 }
 
@@ -133,11 +139,16 @@ impl Stage {
         }
     }
 
-    /// The trace, or that of the first particle.
+    /// The trace, or that of the first particle that has come as far as the directives.
     pub fn front(&mut self) -> &mut Model {
-        match self.particles.first_mut() {
-            Some(particle) => &mut particle.model,
-            None => &mut self.single.model,
+        &mut self.first().model
+    }
+
+    fn first(&mut self) -> &mut Particle {
+        let whole = self.particles.iter().position(|particle| !particle.model.is_broken());
+        match whole {
+            Some(k) => &mut self.particles[k],
+            None => &mut self.single,
         }
     }
 
@@ -239,20 +250,35 @@ impl Stage {
         }
         let mut shown = Vec::with_capacity(self.particles.len());
         let mut failed = None;
-        for particle in &mut self.particles {
+        let mut broken = Vec::new();
+        for (k, particle) in self.particles.iter_mut().enumerate() {
+            if particle.model.is_broken() {
+                shown.push(Vec::new());
+                continue;
+            }
             let result = particle.with_executor(context, true, |executor| {
                 executor.at_top(step, environment, suffix)
             });
             match result {
                 Ok((_, outcomes)) => shown.push(outcomes),
+                Err(diagnostic) if particle.model.is_broken() => {
+                    shown.push(Vec::new());
+                    broken.push((k, diagnostic));
+                }
                 Err(diagnostic) => {
                     failed = Some(diagnostic);
                     break;
                 }
             }
         }
+        if failed.is_none() && self.particles.iter().all(|particle| particle.model.is_broken()) {
+            failed = broken.last().map(|(_, diagnostic)| diagnostic.clone());
+        }
         for particle in &mut self.particles[..shown.len()] {
             particle.model.conclude(failed.is_none());
+        }
+        if failed.is_some() {
+            broken.iter().for_each(|(k, _)| self.particles[*k].model.mend());
         }
         if let Some(diagnostic) = failed {
             return Err(diagnostic);
@@ -267,12 +293,11 @@ impl Stage {
 
     /// Which particle is shown.
     fn shown(&mut self) -> Option<usize> {
-        let log_weights: Vec<f64> =
-            self.particles.iter().map(|particle| particle.model.log_weight()).collect();
+        let log_weights: Vec<f64> = self.particles.iter().map(Particle::log_weight).collect();
         let mut lots = Lots::default();
         match lots.weigh(&log_weights) {
             true => Some(lots.draw(&mut self.single.rng)),
-            false => (!self.particles.is_empty()).then_some(0),
+            false => self.particles.iter().position(|particle| !particle.model.is_broken()),
         }
     }
 
@@ -339,8 +364,7 @@ impl Stage {
         place: Place<'_>,
         context: &Context<'_>,
     ) -> Result<Inferred, Diagnostic> {
-        let front = self.particles.first_mut().unwrap_or(&mut self.single);
-        let (count, _) = front.with_executor(context, false, |executor| {
+        let (count, _) = self.first().with_executor(context, false, |executor| {
             executor.read_resample(kernel, scope, place.environment)
         })?;
         let first = match self.particles.is_empty() {
@@ -348,8 +372,7 @@ impl Stage {
             false => None,
         };
         let particles = first.as_deref().unwrap_or(&self.particles);
-        let log_weights: Vec<f64> =
-            particles.iter().map(|particle| particle.model.log_weight()).collect();
+        let log_weights: Vec<f64> = particles.iter().map(Particle::log_weight).collect();
         let log_sum = math::logsumexp(&log_weights);
         if log_sum == f64::NEG_INFINITY {
             let message = "all particles have weight 0: none of them could have produced the observations since the last resample";
@@ -391,10 +414,15 @@ impl Stage {
         let mut particles = Vec::with_capacity(count);
         for k in 0..count as u64 {
             let mut particle = Particle::new(Rng::for_chain(seed, k), context.interrupt);
+            particle.model.keep_past();
             for Past { step, environment, suffix } in &self.past {
-                particle.with_executor(context, false, |executor| {
+                let result = particle.with_executor(context, false, |executor| {
                     executor.at_top(step, environment, suffix)
-                })?;
+                });
+                if particle.model.is_broken() {
+                    break;
+                }
+                result?;
             }
             self.made += 1;
             particle.model.set_number(self.made);

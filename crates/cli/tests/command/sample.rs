@@ -140,3 +140,54 @@ fn recorded_values_may_change_their_kind_between_chains() {
     let object = folder.call(&args(&["--format", "json", "--chains", "12"])).json();
     assert_eq!(object["draws"]["b"].as_array().map(Vec::len), Some(12));
 }
+
+/// x moves in none of the chains, `three` cannot.
+const STUCK: &str = "[assume x (normal 0 1)]
+[assume y (scope_include 'y 0 (normal 0 1))]
+[assume three (+ 1 2)]
+[observe (normal (+ x y) 1) 1]
+[infer (mh y all 'drift 1 1)]
+[predict x]
+[predict y]
+[predict three]
+";
+
+#[test]
+fn being_stuck_is_said_everywhere() {
+    let folder = Folder::with_program(STUCK);
+    let short = ["sample", "m.smg", "--draws", "100", "--warmup", "10", "--seed", "7"];
+    let text = folder.call(&[&short[..], &["--html", "page.html"]].concat()).good();
+    let line = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name)).expect("a row of the table");
+        line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    // mcse, ess_bulk, ess_tail, r_hat
+    for name in ["x ", "three "] {
+        let cells = line(name);
+        assert!([3, 7, 8, 9].iter().all(|k| cells[*k] == "-"), "{cells:?}");
+    }
+    assert!(line("y ")[7..].iter().all(|cell| cell != "-"), "{text}");
+    let stuck = "`x` never moved in any chain, and the chains are at different values: (mh y all 'drift 1 1) never changed";
+    assert!(text.contains(&format!("warning: {stuck}")), "{text}");
+    let object = folder.call(&[&short[..], &["--format", "json"]].concat()).json();
+    let warnings: Vec<&str> =
+        object["warnings"].as_array().expect("a list").iter().filter_map(Json::as_str).collect();
+    assert!(warnings.iter().any(|warning| warning.starts_with(stuck)), "{warnings:?}");
+    assert!(!warnings.iter().any(|warning| warning.contains("`three`")), "{warnings:?}");
+    let page = folder.read("page.html");
+    assert!(page.contains("`x`") || page.contains("<code>x</code>"), "x is named");
+    assert!(page.contains("never moved in any chain") && page.contains("badge fail"), "a finding");
+    assert!(!page.contains("three</code> (always"), "a constant is no finding");
+}
+
+#[test]
+fn programs_start_where_the_first_draw_does_not_fit() {
+    let folder = Folder::with_program("[assume s (normal 0 1)]\n[observe (normal 0 s) 1.5]\n");
+    for seed in 0..12 {
+        let seed = seed.to_string();
+        let args =
+            ["sample", "m.smg", "--draws", "2", "--warmup", "2", "--chains", "1", "--seed", &seed];
+        folder.call(&args).good();
+        folder.call(&["run", "m.smg", "--seed", &seed]).good();
+    }
+}

@@ -80,7 +80,7 @@ impl Model {
             Ok(sorted) => self.place_plates(observations, sorted, &rows),
             Err(Stop::NoPlate | Stop::Error(_)) => Err(None),
         };
-        let (records, log_p) = match found {
+        let (records, log_p, doubtful) = match found {
             Ok(found) => found,
             // A row that cannot be: observed as such, it says why.
             Err(culprit) => {
@@ -92,6 +92,9 @@ impl Model {
                 };
             }
         };
+        for row in doubtful {
+            self.blame(observations, environment, row, rng)?;
+        }
         self.suspect |= log_p == f64::NEG_INFINITY;
         self.log_weight += log_p;
         for (k, (record, observation)) in records.into_iter().zip(observations).enumerate() {
@@ -173,16 +176,17 @@ impl Model {
         Ok(all)
     }
 
-    /// Puts the plates into the trace, with the log density of their rows. An error names a row that
-    /// cannot be, if one is to blame.
+    /// Puts the plates into the trace, with the log density of their rows, and the rows with a
+    /// parameter out of its domain, where other values of the random choices may mend that. An
+    /// error names a row that cannot be, if one is to blame.
     fn place_plates(
         &mut self,
         observations: &[RowObservation<'_>],
         all: Vec<Sorting>,
         rows: &Range<i64>,
-    ) -> Result<(Vec<PlateRecord>, f64), Option<u32>> {
+    ) -> Result<(Vec<PlateRecord>, f64, Vec<u32>), Option<u32>> {
         let mut records = Vec::with_capacity(all.len());
-        let mut log_p = 0.0;
+        let (mut log_p, mut doubtful) = (0.0, Vec::new());
         for (Sorting { text, mut sorter, written }, observation) in
             all.into_iter().zip(observations)
         {
@@ -202,25 +206,31 @@ impl Model {
                 plates.push((id, family));
             }
             for (id, _) in &plates {
-                log_p += self.weigh_plate(*id)?;
+                log_p += self.weigh_plate(*id, &mut doubtful)?;
             }
             records.push(PlateRecord { label: observation.label.clone(), plates, text });
         }
-        Ok((records, log_p))
+        Ok((records, log_p, doubtful))
     }
 
-    /// The log density of a new plate; an error names the first row that cannot be.
-    fn weigh_plate(&mut self, id: NodeId) -> Result<f64, Option<u32>> {
+    /// The log density of a new plate; rows with a parameter out of its domain are added to
+    /// `doubtful`, and an error names the first row that cannot be.
+    fn weigh_plate(&mut self, id: NodeId, doubtful: &mut Vec<u32>) -> Result<f64, Option<u32>> {
         self.trace.refresh_arguments(id).map_err(|_| None)?;
         let Op::Plate(plate) = &self.trace.node(id).op else { unreachable!("just made") };
         let nodes = self.trace.parents(id);
         let trace = &self.trace;
         trace.with_args(id, |values| match plate.first_outside(trace, &nodes, values) {
             Some(row) => Err(Some(row)),
-            None => trace.plate_log_density(plate, &nodes, values).map_err(|_| {
-                let fails =
-                    |row: &u32| plate.interpret(trace, &nodes, values, *row as usize).is_err();
-                (0..plate.rows()).map(|place| plate.members.row(place)).find(fails)
+            None => trace.plate_log_density(plate, &nodes, values).or_else(|_| {
+                for row in (0..plate.rows()).map(|place| plate.members.row(place)) {
+                    match plate.interpret(trace, &nodes, values, row as usize) {
+                        Err(error) if error.rejects() => doubtful.push(row),
+                        Err(_) => return Err(Some(row)),
+                        Ok(_) => {}
+                    }
+                }
+                Ok(f64::NEG_INFINITY)
             }),
         })
     }

@@ -89,6 +89,24 @@ impl Plate {
         })
     }
 
+    /// How many rows cannot be, given the values of the nodes around the plate. At least one, since
+    /// who asks knows that some cannot.
+    pub(crate) fn impossible_rows(
+        &self,
+        trace: &Trace,
+        nodes: &[NodeId],
+        values: &[&Value],
+    ) -> u64 {
+        let cannot_be = |place: &usize| {
+            let row = self.members.row(*place) as usize;
+            match self.interpret(trace, nodes, values, row) {
+                Ok(log_p) => log_p == f64::NEG_INFINITY,
+                Err(error) => error.rejects(),
+            }
+        };
+        ((0..self.rows()).filter(cannot_be).count() as u64).max(1)
+    }
+
     fn interpret_in(&self, host: &mut Interpreter<'_>, row: usize) -> Walked<f64> {
         let Observed { distribution, x, args, span } = self.observed(host, row)?;
         let name = distribution.spec().name;

@@ -58,6 +58,8 @@ pub struct Proposal<'t> {
     claimed_new: Vec<NewClaim>,
     log_old: f64,
     log_new: f64,
+    /// Impossible observations before and after, while they are counted ([`Trace::is_lenient`]).
+    impossible: (u64, u64),
     /// Why the regeneration stopped half-way, if it did: such a proposal can only be dropped.
     stopped: Option<EvalError>,
     committed: bool,
@@ -159,6 +161,7 @@ impl<'t> Proposal<'t> {
             claimed_new: Vec::new(),
             log_old: 0.0,
             log_new: 0.0,
+            impossible: (0, 0),
             stopped: None,
             committed: false,
         }
@@ -212,6 +215,11 @@ impl<'t> Proposal<'t> {
     /// scored in D and T').
     pub fn log_new(&self) -> f64 {
         self.log_new
+    }
+
+    /// Impossible observations in the old and in the new trace, while a start is searched for.
+    pub(crate) fn impossible(&self) -> (u64, u64) {
+        self.impossible
     }
 
     /// The trace as proposed.
@@ -311,7 +319,9 @@ impl<'t> Proposal<'t> {
         rng: &mut Rng,
     ) -> Result<ControlFlow<(), Redirection>, EvalError> {
         proposer.begin();
+        self.trace.take_impossible();
         self.log_old = self.trace.detach(self.scaffold, Some(proposer))?;
+        self.impossible.0 = self.trace.take_impossible();
         self.regenerate(proposer, rng)
     }
 
@@ -332,6 +342,7 @@ impl<'t> Proposal<'t> {
             },
         );
         let result = self.trace.regenerate(self.scaffold, &mut cx);
+        self.impossible.1 = self.trace.take_impossible();
         let regeneration = match cx.phase {
             Phase::Proposal(regeneration) => regeneration,
             Phase::Directive { .. } => unreachable!("a proposal stays one"),

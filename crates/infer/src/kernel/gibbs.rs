@@ -11,7 +11,7 @@
 use smidgen_engine::{DrawnFrom, Enumeration, EvalError, NodeId, Trace, draw_place};
 use smidgen_value::Rng;
 
-use crate::block::{Scope, Selection, Target};
+use crate::block::{Block, Scope, Selection, Target};
 use crate::explain::{Explanation, Look, blocks};
 use crate::kernel::Kernel;
 use crate::record::Tally;
@@ -56,6 +56,10 @@ impl Kernel for Gibbs {
         target.moves(trace, rng, log, spare, &mut |trace, principals, selection, rng, log| {
             gibbs_move(trace, enumeration, principals, selection, rng, &mut log.tally)
         })
+    }
+
+    fn starts_anywhere(&self) -> bool {
+        self.target.block == Block::All
     }
 
     fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {

@@ -28,6 +28,12 @@ pub trait Kernel {
         log: &mut Log<'_>,
     ) -> Result<(), EvalError>;
 
+    /// Whether a transition needs no state that is possible to begin with, because what it draws
+    /// does not depend on the one that is left.
+    fn starts_anywhere(&self) -> bool {
+        false
+    }
+
     /// What it would do to the trace as it is now, which is left as it is. Who moves the whole
     /// scaffolds of a target's blocks finds the words in [`crate::explain::blocks`].
     fn explain(&mut self, _look: &mut Look<'_>) -> Result<Explanation, EvalError> {

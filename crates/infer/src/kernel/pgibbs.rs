@@ -115,6 +115,10 @@ impl Kernel for Pgibbs {
         Ok(())
     }
 
+    fn starts_anywhere(&self) -> bool {
+        self.target.block != Block::One
+    }
+
     fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
         let mut explanation = blocks::explain(look, &self.target, &mut |_, _, block| {
             block.advice = advice::exact(block);

@@ -15,7 +15,7 @@ use smidgen_engine::proposal::FromPrior;
 use smidgen_engine::{EvalError, Mistake, NodeId, Proposal, Scaffold, Trace};
 use smidgen_value::{Rng, math};
 
-use crate::block::{Selection, Target};
+use crate::block::{Block, Scope, Selection, Target};
 use crate::explain::{Explanation, Look, blocks};
 use crate::kernel::Kernel;
 use crate::run::Log;
@@ -66,6 +66,10 @@ impl Kernel for Rejection {
         })
     }
 
+    fn starts_anywhere(&self) -> bool {
+        self.target.scope == Scope::Default && self.target.block == Block::All
+    }
+
     fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
         blocks::explain(look, &self.target, &mut |look, principals, block| {
             let scaffold = &mut self.scaffold;
@@ -93,9 +97,11 @@ fn redraw(
     let sections = proposal.scaffold().sections() as u64;
     let staying = selection.map(|(_, before)| blocks_that_stay(&proposal, before));
     let mut tries = 0;
+    let mut is_possible = proposal.log_old() > f64::NEG_INFINITY;
     loop {
         tries += 1;
         proposal.reconsider(&mut FromPrior, rng)?;
+        is_possible |= proposal.log_new() > f64::NEG_INFINITY;
         let log_excess = proposal.log_new() - log_bound;
         if log_excess > ROUNDING {
             let span = proposal.trace().origin(proposal.scaffold().principals[0]).1;
@@ -112,6 +118,14 @@ fn redraw(
         };
         if rng.log_uniform() < log_excess + log_share {
             break;
+        }
+        if tries == MANY && !is_possible {
+            let span = proposal.trace().origin(proposal.scaffold().principals[0]).1;
+            let message = format!(
+                "rejection has made {MANY} draws, and under none of them the observations were possible"
+            );
+            return Err(EvalError::other(span, message)
+                .hint("is some observation impossible whatever the random choices are?"));
         }
         if tries == MANY {
             log.warn(format!(

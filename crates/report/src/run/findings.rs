@@ -2,7 +2,6 @@
 //! quantities that never change, a single chain. What is said about R-hat and effective draws are
 //! the words of `smidgen-draws`.
 
-use smidgen_draws::summary::{HIGHEST_R_HAT, LEAST_ESS_PER_CHAIN};
 use smidgen_draws::{Scalar, SummaryRow, advice, summarise};
 
 use super::{Material, RunPage, constant};
@@ -29,7 +28,7 @@ pub(super) fn findings(page: &RunPage, material: &Material) -> Vec<Finding> {
         let verdict = if text.contains("(nan)") { Verdict::Fail } else { Verdict::Warn };
         add(verdict, text);
     }
-    never_changing(scalars, &mut add);
+    never_changing(page, scalars, &mut add);
     let infinite = scalars.iter().filter(|s| s.chains.iter().flatten().any(|x| x.is_infinite()));
     if let Some(names) = listed(infinite.map(name)) {
         add(Verdict::Warn, format!("some draws of {names} are infinite; plots leave them out."));
@@ -63,7 +62,18 @@ pub(super) fn findings(page: &RunPage, material: &Material) -> Vec<Finding> {
     found
 }
 
-fn never_changing(scalars: &[Scalar], add: &mut impl FnMut(Verdict, String)) {
+/// A run knows which of its quantities are constants and which are stuck, and says so among its
+/// warnings; of draws without their story only that they do not change can be said.
+fn never_changing(page: &RunPage, scalars: &[Scalar], add: &mut impl FnMut(Verdict, String)) {
+    let still =
+        |s: &&Scalar| constant(&s.chains).is_none() && smidgen_draws::stuck::never_moved(&s.chains);
+    if let Some(names) = listed(scalars.iter().filter(still).map(name)) {
+        let text = "stays at one value in each chain, and not at the same one: the chains have not come together";
+        add(Verdict::Fail, format!("{names} {text}."));
+    }
+    if !page.run.kernels.is_empty() {
+        return;
+    }
     let value = |s: &Scalar| {
         let x = constant(&s.chains)?;
         Some((s.name.clone(), format!(" (always {})", significant(x, 4))))
@@ -74,7 +84,7 @@ fn never_changing(scalars: &[Scalar], add: &mut impl FnMut(Verdict, String)) {
     }
     let partly = |s: &&Scalar| {
         let frozen = |c: &Vec<f64>| c.len() >= LEAST_DRAWS && c.iter().all(|x| *x == c[0]);
-        constant(&s.chains).is_none() && s.chains.iter().any(frozen)
+        !smidgen_draws::stuck::never_moved(&s.chains) && s.chains.iter().any(frozen)
     };
     if let Some(names) = listed(scalars.iter().filter(partly).map(name)) {
         let text = "did not move in one chain or more, while others did";
@@ -108,11 +118,13 @@ pub(super) fn lengths(scalars: &[Scalar]) -> Vec<usize> {
 }
 
 /// What is to be said about one quantity alone.
-pub(super) fn verdict(scalar: &Scalar, row: &SummaryRow) -> Verdict {
-    let few = row.ess_bulk < LEAST_ESS_PER_CHAIN * row.chains as f64;
-    if row.r_hat > APART || row.q50.is_nan() {
+pub(super) fn verdict(material: &Material, place: usize) -> Verdict {
+    let (scalar, row) = (&material.scalars[place], &material.rows[place]);
+    let apart =
+        constant(&scalar.chains).is_none() && smidgen_draws::stuck::never_moved(&scalar.chains);
+    if row.r_hat > APART || row.q50.is_nan() || apart {
         Verdict::Fail
-    } else if row.r_hat > HIGHEST_R_HAT || few || constant(&scalar.chains).is_some() {
+    } else if row.disagrees() || row.has_few() || material.suspicious[place] {
         Verdict::Warn
     } else {
         Verdict::Pass

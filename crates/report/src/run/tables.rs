@@ -38,7 +38,7 @@ pub(super) fn summary(material: &Material, places: &[usize]) -> Table {
             number(fixed(row.ess_bulk, 0)),
             number(fixed(row.ess_tail, 0)),
             number(fixed(row.r_hat, 3)),
-            Cell::Verdict(verdict(&material.scalars[place], row)),
+            Cell::Verdict(verdict(material, place)),
         ]);
     }
     table
