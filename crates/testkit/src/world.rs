@@ -19,6 +19,8 @@ pub struct World {
     pub run: Run,
     /// What `predict` directives refer to, in order.
     pub predicted: Vec<Operand>,
+    /// Number of texts lowered so far.
+    pub texts: u64,
 }
 
 fn message(diagnostics: &[Diagnostic]) -> String {
@@ -26,11 +28,18 @@ fn message(diagnostics: &[Diagnostic]) -> String {
     messages.join("; ")
 }
 
-fn lowered(syntax: &Syntax) -> Result<ExprRef, String> {
-    lower(syntax, &Scope::global(), &Nothing).map_err(|errors| message(&errors))
-}
-
 impl World {
+    fn lowered(&mut self, syntax: &Syntax) -> Result<ExprRef, String> {
+        let numbers = self.next_text();
+        lower(syntax, &Scope::global(), &numbers).map_err(|errors| message(&errors))
+    }
+
+    /// Every text numbers its procedures apart from the others.
+    fn next_text(&mut self) -> Nothing {
+        self.texts += 1;
+        Nothing(self.texts << 32)
+    }
+
     /// # Panics
     /// If the program cannot be run.
     pub fn new(text: &str, seed: u64) -> World {
@@ -43,6 +52,7 @@ impl World {
             rng: Rng::from_seed(seed),
             run: Run::default(),
             predicted: Vec::new(),
+            texts: 0,
         };
         world.execute(text)?;
         Ok(world)
@@ -62,26 +72,29 @@ impl World {
 
     fn directive(&mut self, kind: DirectiveKind, label: Option<String>) -> Result<(), String> {
         let environment = Environment::default();
-        let World { model, rng, .. } = self;
         let done = match kind {
             DirectiveKind::Assume { name, expr } => {
-                let expr = lower_named(&expr, &Scope::global(), &Nothing, name.name)
+                let numbers = self.next_text();
+                let expr = lower_named(&expr, &Scope::global(), &numbers, name.name)
                     .map_err(|errors| message(&errors))?;
                 let code = Code { expr: &expr, environment: &environment };
+                let World { model, rng, .. } = self;
                 model.whole(|model| model.assume(name.name, code, label, rng)).map(drop)
             }
             DirectiveKind::Observe { expr, value } => {
-                let (expr, value) = (lowered(&expr)?, lowered(&value)?);
+                let (expr, value) = (self.lowered(&expr)?, self.lowered(&value)?);
                 let code = Code { expr: &expr, environment: &environment };
                 let value = Code { expr: &value, environment: &environment };
+                let World { model, rng, .. } = self;
                 model.whole(|model| {
                     let value = model.constant(value, rng)?;
                     model.observe(code, value, label, rng)
                 })
             }
             DirectiveKind::Predict { expr } => {
-                let expr = lowered(&expr)?;
+                let expr = self.lowered(&expr)?;
                 let code = Code { expr: &expr, environment: &environment };
+                let World { model, rng, .. } = self;
                 let predicted = model
                     .whole(|model| model.predict(code, label, rng))
                     .map_err(|error| error.to_string())?;
@@ -89,9 +102,10 @@ impl World {
                 Ok(())
             }
             DirectiveKind::Force { expr, value } => {
-                let (expr, value) = (lowered(&expr)?, lowered(&value)?);
+                let (expr, value) = (self.lowered(&expr)?, self.lowered(&value)?);
                 let code = Code { expr: &expr, environment: &environment };
                 let value = Code { expr: &value, environment: &environment };
+                let World { model, rng, .. } = self;
                 model.whole(|model| {
                     let value = model.constant(value, rng)?;
                     model.force(code, &value, rng).map(drop)
@@ -99,15 +113,15 @@ impl World {
             }
             DirectiveKind::Sample { expr } => return self.value_of(&expr).map(drop),
             DirectiveKind::Infer { kernel } => return self.infer_syntax(&kernel),
-            DirectiveKind::Forget { label } => model.whole(|model| model.forget(&label.name)),
+            DirectiveKind::Forget { label } => self.model.whole(|model| model.forget(&label.name)),
             DirectiveKind::Freeze { label } => {
-                model.whole(|model| model.freeze(&label.name)).map(drop)
+                self.model.whole(|model| model.freeze(&label.name)).map(drop)
             }
-            DirectiveKind::Report { label } => model.report(&label.name).map(drop),
-            DirectiveKind::LogJoint => model.log_joint().map(drop),
-            DirectiveKind::LogLikelihood => model.log_likelihood().map(drop),
+            DirectiveKind::Report { label } => self.model.report(&label.name).map(drop),
+            DirectiveKind::LogJoint => self.model.log_joint().map(drop),
+            DirectiveKind::LogLikelihood => self.model.log_likelihood().map(drop),
             DirectiveKind::Clear => {
-                model.clear();
+                self.model.clear();
                 Ok(())
             }
             DirectiveKind::Define { .. }
@@ -119,7 +133,7 @@ impl World {
     }
 
     fn value_of(&mut self, syntax: &Syntax) -> Result<Value, String> {
-        let expr = lowered(syntax)?;
+        let expr = self.lowered(syntax)?;
         let code = Code { expr: &expr, environment: &Environment::default() };
         self.model.sample(code, &mut self.rng).map_err(|error| error.to_string())
     }
@@ -127,7 +141,7 @@ impl World {
     /// Observes a value that was drawn before.
     pub fn observe(&mut self, text: &str, value: Value, label: &str) {
         let syntax = parse_expression(SourceId(0), text).unwrap_or_else(|e| panic!("{e:?}"));
-        let expr = lowered(&syntax).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let expr = self.lowered(&syntax).unwrap_or_else(|error| panic!("{text}: {error}"));
         let code = Code { expr: &expr, environment: &Environment::default() };
         let World { model, rng, .. } = self;
         model
@@ -214,7 +228,7 @@ impl Reader for Asked<'_> {
         false
     }
     fn code(&mut self, syntax: &Syntax) -> Result<(String, ExprRef), Diagnostic> {
-        let expr = lowered(syntax).map_err(|error| Diagnostic::error(syntax.span, error))?;
+        let expr = self.0.lowered(syntax).map_err(|error| Diagnostic::error(syntax.span, error))?;
         Ok((format!("{}", syntax.span.start), expr))
     }
     fn text(&self, span: Span) -> String {

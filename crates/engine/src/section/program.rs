@@ -20,6 +20,7 @@ use crate::section::kept::{Draft, Kept, LARGEST, Origin, Reading};
 use crate::tape::cells::Pick;
 use crate::tape::lower;
 use crate::tape::marked;
+use crate::tape::odds::{Odds, log_odds_of};
 use crate::tape::rows::{BLOCK, Rows};
 use crate::tape::run::Store;
 use crate::tape::{Register, Source, Tape};
@@ -49,6 +50,8 @@ pub(crate) struct Program {
     /// Number of nodes of a section, and of numbers of the hub.
     nodes: usize,
     hub: usize,
+    /// Whether the log odds of the hub are read, after its one number.
+    odds: bool,
     kept: Kept,
     draft: Draft,
 }
@@ -70,7 +73,10 @@ impl Program {
         let numbers = lower::numbers(value).ok()?.len();
         let hub_value = lower::renumber(value, &mut (0..).map(marked::global));
         let (values, leaves) = (Vec::with_capacity(nodes.len()), Vec::new());
-        let tape = Tape::default();
+        let mut tape = Tape::default();
+        if let Value::Number(_) | Value::Odds(_) = value {
+            tape.global_odds.insert(0, Odds::of_argument(1));
+        }
         let mut writer = Writer { trace, hub, hub_value, nodes, values, tape, leaves };
         for k in 0..nodes.len() {
             let value = writer.node(k)?;
@@ -80,6 +86,9 @@ impl Program {
         if tape.terms.is_empty() {
             return None;
         }
+        let odds = tape.leaves.iter().any(|leaf| {
+            numbers == 1 && matches!(leaf.source, Source::Global(register) if register == 1)
+        });
         let rows = Rows::over_lanes(tape);
         // Leaves that nothing reads have no registers any more.
         for (leaf, kept) in leaves.iter_mut().zip(rows.lanes_of_leaves()) {
@@ -87,13 +96,20 @@ impl Program {
         }
         leaves.retain(|leaf| leaf.register != Register::MAX);
         let (nodes, hub) = (nodes.len(), numbers);
-        Some(Program { rows, leaves, nodes, hub, kept: Kept::default(), draft: Draft::default() })
+        let (kept, draft) = (Kept::default(), Draft::default());
+        Some(Program { rows, leaves, nodes, hub, odds, kept, draft })
     }
 
     /// Whether a value of the hub has the form that the program was written for.
     pub(crate) fn hub_numbers(&self, value: &Value, out: &mut Vec<f64>) -> bool {
         out.clear();
-        marked::numbers(value, out) && out.len() == self.hub
+        if self.odds {
+            return marked::numbers(value, out) && out.len() == 1 && {
+                out.push(log_odds_of(value));
+                true
+            };
+        }
+        marked::plain_numbers(value, out) && out.len() == self.hub
     }
 
     pub(crate) fn fit(&self, store: &mut Store) {
@@ -305,7 +321,7 @@ fn put_numbers(
         return leaf.len == xs.len();
     }
     room.clear();
-    if !marked::numbers(value, room) || room.len() != leaf.len {
+    if !marked::plain_numbers(value, room) || room.len() != leaf.len {
         return false;
     }
     room.iter().zip(leaf.register..).for_each(|(x, register)| store.put(register, lane, *x));
