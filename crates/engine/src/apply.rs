@@ -291,7 +291,8 @@ impl Trace {
         cx: &mut Evaluation<'_>,
         want: Option<&Observed>,
     ) -> Result<Operand, EvalError> {
-        let key: Option<MemoKey> = operands.iter().map(|o| o.constant().map(Value::plain)).collect();
+        let key: Option<MemoKey> =
+            operands.iter().map(|o| o.constant().map(Value::plain)).collect();
         let Some(key) = key else {
             let kind = StructureKind::Request { memo };
             return self.structure(kind, &Default::default(), operands, site.span, cx, want);

@@ -410,7 +410,8 @@ impl Trace {
     ) -> Result<(FamilyId, Operand), EvalError> {
         if let StructureKind::Request { memo } = structure.kind {
             let outer = std::mem::replace(&mut cx.tags, structure.tags.clone());
-            let family = self.request(memo, values.iter().map(Value::plain).collect(), span, cx, want);
+            let family =
+                self.request(memo, values.iter().map(Value::plain).collect(), span, cx, want);
             cx.tags = outer;
             let family = family?;
             let root = self.families[family.index()].root.clone();

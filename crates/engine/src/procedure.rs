@@ -41,9 +41,7 @@ impl Procedure {
         };
         let origin = match &self {
             Procedure::Builtin(_) => Origin::Language,
-            Procedure::Compound { lambda, .. } => {
-                Origin::Program { text: lambda.number, creation }
-            }
+            Procedure::Compound { lambda, .. } => Origin::Program { text: lambda.number, creation },
             Procedure::Memoised(_) | Procedure::Made(_) => Origin::Program { text: 0, creation },
         };
         Value::Procedure(Arc::new(Opaque { inner: Box::new(self), shown_as, origin }))

@@ -200,7 +200,11 @@ mod tests {
 
     #[test]
     fn every_kind_of_value_has_a_form() {
-        let procedure = Opaque { inner: Box::new(()), shown_as: "<lambda (x)>".to_owned(), origin: Origin::Language };
+        let procedure = Opaque {
+            inner: Box::new(()),
+            shown_as: "<lambda (x)>".to_owned(),
+            origin: Origin::Language,
+        };
         for (value, text) in [
             (Value::Nil, "[]"),
             (Value::TRUE, "true"),

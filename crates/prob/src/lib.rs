@@ -22,6 +22,8 @@ pub mod registry;
 pub mod smooth;
 pub mod support;
 
-pub use procedure::{Args, Arity, ByLogOdds, Distribution, Function, Maker, Scalar, Score, Spec, Statistics};
+pub use procedure::{
+    Args, Arity, ByLogOdds, Distribution, Function, Maker, Scalar, Score, Spec, Statistics,
+};
 pub use registry::{Builtin, lookup};
 pub use support::Support;

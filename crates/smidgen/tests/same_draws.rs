@@ -93,7 +93,8 @@ fn what_means_nothing_changes_nothing() {
 
 #[test]
 fn what_ran_before_changes_nothing() {
-    let all = || PROGRAMS.iter().map(|(program, kernel)| draws(&program.replace('|', ""), kernel, 1));
+    let all =
+        || PROGRAMS.iter().map(|(program, kernel)| draws(&program.replace('|', ""), kernel, 1));
     let first: Vec<_> = all().collect();
     let mut kept: Vec<Vec<u8>> = Vec::new();
     for size in [40, 56, 72, 104, 120] {

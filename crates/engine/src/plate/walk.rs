@@ -183,10 +183,8 @@ fn apply(
             })
         }
         Procedure::Memoised(memo) if !last => {
-            let key: Walked<MemoKey> = operands
-                .into_iter()
-                .map(|key| host.decide(key).map(|key| key.plain()))
-                .collect();
+            let key: Walked<MemoKey> =
+                operands.into_iter().map(|key| host.decide(key).map(|key| key.plain())).collect();
             Ok(Found::Operand(host.request(*memo, key?, span)?))
         }
         _ => Err(Stop::NoPlate),

@@ -30,6 +30,7 @@ use crate::trace::Trace;
 const DEEPEST: usize = 4;
 
 /// Where a leaf stands in a section.
+#[derive(Clone)]
 enum Place {
     /// The value of an absorbing choice.
     Outcome(usize),
@@ -37,6 +38,7 @@ enum Place {
     Argument { node: usize, slot: usize, way: SmallVec<[(&'static Function, usize); 2]> },
 }
 
+#[derive(Clone)]
 struct Leaf {
     place: Place,
     register: Register,
@@ -47,6 +49,8 @@ struct Leaf {
 pub(crate) struct Program {
     rows: Rows,
     leaves: Vec<Leaf>,
+    /// Constants that have to be 1: the program takes what is subtracted from them for the other side of a coin.
+    ones: Vec<Leaf>,
     /// Number of nodes of a section, and of numbers of the hub.
     nodes: usize,
     hub: usize,
@@ -64,6 +68,7 @@ struct Writer<'t> {
     values: Vec<Value>,
     tape: Tape,
     leaves: Vec<Leaf>,
+    ones: Vec<Leaf>,
 }
 
 impl Program {
@@ -72,17 +77,17 @@ impl Program {
         let value = &trace.node(hub).value;
         let numbers = lower::numbers(value).ok()?.len();
         let hub_value = lower::renumber(value, &mut (0..).map(marked::global));
-        let (values, leaves) = (Vec::with_capacity(nodes.len()), Vec::new());
+        let (values, leaves, ones) = (Vec::with_capacity(nodes.len()), Vec::new(), Vec::new());
         let mut tape = Tape::default();
         if let Value::Number(_) | Value::Odds(_) = value {
             tape.global_odds.insert(0, Odds::of_argument(1));
         }
-        let mut writer = Writer { trace, hub, hub_value, nodes, values, tape, leaves };
+        let mut writer = Writer { trace, hub, hub_value, nodes, values, tape, leaves, ones };
         for k in 0..nodes.len() {
             let value = writer.node(k)?;
             writer.values.push(value);
         }
-        let Writer { tape, mut leaves, .. } = writer;
+        let Writer { tape, mut leaves, ones, .. } = writer;
         if tape.terms.is_empty() {
             return None;
         }
@@ -97,7 +102,7 @@ impl Program {
         leaves.retain(|leaf| leaf.register != Register::MAX);
         let (nodes, hub) = (nodes.len(), numbers);
         let (kept, draft) = (Kept::default(), Draft::default());
-        Some(Program { rows, leaves, nodes, hub, odds, kept, draft })
+        Some(Program { rows, leaves, ones, nodes, hub, odds, kept, draft })
     }
 
     /// Whether a value of the hub has the form that the program was written for.
@@ -186,7 +191,8 @@ impl Program {
         let mut draft = std::mem::take(&mut self.draft);
         draft.clear();
         draft.nodes.extend_from_slice(nodes);
-        let found = self.leaves.iter().all(|leaf| find(trace, nodes, leaf, &mut draft));
+        let found = self.ones.iter().all(|leaf| is_one(trace, nodes, leaf, &mut draft))
+            && self.leaves.iter().all(|leaf| find(trace, nodes, leaf, &mut draft));
         if found && keeps {
             self.kept.keep(trace, entry, &draft);
         }
@@ -248,6 +254,13 @@ fn find(trace: &Trace, nodes: &[NodeId], leaf: &Leaf, draft: &mut Draft) -> bool
         Operand::Node(parent) => Origin::at(*parent, Reading::Plain),
     });
     true
+}
+
+/// Whether a leaf is the constant 1.
+fn is_one(trace: &Trace, nodes: &[NodeId], leaf: &Leaf, draft: &mut Draft) -> bool {
+    let found = find(trace, nodes, leaf, draft);
+    let origin = draft.origins.pop();
+    found && origin.is_some_and(|origin| origin.node == NodeId::NONE && origin.number == 1.0)
 }
 
 /// A leaf that is a number and not stale.
@@ -333,7 +346,13 @@ impl Writer<'_> {
         let node = self.trace.node(self.nodes[k]);
         match &node.op {
             Op::Function(function) => {
-                let args = self.arguments(k)?;
+                let mut args = self.arguments(k)?;
+                let first = node.args.first().map(|arg| &arg.operand);
+                self.know_one(function, first, &mut args, || Place::Argument {
+                    node: k,
+                    slot: 0,
+                    way: SmallVec::new(),
+                });
                 lower::function(&mut self.tape, function, &args).ok()
             }
             Op::Structure(_) => self.argument(k, node.args.len() - 1),
@@ -344,6 +363,23 @@ impl Writer<'_> {
                 Some(Value::Nil)
             }
             _ => None,
+        }
+    }
+
+    /// In 1 - p with p a probability, 1 is no number like others.
+    fn know_one(
+        &mut self,
+        function: &Function,
+        first: Option<&Operand>,
+        args: &mut [Value],
+        place: impl Fn() -> Place,
+    ) {
+        if let ("-", Some(Operand::Constant(Value::Number(1.0))), [one, p]) =
+            (function.spec.name, first, args)
+            && self.tape.log_odds(p).is_some()
+        {
+            *one = Value::Number(1.0);
+            self.ones.push(Leaf { place: place(), register: Register::MAX, len: 1 });
         }
     }
 
@@ -378,7 +414,7 @@ impl Writer<'_> {
             && way.len() < DEEPEST
             && trace.node(id).children.len() < trace.sections.fan_out()
         {
-            let before = (self.tape.clone(), self.leaves.len());
+            let before = (self.tape.clone(), self.leaves.len(), self.ones.len());
             let mut args = Some(Vec::new());
             for (next, arg) in trace.node(id).args.iter().enumerate() {
                 let mut way = way.clone();
@@ -389,13 +425,21 @@ impl Writer<'_> {
                     args
                 });
             }
-            let lowered =
-                args.and_then(|args| lower::function(&mut self.tape, function, &args).ok());
+            let first = trace.node(id).args.first().map(|arg| &arg.operand);
+            let lowered = args.and_then(|mut args| {
+                self.know_one(function, first, &mut args, || {
+                    let mut way = way.clone();
+                    way.push((function, 0));
+                    Place::Argument { node, slot, way }
+                });
+                lower::function(&mut self.tape, function, &args).ok()
+            });
             if lowered.is_some() {
                 return lowered;
             }
             self.tape = before.0;
             self.leaves.truncate(before.1);
+            self.ones.truncate(before.2);
         }
         self.leaf(trace.settled_value(operand), Place::Argument { node, slot, way })
     }

@@ -25,7 +25,6 @@ pub(crate) fn success(args: Args<'_>) -> Result<Chance, ArgumentError> {
     if args.is_empty() { Ok(Chance::Plain(0.5)) } else { Chance::read(args, 0) }
 }
 
-
 /// Likewise for an outcome of 1 or 0, with the derivative with respect to p.
 #[inline]
 pub(crate) fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {

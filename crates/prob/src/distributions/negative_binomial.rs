@@ -82,9 +82,7 @@ impl Distribution for NegativeBinomial {
         let rate = match p {
             Chance::Plain(1.0) => return Ok(Value::Number(0.0)),
             Chance::Plain(p) => gamma::draw(r, p / (1.0 - p), rng),
-            Chance::LogOdds(log_odds) => {
-                outcome::positive(exp(gamma::draw_log(r, rng) - log_odds))
-            }
+            Chance::LogOdds(log_odds) => outcome::positive(exp(gamma::draw_log(r, rng) - log_odds)),
         };
         Ok(Value::Number(poisson::draw(rate, rng)))
     }

@@ -44,7 +44,9 @@ fn compare_opaque(a: &Arc<Opaque>, b: &Arc<Opaque>) -> Ordering {
     let order = (&a.shown_as, a.origin).cmp(&(&b.shown_as, b.origin));
     match (order, a.origin) {
         // Only what is made aside, and never meets another of its kind, may share its number.
-        (Ordering::Equal, Origin::Program { .. }) => Arc::as_ptr(a).cast::<u8>().cmp(&Arc::as_ptr(b).cast::<u8>()),
+        (Ordering::Equal, Origin::Program { .. }) => {
+            Arc::as_ptr(a).cast::<u8>().cmp(&Arc::as_ptr(b).cast::<u8>())
+        }
         _ => order,
     }
 }
@@ -80,9 +82,7 @@ impl Ord for Value {
                 .cmp(&(b.rows(), b.cols()))
                 .then_with(|| compare_slices(a.as_slice(), b.as_slice())),
             (Dict(a), Dict(b)) => with_stack(|| a.entries.cmp(&b.entries)),
-            (Procedure(a), Procedure(b)) | (Environment(a), Environment(b)) => {
-                compare_opaque(a, b)
-            }
+            (Procedure(a), Procedure(b)) | (Environment(a), Environment(b)) => compare_opaque(a, b),
             _ => match (self.as_number(), other.as_number()) {
                 (Some(a), Some(b)) => compare_numbers(a, b),
                 _ => rank(self).cmp(&rank(other)),
@@ -122,7 +122,10 @@ impl Hash for Value {
         match self {
             Value::Nil => state.write_u8(1),
             Value::Bool(_) | Value::Number(_) | Value::Odds(_) => {
-                number(self.as_number().expect("numbers, probabilities and booleans are numeric"), state);
+                number(
+                    self.as_number().expect("numbers, probabilities and booleans are numeric"),
+                    state,
+                );
             }
             Value::Symbol(name) => name.hash(state),
             Value::Text(text) => text.hash(state),
@@ -145,4 +148,3 @@ impl Hash for Value {
         }
     }
 }
-

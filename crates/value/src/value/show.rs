@@ -78,4 +78,3 @@ fn write_number(f: &mut fmt::Formatter<'_>, x: f64) -> fmt::Result {
         write!(f, "{x}")
     }
 }
-
