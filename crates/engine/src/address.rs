@@ -2,8 +2,8 @@
 //! structure alone and not on history. What is ordered by address is the same in every run.
 //!
 //! Values that decide or ask for something are part of an address. A procedure among them counts by
-//! where it comes from: its name, the address of the node that it is, or its text with what its
-//! environment holds.
+//! where it comes from: its name, the address of the node that it is, or the number of its text (not its
+//! place, which comments move) with what its environment holds.
 
 use std::hash::{Hash, Hasher};
 
@@ -52,8 +52,7 @@ impl Trace {
                     state.write_u64(at);
                 }
                 Some(Procedure::Compound { lambda, environment }) => {
-                    let span = lambda.body.span;
-                    (span.source.0, span.start, span.end).hash(state);
+                    state.write_u64(lambda.number);
                     self.locate_frames(environment, state, depth + 1);
                 }
                 None => state.write_u8(3),

@@ -292,7 +292,7 @@ impl Trace {
         if maker.latent().is_some() {
             self.enter_choices(id);
         }
-        Ok(Operand::Constant(Procedure::Made(id).into_value()))
+        Ok(Operand::Constant(Procedure::Made(id).into_value(self.next_creation())))
     }
 
     /// A draw for the choice to be made next, or what the script of a particle has for it.
@@ -334,7 +334,8 @@ impl Trace {
         cx: &mut Evaluation<'_>,
         want: Option<&Observed>,
     ) -> Result<Operand, EvalError> {
-        let key: Option<MemoKey> = operands.iter().map(|o| o.constant().cloned()).collect();
+        let key: Option<MemoKey> =
+            operands.iter().map(|o| o.constant().map(Value::plain)).collect();
         let Some(key) = key else {
             let kind = StructureKind::Request { memo };
             return self.structure(kind, &Default::default(), operands, site.span, cx, want);

@@ -67,6 +67,7 @@ impl Trace {
             memo_edits: self.memo_edits,
             edge_edits: self.edge_edits,
             stamps: self.stamps,
+            creations: self.creations,
             value_edits: self.value_edits,
             edges_at: self.edges_at.clone(),
             numbers: self.numbers.clone(),

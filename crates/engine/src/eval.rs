@@ -191,7 +191,7 @@ impl Trace {
             ExprKind::Lambda(lambda) => {
                 let procedure =
                     Procedure::Compound { lambda: lambda.clone(), environment: env.clone() };
-                Ok(Operand::Constant(procedure.into_value()))
+                Ok(Operand::Constant(procedure.into_value(self.next_creation())))
             }
             ExprKind::Cell { column, depth, slot, .. } => {
                 let row = env.get(*depth, *slot).and_then(Operand::constant);
@@ -204,7 +204,7 @@ impl Trace {
                     names: names.to_vec(),
                     sees_program: true,
                 };
-                Ok(Operand::Constant(named.into_value()))
+                Ok(Operand::Constant(named.into_value(self.next_creation())))
             }
             _ => stacker::maybe_grow(128 << 10, 2 << 20, || self.eval_nested(expr, env, cx, want)),
         }
@@ -316,7 +316,11 @@ impl Trace {
                 let message = "the scope `default` belongs to the system: choose another name";
                 cx.fail(EvalError::other(span, message))
             }
-            Value::Symbol(_) | Value::Number(_) | Value::Bool(_) | Value::Text(_) => Ok(()),
+            Value::Symbol(_)
+            | Value::Number(_)
+            | Value::Odds(_)
+            | Value::Bool(_)
+            | Value::Text(_) => Ok(()),
             other => cx.fail(EvalError::other(
                 span,
                 format!(
@@ -408,7 +412,8 @@ impl Trace {
     ) -> Result<(FamilyId, Operand), EvalError> {
         if let StructureKind::Request { memo } = structure.kind {
             let outer = std::mem::replace(&mut cx.tags, structure.tags.clone());
-            let family = self.request(memo, values.iter().cloned().collect(), span, cx, want);
+            let family =
+                self.request(memo, values.iter().map(Value::plain).collect(), span, cx, want);
             cx.tags = outer;
             let family = family?;
             let root = self.families[family.index()].root.clone();

@@ -105,7 +105,7 @@ impl Trace {
                     names: Vec::new(),
                     sees_program: false,
                 };
-                Ok(Operand::Constant(empty.into_value()))
+                Ok(Operand::Constant(empty.into_value(self.next_creation())))
             }
         }
     }
@@ -173,7 +173,7 @@ impl Trace {
         let table = MemoTable { target, families: Default::default() };
         let place = (cx.family, Tags::default(), site.span);
         let id = self.add_node(Op::Memo(Box::new(table)), [], Value::Nil, place);
-        Ok(Operand::Constant(Procedure::Memoised(id).into_value()))
+        Ok(Operand::Constant(Procedure::Memoised(id).into_value(self.next_creation())))
     }
 
     fn map(
@@ -255,11 +255,12 @@ impl Trace {
             return self.bad_argument("eval", error, site, cx);
         };
         let expression = self.settled_value(&operands[0]);
+        let number = self.address_of_values(std::slice::from_ref(expression));
         // External parameters and tables belong to the text: `eval` sees none.
         let lowered = lower::syntax_of_value(expression, site.span)
             .map_err(|diagnostic| vec![diagnostic])
             .and_then(|syntax| {
-                lower::lower(&syntax, &Scope::of_environment(&named.names), &Nothing)
+                lower::lower(&syntax, &Scope::of_environment(&named.names), &Nothing(number))
             });
         let expr = match lowered {
             Ok(expr) => expr,
@@ -304,6 +305,6 @@ impl Trace {
             names,
             sees_program: named.sees_program,
         };
-        Ok(Operand::Constant(extended.into_value()))
+        Ok(Operand::Constant(extended.into_value(self.next_creation())))
     }
 }

@@ -174,6 +174,11 @@ impl Model {
         &mut self.trace
     }
 
+    /// Procedures made here are ordered after those of models with lower numbers, whose values may meet them.
+    pub fn number_creations_from(&mut self, first: u64) {
+        self.trace.creations = first;
+    }
+
     pub(crate) fn trace(&self) -> &Trace {
         &self.trace
     }

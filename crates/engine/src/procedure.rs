@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use smidgen_lang::core::Lambda;
 use smidgen_prob::registry::Builtin;
-use smidgen_value::value::Opaque;
-use smidgen_value::{Symbol, Value};
+use smidgen_value::{Opaque, Origin, Symbol, Value};
 
 use crate::environment::Environment;
 use crate::id::NodeId;
@@ -24,8 +23,13 @@ pub enum Procedure {
     Made(NodeId),
 }
 
+/// The number of what is made only to look something up: behind all others.
+pub(crate) const ASIDE: u64 = u64::MAX;
+
 impl Procedure {
-    pub fn into_value(self) -> Value {
+    /// The procedure as a value. `creation` is its number among what was made in its trace
+    /// ([`crate::trace::Trace::next_creation`]).
+    pub fn into_value(self, creation: u64) -> Value {
         let shown_as = match &self {
             Procedure::Builtin(builtin) => builtin.spec().name.to_owned(),
             Procedure::Compound { lambda, .. } => match lambda.name {
@@ -35,7 +39,12 @@ impl Procedure {
             Procedure::Memoised(_) => "<memoised procedure>".to_owned(),
             Procedure::Made(_) => "<exchangeable procedure>".to_owned(),
         };
-        Value::Procedure(Arc::new(Opaque { inner: Box::new(self), shown_as }))
+        let origin = match &self {
+            Procedure::Builtin(_) => Origin::Language,
+            Procedure::Compound { lambda, .. } => Origin::Program { text: lambda.number, creation },
+            Procedure::Memoised(_) | Procedure::Made(_) => Origin::Program { text: 0, creation },
+        };
+        Value::Procedure(Arc::new(Opaque { inner: Box::new(self), shown_as, origin }))
     }
 
     pub fn of(value: &Value) -> Option<&Procedure> {
@@ -53,10 +62,11 @@ pub struct NamedEnvironment {
 }
 
 impl NamedEnvironment {
-    pub fn into_value(self) -> Value {
+    pub fn into_value(self, creation: u64) -> Value {
         Value::Environment(Arc::new(Opaque {
             inner: Box::new(self),
             shown_as: "<environment>".to_owned(),
+            origin: Origin::Program { text: 0, creation },
         }))
     }
 

@@ -300,6 +300,16 @@ impl Scaffold {
         }
     }
 
+    /// What observations that may move refer to now, with their numbers, as far as it stays.
+    pub(crate) fn referents(&self, trace: &Trace) -> Vec<(u64, NodeId)> {
+        let restructured = |id: &&NodeId| trace.node(**id).role == Role::Restructured;
+        let moving = self.target.iter().filter(restructured).filter_map(|id| {
+            let observed = trace.node(*id).observed.as_ref()?;
+            Some((observed.number, self.surviving_referent(trace, *id)?))
+        });
+        moving.collect()
+    }
+
     /// The choice that an observed structure refers to, if it stays when the structure changes.
     fn surviving_referent(&self, trace: &Trace, id: NodeId) -> Option<NodeId> {
         let mut operand = trace.node(id).root()?;

@@ -62,6 +62,8 @@ pub struct Trace {
     pub(crate) edge_edits: u64,
     /// The last of [`Made::stamp`].
     pub(crate) stamps: u64,
+    /// Number of procedures and environments made: what they are ordered by.
+    pub(crate) creations: u64,
     /// Number of values written.
     pub(crate) value_edits: u64,
     /// By node: the number of the last edit of its edges. Apart from the nodes, so that the nodes of
@@ -205,12 +207,19 @@ impl Trace {
         }
         let first_name = Symbol::new(builtin.spec().name);
         let value = if first_name == name {
-            Procedure::Builtin(builtin).into_value()
+            Procedure::Builtin(builtin).into_value(0)
         } else {
             self.builtin(first_name)?
         };
         self.builtins[index] = Some(value.clone());
         Some(value)
+    }
+
+    /// The number of the procedure or environment made next. It is not given back when an edit is undone: numbers are
+    /// compared, never counted.
+    pub(crate) fn next_creation(&mut self) -> u64 {
+        self.creations += 1;
+        self.creations
     }
 
     pub(crate) fn bind_global(&mut self, name: Symbol, operand: Option<Operand>) {

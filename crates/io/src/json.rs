@@ -24,7 +24,12 @@ pub fn value_to_json(value: &Value) -> Json {
 fn to_json(value: &Value, levels: usize) -> Json {
     let is_container = !matches!(
         value,
-        Value::Bool(_) | Value::Number(_) | Value::Symbol(_) | Value::Text(_) | Value::Vector(_)
+        Value::Bool(_)
+            | Value::Number(_)
+            | Value::Odds(_)
+            | Value::Symbol(_)
+            | Value::Text(_)
+            | Value::Vector(_)
     );
     if is_container && levels == 0 {
         return Json::String(value.to_string());
@@ -34,6 +39,7 @@ fn to_json(value: &Value, levels: usize) -> Json {
         Value::Nil => Json::Array(Vec::new()),
         Value::Bool(b) => Json::Bool(*b),
         Value::Number(x) => number_to_json(*x),
+        Value::Odds(_) => value.as_number().map_or(Json::Null, number_to_json),
         Value::Symbol(name) => Json::String(name.to_string()),
         Value::Text(text) => Json::String(text.to_string()),
         Value::Pair(_) => {
@@ -189,12 +195,16 @@ pub fn kernels_to_json(kernels: &[KernelReport]) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use smidgen_value::{Matrix, Opaque};
+    use smidgen_value::{Matrix, Opaque, Origin};
     use std::sync::Arc;
 
     #[test]
     fn every_kind_of_value_has_a_form() {
-        let procedure = Opaque { inner: Box::new(()), shown_as: "<lambda (x)>".to_owned() };
+        let procedure = Opaque {
+            inner: Box::new(()),
+            shown_as: "<lambda (x)>".to_owned(),
+            origin: Origin::Language,
+        };
         for (value, text) in [
             (Value::Nil, "[]"),
             (Value::TRUE, "true"),

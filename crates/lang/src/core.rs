@@ -76,4 +76,7 @@ pub struct Lambda {
     pub body: ExprRef,
     /// The name it was given by `assume`, `let` or `letrec`, for messages.
     pub name: Option<Symbol>,
+    /// Which procedure of the program's text this is. Unlike its place in the text it does not move with comments
+    /// and blanks around it.
+    pub number: u64,
 }

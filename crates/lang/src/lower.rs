@@ -14,7 +14,7 @@ use smidgen_value::{Symbol, Table, Value};
 
 pub use quote::{MAX_CODE_NESTING, quote_to_value, syntax_of_value};
 pub use scope::Scope;
-pub use walk::free_globals;
+pub use walk::{free_globals, procedures};
 
 use crate::core::{Expr, ExprKind, ExprRef};
 use crate::diagnostic::{Diagnostic, closest};
@@ -30,16 +30,24 @@ pub trait Catalog {
     /// The value of a name bound by `[define name value]`.
     fn constant(&self, name: Symbol) -> Option<Value>;
     fn table(&self, name: Symbol) -> Option<Arc<Table>>;
+    /// The number of the first procedure of an expression; the others follow in order. Expressions whose procedures
+    /// may meet have numbers of their own.
+    fn first_procedure(&self) -> u64 {
+        0
+    }
     /// Names known globally, for hints.
     fn known_names(&self) -> Vec<String> {
         vec![]
     }
 }
 
-/// A catalog with nothing in it.
-pub struct Nothing;
+/// A catalog with nothing in it, for a text whose procedures are numbered from here on.
+pub struct Nothing(pub u64);
 
 impl Catalog for Nothing {
+    fn first_procedure(&self) -> u64 {
+        self.0
+    }
     fn parameter(&self, _: Symbol) -> Option<Value> {
         None
     }
@@ -77,6 +85,8 @@ struct Lowering<'a> {
     /// Levels of core expressions around the current one.
     depth: usize,
     too_deep: bool,
+    /// The number of the next procedure.
+    next_procedure: u64,
 }
 
 fn make(kind: ExprKind, span: Span) -> ExprRef {
@@ -89,7 +99,14 @@ fn constant(value: impl Into<Value>, span: Span) -> ExprRef {
 
 impl<'a> Lowering<'a> {
     fn new(scope: &Scope, catalog: &'a dyn Catalog) -> Lowering<'a> {
-        Lowering { scope: scope.clone(), catalog, errors: Vec::new(), depth: 0, too_deep: false }
+        Lowering {
+            scope: scope.clone(),
+            catalog,
+            errors: Vec::new(),
+            depth: 0,
+            too_deep: false,
+            next_procedure: catalog.first_procedure(),
+        }
     }
 
     fn finish(mut self, syntax: &Syntax, name: Option<Symbol>) -> Result<ExprRef, Vec<Diagnostic>> {

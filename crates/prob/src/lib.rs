@@ -2,6 +2,7 @@
 //!
 //! * [`procedure`]: the interfaces ([`Function`], [`Distribution`], [`Maker`], [`Statistics`]);
 //! * [`arguments`]: reading arguments with errors in the language's words;
+//! * [`chance`]: a probability, as a number or by its log odds;
 //! * [`support`]: where a distribution lives, and the transforms of drift proposals;
 //! * [`functions`], [`distributions`], [`collapsed`]: the procedures, one family or one
 //!   distribution per file;
@@ -11,6 +12,7 @@
 
 pub mod arguments;
 pub mod bounds;
+pub mod chance;
 pub mod collapsed;
 pub mod distributions;
 pub mod functions;
@@ -20,6 +22,8 @@ pub mod registry;
 pub mod smooth;
 pub mod support;
 
-pub use procedure::{Args, Arity, Distribution, Function, Maker, Scalar, Score, Spec, Statistics};
+pub use procedure::{
+    Args, Arity, ByLogOdds, Distribution, Function, Maker, Scalar, Score, Spec, Statistics,
+};
 pub use registry::{Builtin, lookup};
 pub use support::Support;

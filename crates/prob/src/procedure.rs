@@ -91,6 +91,15 @@ pub enum Score {
 pub type GeneralScore =
     fn(x: &[f64], args: &[&[f64]], x_slope: &mut [f64], slopes: &mut [&mut [f64]]) -> f64;
 
+/// The score of a law with the log odds in place of a probability.
+#[derive(Clone, Copy)]
+pub struct ByLogOdds {
+    /// Which argument the probability is.
+    pub place: usize,
+    /// As [`Score::Scalar`].
+    pub score: fn(x: f64, args: &[f64], slope: &mut [f64]) -> f64,
+}
+
 /// A distribution whose outcome and arguments are plain numbers, without the way through values.
 /// None if an argument is out of its domain.
 #[derive(Clone, Copy)]
@@ -132,6 +141,11 @@ pub trait Distribution: Send + Sync {
 
     /// The log density with its derivatives, if it has any.
     fn score(&self) -> Option<Score> {
+        None
+    }
+
+    /// The same as a function of the log odds of a probability, if one of the arguments is a probability.
+    fn by_log_odds(&self) -> Option<ByLogOdds> {
         None
     }
 

@@ -29,6 +29,9 @@ pub struct Catalog {
     files: Option<BTreeMap<(PathBuf, String), Arc<Table>>>,
     constants: BTreeMap<String, Value>,
     assumed: Vec<Symbol>,
+    /// Number of procedures lowered so far, and of definitions.
+    procedures: u64,
+    definitions: u64,
 }
 
 impl Catalog {
@@ -87,6 +90,17 @@ impl Catalog {
         }
     }
 
+    /// So many procedures have been lowered; those of the next text have other numbers.
+    pub fn count_procedures(&mut self, count: u64) {
+        self.procedures += count;
+    }
+
+    /// The number of the next definition.
+    pub fn next_definition(&mut self) -> u64 {
+        self.definitions += 1;
+        self.definitions
+    }
+
     /// Forgets what the program said; keeps what came from outside.
     pub fn clear(&mut self) {
         self.tables.clear();
@@ -106,6 +120,10 @@ impl lower::Catalog for Catalog {
 
     fn table(&self, name: Symbol) -> Option<Arc<Table>> {
         self.tables.get(name.as_str()).cloned()
+    }
+
+    fn first_procedure(&self) -> u64 {
+        self.procedures
     }
 
     fn known_names(&self) -> Vec<String> {

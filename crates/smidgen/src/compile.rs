@@ -1,6 +1,7 @@
 //! Directives to steps: all text is lowered, tables are loaded and constants defined. A step can
 //! be executed on any number of traces.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -79,6 +80,9 @@ pub struct Compiler<'a> {
     pub sources: &'a SourceMap,
 }
 
+/// Definitions may make so many procedures, as a power of two, before their numbers meet those of the next.
+const CREATIONS: u32 = 40;
+
 type Compiled<T> = Result<T, Vec<Diagnostic>>;
 
 impl Compiler<'_> {
@@ -94,9 +98,12 @@ impl Compiler<'_> {
             DirectiveKind::Define { name, value } => {
                 self.check_free(name)?;
                 let expr = lower::lower_named(value, &scope, self.catalog, name.name)?;
+                self.catalog.count_procedures(lower::procedures(&expr));
                 let code = Code { expr: &expr, environment: &Environment::default() };
                 // No random choice is allowed, so the stream is not used.
-                let value = Model::new().constant(code, &mut Rng::from_seed(0));
+                let mut model = Model::new();
+                model.number_creations_from(self.catalog.next_definition() << CREATIONS);
+                let value = model.constant(code, &mut Rng::from_seed(0));
                 self.catalog.define(name.name, value.map_err(|e| vec![e.into_diagnostic()])?);
                 Ok(None)
             }
@@ -127,7 +134,12 @@ impl Compiler<'_> {
 
     fn step(&mut self, directive: &Directive, number: usize, scope: &Scope) -> Compiled<Step> {
         let catalog = &*self.catalog;
-        let lower = |syntax: &Syntax| lower::lower(syntax, scope, catalog);
+        let procedures = Cell::new(0);
+        let counted = |expr: ExprRef| {
+            procedures.set(procedures.get() + lower::procedures(&expr));
+            expr
+        };
+        let lower = |syntax: &Syntax| lower::lower(syntax, scope, catalog).map(counted);
         // Both parts are looked at before either's mistakes are reported.
         let both = |a: &Syntax, b: &Syntax| match (lower(a), lower(b)) {
             (Ok(a), Ok(b)) => Ok((a, b)),
@@ -136,7 +148,7 @@ impl Compiler<'_> {
         let kind = match &directive.kind {
             DirectiveKind::Assume { name, expr } => StepKind::Assume {
                 name: name.name,
-                expr: lower::lower_named(expr, scope, catalog, name.name)?,
+                expr: lower::lower_named(expr, scope, catalog, name.name).map(counted)?,
             },
             DirectiveKind::Observe { expr, value } => {
                 let (expr, value) = both(expr, value)?;
@@ -171,6 +183,7 @@ impl Compiler<'_> {
                 return Err(vec![Diagnostic::error(directive.span, message)]);
             }
         };
+        self.catalog.count_procedures(procedures.get());
         let label = directive.label.as_ref().map(|label| label.name.clone());
         Ok(Step { number, label, span: directive.span, kind })
     }

@@ -159,6 +159,7 @@ pub fn sample(
     for (name, syntax) in record {
         let expr =
             lower::lower(&syntax, &Scope::global(), &session.catalog).map_err(SampleError)?;
+        session.catalog.count_procedures(lower::procedures(&expr));
         lowered.push((name, expr));
     }
     let total = request.chains.saturating_mul(request.warmup.saturating_add(request.draws));
@@ -357,7 +358,7 @@ impl Plan<'_> {
         if watch.is_empty() {
             for (name, root) in model.assumed_changeable() {
                 let value = model.operand_value(&root)?;
-                if matches!(value, Value::Number(_) | Value::Bool(_) | Value::Vector(_)) {
+                if value.as_number().is_some() || matches!(value, Value::Vector(_)) {
                     watch.push(Watch::Operand(name.to_string(), root));
                 }
             }

@@ -25,6 +25,8 @@ pub struct World {
     pub predicted: Vec<Operand>,
     /// What was done; none if it cannot be done again as it was.
     made_by: Option<Vec<Arc<Noted>>>,
+    /// Number of texts lowered so far.
+    pub texts: u64,
 }
 
 /// A directive that left something in the trace.
@@ -60,11 +62,18 @@ fn row_of(environment: &Environment, row: usize) -> Environment {
     environment.push([Operand::Constant(Value::Number(row as f64))])
 }
 
-fn lowered(syntax: &Syntax) -> Result<ExprRef, String> {
-    lower(syntax, &Scope::global(), &Nothing).map_err(|errors| message(&errors))
-}
-
 impl World {
+    fn lowered(&mut self, syntax: &Syntax) -> Result<ExprRef, String> {
+        let numbers = self.next_text();
+        lower(syntax, &Scope::global(), &numbers).map_err(|errors| message(&errors))
+    }
+
+    /// Every text numbers its procedures apart from the others.
+    fn next_text(&mut self) -> Nothing {
+        self.texts += 1;
+        Nothing(self.texts << 32)
+    }
+
     /// # Panics
     /// If the program cannot be run.
     pub fn new(text: &str, seed: u64) -> World {
@@ -80,7 +89,12 @@ impl World {
     /// Before the first directive.
     pub fn empty(rng: Rng) -> World {
         let (model, run) = (Model::new(), Run::default());
-        World { model, rng, run, predicted: Vec::new(), made_by: Some(Vec::new()) }
+        World { model, rng, run, predicted: Vec::new(), made_by: Some(Vec::new()), texts: 0 }
+    }
+
+    /// Another one that goes on with a copy of its model.
+    pub fn with_copy(&self, model: Model, rng: Rng) -> World {
+        World { model, texts: self.texts, made_by: None, ..World::empty(rng) }
     }
 
     /// Does what may be noted, whole or not at all.
@@ -160,20 +174,21 @@ impl World {
 
     fn directive(&mut self, kind: DirectiveKind, label: Option<String>) -> Result<(), String> {
         let environment = Environment::default();
-        let World { model, rng, .. } = self;
         let noted = match kind {
             DirectiveKind::Assume { name, expr } => {
-                let expr = lower_named(&expr, &Scope::global(), &Nothing, name.name)
+                let numbers = self.next_text();
+                let expr = lower_named(&expr, &Scope::global(), &numbers, name.name)
                     .map_err(|errors| message(&errors))?;
                 Noted::Assume { name: name.name, expr, label }
             }
             DirectiveKind::Observe { expr, value } => {
-                let (expr, value) = (lowered(&expr)?, lowered(&value)?);
+                let (expr, value) = (self.lowered(&expr)?, self.lowered(&value)?);
                 let value = Code { expr: &value, environment: &environment };
+                let World { model, rng, .. } = self;
                 let value = model.constant(value, rng).map_err(|error| error.to_string())?;
                 Noted::Observe { expr, value, label }
             }
-            DirectiveKind::Predict { expr } => Noted::Predict { expr: lowered(&expr)?, label },
+            DirectiveKind::Predict { expr } => Noted::Predict { expr: self.lowered(&expr)?, label },
             other => return self.unnoted(other),
         };
         self.perform(Arc::new(noted))
@@ -182,12 +197,12 @@ impl World {
     /// A directive that makes nothing, or that changes what others made.
     fn unnoted(&mut self, kind: DirectiveKind) -> Result<(), String> {
         let environment = Environment::default();
-        let World { model, rng, .. } = self;
         let done = match kind {
             DirectiveKind::Force { expr, value } => {
-                let (expr, value) = (lowered(&expr)?, lowered(&value)?);
+                let (expr, value) = (self.lowered(&expr)?, self.lowered(&value)?);
                 let code = Code { expr: &expr, environment: &environment };
                 let value = Code { expr: &value, environment: &environment };
+                let World { model, rng, .. } = self;
                 model.whole(|model| {
                     let value = model.constant(value, rng)?;
                     model.force(code, &value, rng).map(drop)
@@ -197,17 +212,17 @@ impl World {
             DirectiveKind::Infer { kernel } => return self.infer_syntax(&kernel),
             DirectiveKind::Forget { label } => {
                 self.made_by = None;
-                model.whole(|model| model.forget(&label.name))
+                self.model.whole(|model| model.forget(&label.name))
             }
             DirectiveKind::Freeze { label } => {
                 self.made_by = None;
-                model.whole(|model| model.freeze(&label.name)).map(drop)
+                self.model.whole(|model| model.freeze(&label.name)).map(drop)
             }
-            DirectiveKind::Report { label } => model.report(&label.name).map(drop),
-            DirectiveKind::LogJoint => model.log_joint().map(drop),
-            DirectiveKind::LogLikelihood => model.log_likelihood().map(drop),
+            DirectiveKind::Report { label } => self.model.report(&label.name).map(drop),
+            DirectiveKind::LogJoint => self.model.log_joint().map(drop),
+            DirectiveKind::LogLikelihood => self.model.log_likelihood().map(drop),
             DirectiveKind::Clear => {
-                model.clear();
+                self.model.clear();
                 self.made_by = Some(Vec::new());
                 Ok(())
             }
@@ -217,7 +232,7 @@ impl World {
     }
 
     fn value_of(&mut self, syntax: &Syntax) -> Result<Value, String> {
-        let expr = lowered(syntax)?;
+        let expr = self.lowered(syntax)?;
         let code = Code { expr: &expr, environment: &Environment::default() };
         self.model.sample(code, &mut self.rng).map_err(|error| error.to_string())
     }
@@ -225,7 +240,7 @@ impl World {
     /// Observes a value that was drawn before.
     pub fn observe(&mut self, text: &str, value: Value, label: &str) {
         let syntax = parse_expression(SourceId(0), text).unwrap_or_else(|e| panic!("{e:?}"));
-        let expr = lowered(&syntax).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let expr = self.lowered(&syntax).unwrap_or_else(|error| panic!("{text}: {error}"));
         let noted = Noted::Observe { expr, value, label: Some(label.to_owned()) };
         self.perform(Arc::new(noted)).unwrap_or_else(|error| panic!("{text}: {error}"));
     }
@@ -309,7 +324,7 @@ impl Reader for Asked<'_> {
         false
     }
     fn code(&mut self, syntax: &Syntax) -> Result<(String, ExprRef), Diagnostic> {
-        let expr = lowered(syntax).map_err(|error| Diagnostic::error(syntax.span, error))?;
+        let expr = self.0.lowered(syntax).map_err(|error| Diagnostic::error(syntax.span, error))?;
         Ok((format!("{}", syntax.span.start), expr))
     }
     fn text(&self, span: Span) -> String {

@@ -22,5 +22,5 @@ pub use matrix::Matrix;
 pub use rng::Rng;
 pub use symbol::Symbol;
 pub use table::{Column, Lender, Reals, Table, Texts};
-pub use value::{Dict, Opaque, Pair, Value};
+pub use value::{Dict, Opaque, Origin, Pair, Value};
 pub use vector::Vector;

@@ -169,6 +169,12 @@ pub fn logistic(x: f64) -> f64 {
     }
 }
 
+/// log(1 / (1 + e^-x)), accurate in both tails
+#[inline]
+pub fn log_logistic(x: f64) -> f64 {
+    0.0 - ln_1p_exp(-x)
+}
+
 /// log(e^a + e^b + ...); -inf for nothing.
 pub fn logsumexp(xs: &[f64]) -> f64 {
     let max = xs.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -4,20 +4,24 @@
 //!   and labels are whole doubles, exact to 2^53.
 //! * `true` equals `1` and `false` equals `0`, also as a key, so a coin may be summed, compared
 //!   and memoised on without conversion. They keep their own type and print as words.
+//! * A probability that a link function gave remembers its log odds where the number itself has too few
+//!   digits: near 1, where the distance from 1 is lost, and below the smallest double.
 //! * Lists are chains of pairs (`rest` is free); arrays, vectors and matrices are contiguous.
 //! * A value is 16 bytes; whatever is larger is shared behind an `Arc`.
 //! * Nesting may be deep (a list built by recursion): dropping, comparing, hashing and printing
 //!   never overflow the stack.
 
+mod odds;
+mod order;
+mod show;
+
 use std::any::Any;
-use std::cmp::Ordering;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::{Matrix, Symbol, Vector};
+use crate::{Matrix, Symbol, Vector, math};
 
 #[derive(Clone, Debug, Default)]
 pub enum Value {
@@ -26,6 +30,10 @@ pub enum Value {
     Nil,
     Bool(bool),
     Number(f64),
+    /// A probability near 0 or 1 by its log odds η: the number 1/(1 + e^-η), of which a double would lose
+    /// what a law makes of it. Counts as that number wherever it is not asked for as a probability.
+    /// Made by [`Value::probability`].
+    Odds(f64),
     Symbol(Symbol),
     Text(Arc<String>),
     Pair(Arc<Pair>),
@@ -101,6 +109,16 @@ impl Dict {
 pub struct Opaque {
     pub inner: Box<dyn Any + Send + Sync>,
     pub shown_as: String,
+    pub origin: Origin,
+}
+
+/// Where an opaque value comes from: what it is ordered by among those shown alike.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin {
+    /// The language. Two that are shown alike are the same.
+    Language,
+    /// The program: the number of the text that it is made from, then its number in order of creation.
+    Program { text: u64, creation: u64 },
 }
 
 impl fmt::Debug for Opaque {
@@ -158,6 +176,7 @@ impl Value {
         match self {
             Value::Bool(b) => Some(*b),
             Value::Number(x) => Some(*x != 0.0),
+            Value::Odds(log_odds) => Some(math::logistic(*log_odds) != 0.0),
             _ => None,
         }
     }
@@ -168,6 +187,7 @@ impl Value {
         match self {
             Value::Number(x) => Some(*x),
             Value::Bool(b) => Some(f64::from(u8::from(*b))),
+            Value::Odds(log_odds) => Some(math::logistic(*log_odds)),
             _ => None,
         }
     }
@@ -219,7 +239,9 @@ impl Value {
             a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.to_bits() == y.to_bits())
         };
         match (self, other) {
-            (Value::Number(a), Value::Number(b)) => a.to_bits() == b.to_bits(),
+            (Value::Number(a), Value::Number(b)) | (Value::Odds(a), Value::Odds(b)) => {
+                a.to_bits() == b.to_bits()
+            }
             (Value::Bool(a), Value::Bool(b)) => a == b,
             (Value::Nil, Value::Nil) => true,
             (Value::Symbol(a), Value::Symbol(b)) => a == b,
@@ -242,7 +264,7 @@ impl Value {
         match self {
             Value::Nil => "the empty list",
             Value::Bool(_) => "a boolean",
-            Value::Number(_) => "a number",
+            Value::Number(_) | Value::Odds(_) => "a number",
             Value::Symbol(_) => "a symbol",
             Value::Text(_) => "a string",
             Value::Pair(_) => "a list",
@@ -324,209 +346,6 @@ impl Drop for Array {
         if self.0.iter().any(is_nested) {
             drop_nested(std::mem::take(&mut self.0));
         }
-    }
-}
-
-// ---------------------------------------------------------------- equality, order, hash
-
-impl PartialEq for Value {
-    #[inline]
-    fn eq(&self, other: &Value) -> bool {
-        if let (Value::Number(a), Value::Number(b)) = (self, other) {
-            return a == b || (a.is_nan() && b.is_nan());
-        }
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Value {}
-
-impl PartialOrd for Value {
-    fn partial_cmp(&self, other: &Value) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// Numbers by size with -0 = 0 and all NaN equal and last.
-fn compare_numbers(a: f64, b: f64) -> Ordering {
-    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
-}
-
-fn compare_slices(a: &[f64], b: &[f64]) -> Ordering {
-    let first_difference =
-        a.iter().zip(b).map(|(x, y)| compare_numbers(*x, *y)).find(|o| o.is_ne());
-    first_difference.unwrap_or_else(|| a.len().cmp(&b.len()))
-}
-
-/// A total order over all values: by type, then by content. Procedures and environments,
-/// which have identity but no content, come in an arbitrary but consistent order.
-impl Ord for Value {
-    fn cmp(&self, other: &Value) -> Ordering {
-        use Value::*;
-        fn rank(value: &Value) -> u8 {
-            match value {
-                Bool(_) | Number(_) => 0,
-                Text(_) => 1,
-                Symbol(_) => 2,
-                Nil => 3,
-                Pair(_) => 4,
-                Array(_) => 5,
-                Vector(_) => 6,
-                Matrix(_) => 7,
-                Dict(_) => 8,
-                Procedure(_) => 9,
-                Environment(_) => 10,
-            }
-        }
-        match (self, other) {
-            (Number(a), Number(b)) => compare_numbers(*a, *b),
-            (Symbol(a), Symbol(b)) if a == b => Ordering::Equal,
-            (Symbol(a), Symbol(b)) => a.as_str().cmp(b.as_str()),
-            (Text(a), Text(b)) => a.cmp(b),
-            (Pair(_), Pair(_)) => compare_lists(self, other),
-            (Array(a), Array(b)) => with_stack(|| a.as_slice().cmp(b.as_slice())),
-            (Vector(a), Vector(b)) => compare_slices(a, b),
-            (Matrix(a), Matrix(b)) => (a.rows(), a.cols())
-                .cmp(&(b.rows(), b.cols()))
-                .then_with(|| compare_slices(a.as_slice(), b.as_slice())),
-            (Dict(a), Dict(b)) => with_stack(|| a.entries.cmp(&b.entries)),
-            (Procedure(a), Procedure(b)) | (Environment(a), Environment(b)) => {
-                Arc::as_ptr(a).cast::<u8>().cmp(&Arc::as_ptr(b).cast::<u8>())
-            }
-            _ => match (self.as_number(), other.as_number()) {
-                (Some(a), Some(b)) => compare_numbers(a, b),
-                _ => rank(self).cmp(&rank(other)),
-            },
-        }
-    }
-}
-
-fn compare_lists(mut a: &Value, mut b: &Value) -> Ordering {
-    loop {
-        match (a, b) {
-            (Value::Pair(x), Value::Pair(y)) => {
-                let order = with_stack(|| x.first.cmp(&y.first));
-                if order.is_ne() {
-                    return order;
-                }
-                (a, b) = (&x.rest, &y.rest);
-            }
-            _ => return with_stack(|| a.cmp(b)),
-        }
-    }
-}
-
-impl Hash for Value {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        fn number<H: Hasher>(x: f64, state: &mut H) {
-            // Equal numbers hash alike: -0 as 0, every NaN as one.
-            let canonical = if x == 0.0 {
-                0.0
-            } else if x.is_nan() {
-                f64::NAN
-            } else {
-                x
-            };
-            state.write_u64(canonical.to_bits());
-        }
-        match self {
-            Value::Nil => state.write_u8(1),
-            Value::Bool(_) | Value::Number(_) => {
-                number(self.as_number().expect("numbers and booleans are numeric"), state);
-            }
-            Value::Symbol(name) => name.hash(state),
-            Value::Text(text) => text.hash(state),
-            Value::Pair(_) => {
-                let mut link = self;
-                while let Value::Pair(pair) = link {
-                    with_stack(|| pair.first.hash(state));
-                    link = &pair.rest;
-                }
-                with_stack(|| link.hash(state));
-            }
-            Value::Array(items) => with_stack(|| items.as_slice().hash(state)),
-            Value::Vector(xs) => xs.iter().for_each(|x| number(*x, state)),
-            Value::Matrix(m) => m.as_slice().iter().for_each(|x| number(*x, state)),
-            Value::Dict(dict) => with_stack(|| dict.entries.hash(state)),
-            Value::Procedure(p) | Value::Environment(p) => {
-                Arc::as_ptr(p).cast::<u8>().hash(state);
-            }
-        }
-    }
-}
-
-// ---------------------------------------------------------------- printing
-
-/// Program text that evaluates to the same value, where such text exists.
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::Nil => f.write_str("(list)"),
-            Value::Bool(b) => write!(f, "{b}"),
-            Value::Number(x) => write_number(f, *x),
-            Value::Symbol(name) => write!(f, "{name}"),
-            Value::Text(text) => write!(f, "{text:?}"),
-            Value::Pair(_) => {
-                f.write_str("(list")?;
-                let mut link = self;
-                while let Value::Pair(pair) = link {
-                    f.write_str(" ")?;
-                    with_stack(|| pair.first.fmt(f))?;
-                    link = &pair.rest;
-                }
-                if !matches!(link, Value::Nil) {
-                    f.write_str(" . ")?;
-                    with_stack(|| link.fmt(f))?;
-                }
-                f.write_str(")")
-            }
-            Value::Array(items) => {
-                f.write_str("(array")?;
-                for item in items.iter() {
-                    f.write_str(" ")?;
-                    with_stack(|| item.fmt(f))?;
-                }
-                f.write_str(")")
-            }
-            Value::Vector(xs) => {
-                f.write_str("(vector")?;
-                write_numbers(f, xs)?;
-                f.write_str(")")
-            }
-            Value::Matrix(m) => {
-                f.write_str("(matrix (list")?;
-                for i in 0..m.rows() {
-                    f.write_str(" (list")?;
-                    write_numbers(f, m.row(i))?;
-                    f.write_str(")")?;
-                }
-                f.write_str("))")
-            }
-            Value::Dict(dict) => {
-                f.write_str("(dict")?;
-                for (key, value) in dict.entries() {
-                    with_stack(|| write!(f, " (array {key} {value})"))?;
-                }
-                f.write_str(")")
-            }
-            Value::Procedure(inner) | Value::Environment(inner) => f.write_str(&inner.shown_as),
-        }
-    }
-}
-
-fn write_numbers(f: &mut fmt::Formatter<'_>, xs: &[f64]) -> fmt::Result {
-    for x in xs {
-        f.write_str(" ")?;
-        write_number(f, *x)?;
-    }
-    Ok(())
-}
-
-fn write_number(f: &mut fmt::Formatter<'_>, x: f64) -> fmt::Result {
-    if x != 0.0 && !(1e-5..1e16).contains(&x.abs()) && x.is_finite() {
-        write!(f, "{x:e}")
-    } else {
-        write!(f, "{x}")
     }
 }
 

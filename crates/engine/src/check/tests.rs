@@ -26,7 +26,7 @@ fn model() -> Model {
     let mut rng = Rng::from_seed(1);
     let environment = Environment::default();
     let lowered = |syntax: &Syntax| {
-        lower::lower(syntax, &Scope::global(), &Nothing).expect("the text is right")
+        lower::lower(syntax, &Scope::global(), &Nothing(0)).expect("the text is right")
     };
     for directive in parser::parse(SourceId(0), TEXT).directives {
         let made = model.whole(|model| match &directive.kind {
@@ -159,7 +159,7 @@ const DAMAGES: &[(&str, Damage)] = &[
     ("procedures are live", |trace| {
         let a = node(trace, "a");
         trace.globals[Symbol::new("coin").index()] =
-            Some(Operand::Constant(Procedure::Made(a).into_value()));
+            Some(Operand::Constant(Procedure::Made(a).into_value(0)));
     }),
 ];
 

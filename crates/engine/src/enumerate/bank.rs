@@ -32,9 +32,6 @@ use crate::operand::Operand;
 use crate::tape::wide::Wide;
 use crate::trace::Trace;
 
-/// Beyond these log odds the probability of a coin and 1 are the same number, and the trace has the other
-/// side for impossible. No candidate may be weighed otherwise.
-const MOST_LOG_ODDS: f64 = 36.0;
 /// The least of 1 - g |y|² that leaves enough digits.
 const LEAST_LEFT: f64 = 1e-3;
 /// Numbers of a size that [`Statistics::student`](smidgen_prob::Statistics::student) is meant for.
@@ -412,13 +409,6 @@ impl Bank {
             let log_odds = &mut self.log_odds[..lanes];
             self.wide.linear(&self.features, &self.weights, self.stride, log_odds);
             self.wide.coins(&self.outcomes, log_odds, &mut self.log_coins, &mut self.slopes);
-            if datum.outcome != 1.0 {
-                for (log_p, log_odds) in self.log_coins.iter_mut().zip(&self.log_odds) {
-                    if *log_odds > MOST_LOG_ODDS {
-                        *log_p = math::ln_1p(-math::logistic(*log_odds));
-                    }
-                }
-            }
         }
         if mixture.predict.is_some() {
             self.spare.resize(self.dimension * lanes, 0.0);

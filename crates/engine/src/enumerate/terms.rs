@@ -14,7 +14,7 @@
 use smallvec::SmallVec;
 use smidgen_prob::functions::link::linear_predictor;
 use smidgen_prob::{Distribution, Function, Maker, Scalar};
-use smidgen_value::{Value, math};
+use smidgen_value::Value;
 
 use super::kept::{Found, Roots, Sought, maker_of};
 use super::plan::{As, Row, Shape, Source, Step, score};
@@ -291,8 +291,10 @@ impl Terms {
                         (Some(scalar), Value::Vector(w), Value::Vector(x), Value::Number(y))
                             if w.len() == x.len() + 1 =>
                         {
-                            let p = math::logistic(linear_predictor(w, x));
-                            (scalar.log_density)(*y, &[p])?
+                            match Value::probability(linear_predictor(w, x)) {
+                                Value::Number(p) => (scalar.log_density)(*y, &[p])?,
+                                p => distribution.log_density(outcome, &[&p]).ok()?,
+                            }
                         }
                         _ => {
                             let p = (function.apply)(&[w, x]).ok()?;

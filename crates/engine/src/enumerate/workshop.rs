@@ -233,7 +233,7 @@ impl Bench<'_> {
             }
             ExprKind::Lambda(lambda) => {
                 let (lambda, environment) = (lambda.clone(), env.clone());
-                Some(Procedure::Compound { lambda, environment }.into_value())
+                Some(Procedure::Compound { lambda, environment }.into_value(trace.next_creation()))
             }
             ExprKind::Cell { column, depth, slot, .. } => {
                 let row = env.get(*depth, *slot)?.constant()?.as_integer()?;
@@ -369,7 +369,7 @@ impl Bench<'_> {
         let shop = self.shop();
         let name = NodeId(ASIDE + shop.made.len() as u32);
         shop.made.push(Made { maker, statistics, params: params.iter().cloned().collect() });
-        Some(Procedure::Made(name).into_value())
+        Some(Procedure::Made(name).into_value(u64::from(name.0)))
     }
 
     pub fn request(
@@ -382,12 +382,12 @@ impl Bench<'_> {
         if trace.role(memo).is_some() {
             return None;
         }
-        let key: MemoKey = values.iter().cloned().collect();
+        let key: MemoKey = values.iter().map(Value::plain).collect();
         if let Some(root) = live_root(trace, memo, &key) {
             self.shop().constant = false;
             return if want.is_some() { None } else { self.operand(trace, &root) };
         }
-        self.make_family(trace, memo, values, want)
+        self.make_family(trace, memo, &key, want)
     }
 
     /// The value of a family that the table does not have, or not any more.

@@ -76,8 +76,12 @@ impl Lanes {
         self.out.resize(out.len(), 0.0);
         let [a, b] = &self.args;
         elementary.value(a, if columns.len() > 1 { b } else { a }, &mut self.out);
-        for (value, x) in out.iter_mut().zip(&self.out) {
-            *value = Value::Number(*x);
+        for (i, (value, x)) in out.iter_mut().zip(&self.out).enumerate() {
+            *value = match elementary {
+                // A probability may be more than its number.
+                Elementary::Logistic => Value::probability(a[i]),
+                _ => Value::Number(*x),
+            };
         }
         true
     }

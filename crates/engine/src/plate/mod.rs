@@ -34,6 +34,7 @@ use crate::section::Kind;
 use crate::section::census::Walk;
 use crate::tape::cells::Pick;
 use crate::tape::marked;
+use crate::tape::odds::log_odds_of;
 use crate::tape::rows::{BLOCK, Rows};
 use crate::tape::run::{NO_LINEAR, Store};
 use crate::tape::{Source, Tape};
@@ -68,6 +69,8 @@ pub(crate) struct Program {
     rows: Rows,
     /// How many numbers each of the nodes around has.
     args: Vec<usize>,
+    /// Those whose log odds are read too, after all numbers.
+    pub(crate) odds: Vec<usize>,
     /// The observed value, if it is not the same for all rows.
     outcome: Option<Rows>,
     support: Known,
@@ -189,7 +192,7 @@ impl Plate {
 
     /// How many numbers around it its rows depend on.
     pub(crate) fn numbers(&self) -> usize {
-        self.program.args.iter().sum()
+        self.program.args.iter().sum::<usize>() + self.program.odds.len()
     }
 
     /// The distribution of its rows.
@@ -213,11 +216,18 @@ impl Plate {
     /// The numbers of the values around it, one after the other. False if one no longer has the form
     /// that the program was written for.
     pub(crate) fn flatten(&self, values: &[&Value], out: &mut Vec<f64>) -> bool {
+        let Program { args, odds, .. } = &*self.program;
         out.clear();
-        self.program.args.iter().zip(values).all(|(len, value)| {
+        let fits = args.iter().zip(values).enumerate().all(|(k, (len, value))| {
             let before = out.len();
-            marked::numbers(value, out) && out.len() - before == *len
-        })
+            let read = match odds.contains(&k) {
+                true => marked::numbers(value, out),
+                false => marked::plain_numbers(value, out),
+            };
+            read && out.len() - before == *len
+        });
+        out.extend(odds.iter().map(|k| log_odds_of(values[*k])));
+        fits
     }
 
     /// log p of all rows, given the numbers around it.

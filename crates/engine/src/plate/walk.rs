@@ -16,7 +16,7 @@ use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::node::MemoKey;
 use crate::operand::{Operand, Operands};
-use crate::procedure::Procedure;
+use crate::procedure::{ASIDE, Procedure};
 
 /// Calls within calls that are followed.
 const DEEPEST: usize = 200;
@@ -112,7 +112,8 @@ fn walk(
         ExprKind::Global(name) => known(host.global(*name)?),
         ExprKind::Lambda(lambda) => {
             let (lambda, environment) = (lambda.clone(), environment.clone());
-            known(Operand::Constant(Procedure::Compound { lambda, environment }.into_value()))
+            let procedure = Procedure::Compound { lambda, environment };
+            known(Operand::Constant(procedure.into_value(ASIDE)))
         }
         ExprKind::Cell { column, depth, slot, .. } => {
             let row = environment.get(*depth, *slot).cloned().ok_or(Stop::NoPlate)?;
@@ -182,7 +183,8 @@ fn apply(
             })
         }
         Procedure::Memoised(memo) if !last => {
-            let key: Walked<MemoKey> = operands.into_iter().map(|key| host.decide(key)).collect();
+            let key: Walked<MemoKey> =
+                operands.into_iter().map(|key| host.decide(key).map(|key| key.plain())).collect();
             Ok(Found::Operand(host.request(*memo, key?, span)?))
         }
         _ => Err(Stop::NoPlate),

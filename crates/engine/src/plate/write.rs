@@ -18,7 +18,7 @@ use crate::eval::{Evaluation, Site};
 use crate::id::NodeId;
 use crate::node::MemoKey;
 use crate::operand::Operand;
-use crate::procedure::Procedure;
+use crate::procedure::{ASIDE, Procedure};
 use crate::tape::cells::{Cells, Pick};
 use crate::tape::density::is_coin;
 use crate::tape::lower;
@@ -50,6 +50,9 @@ impl Guard {
     }
 }
 
+/// The place of an input that nothing has asked for yet.
+const UNUSED: u32 = u32::MAX;
+
 /// A program, and the rows that it holds for: those whose guards have these values.
 pub(crate) struct Written {
     pub program: Program,
@@ -70,6 +73,8 @@ pub(super) struct Writer<'a, 'r> {
     cells: Vec<Cells>,
     nodes: Vec<NodeId>,
     args: Vec<usize>,
+    /// Arguments that may be probabilities, with the registers of their log odds.
+    etas: Vec<(usize, Register)>,
     read: FxHashMap<NodeId, Value>,
     guards: Vec<(Guard, Value)>,
 }
@@ -93,6 +98,7 @@ pub(crate) fn write(
         cells: vec![Cells::Index],
         nodes: Vec::new(),
         args: Vec::new(),
+        etas: Vec::new(),
         read: FxHashMap::default(),
         guards: Vec::new(),
     };
@@ -112,6 +118,7 @@ impl Writer<'_, '_> {
         for operand in &application.operands {
             args.push(self.read(operand)?);
         }
+        self.tape.global_odds = self.prelude.odds.clone();
         // A distribution whose support depends on the row is checked row by row by the caller.
         self.tape.density(distribution, &outcome, &args).map_err(no_plate)?;
         if self.tape.terms.is_empty() {
@@ -126,6 +133,7 @@ impl Writer<'_, '_> {
             .support_arguments()
             .iter()
             .any(|k| args.get(*k).is_some_and(|arg| has_marks(arg) && !self.is_of_row(arg)));
+        let odds = self.used_odds();
         let jumps = self.tape.terms.iter().any(|term| self.tape.jumps(*term));
         let is_indicator = |global: Register| self.prelude.is_indicator(global, &|_| false);
         let is_wall = is_coin(distribution)
@@ -139,6 +147,7 @@ impl Writer<'_, '_> {
             prelude: self.prelude,
             rows,
             args: self.args,
+            odds,
             outcome,
             support,
             hard,
@@ -172,6 +181,27 @@ impl Writer<'_, '_> {
             is_read(first..end).then_some(k)
         };
         self.args.iter().enumerate().filter_map(&mut arg).collect()
+    }
+
+    /// The arguments whose log odds the program reads; those stand after the numbers of all arguments.
+    fn used_odds(&mut self) -> Vec<usize> {
+        let mut reads = Vec::new();
+        self.prelude.steps.iter().for_each(|step| step.op.reads(&mut reads));
+        for leaf in &self.tape.leaves {
+            if let Source::Global(first) = leaf.source {
+                reads.extend(first..first + leaf.len);
+            }
+        }
+        let used: Vec<(usize, Register)> =
+            self.etas.iter().copied().filter(|(_, eta)| reads.contains(eta)).collect();
+        let numbers = self.args.iter().sum::<usize>();
+        for leaf in &mut self.prelude.leaves {
+            if let Some(k) = used.iter().position(|(_, eta)| *eta == leaf.register) {
+                leaf.source = Source::Input((numbers + k) as u32);
+            }
+        }
+        self.prelude.leaves.retain(|leaf| !matches!(leaf.source, Source::Input(UNUSED)));
+        used.iter().map(|(arg, _)| *arg).collect()
     }
 
     /// What gives the observed value in each row.
@@ -253,6 +283,11 @@ impl Host for Writer<'_, '_> {
         let first = self.args.iter().sum::<usize>();
         let numbers = lower::numbers(&value).map_err(no_plate)?;
         let register = self.prelude.leaf(numbers.len() as u32, Source::Input(first as u32));
+        if let Value::Number(_) | Value::Odds(_) = value {
+            let eta = self.prelude.leaf(1, Source::Input(UNUSED));
+            self.prelude.note_odds(register, eta, false);
+            self.etas.push((self.args.len(), eta));
+        }
         let mut marks = (register..).map(marked::global);
         let value = lower::renumber(&value, &mut marks);
         self.args.push(numbers.len());
@@ -320,7 +355,7 @@ impl Host for Writer<'_, '_> {
     }
 
     fn request(&mut self, memo: NodeId, key: MemoKey, span: Span) -> Walked<Operand> {
-        let operator = Operand::Constant(Procedure::Memoised(memo).into_value());
+        let operator = Operand::Constant(Procedure::Memoised(memo).into_value(ASIDE));
         let operands = key.into_iter().map(Operand::Constant).collect();
         Ok(self.trace.apply(operator, operands, Site::at(span), self.cx, None)?)
     }

@@ -5,15 +5,21 @@
 //! has run for the proposed value. So the attempt is undone and made again with the choice
 //! *claimed* (or, if it is one that the program makes on the way, told to take the value when it
 //! is made): with the same proposed values, and with the same random stream for each structure
-//! that is restructured, so that the program takes the same way. Several observations may move at
-//! once; each attempt finds one more.
+//! that is restructured and each choice that is redrawn, so that the program takes the same way.
+//!
+//! Several observations may move at once; each attempt finds one more. What an observation leaves or comes to may
+//! decide what *another* one refers to (`[observe (if k w y) 0.1]` and `[observe (if (< y 0) p q) 0.5]`). The
+//! second then follows the first: y takes 0.1, or is redrawn, and only then p or q is found. So where
+//! an attempt finds out where the first goes, what was found about the second before that is
+//! forgotten, and found again. This ends, because no observation follows itself.
 //!
 //! The ratio is the usual one: p(c') p_y(3) / (p(c) p_x(3)) times what absorbs. If the prior of the
 //! single principal c itself hangs on x or y, its proposal was drawn under the old arguments Par
 //! and the way back draws under the new ones Par', so its weight is
 //! p(c'|Par') p(c|Par') / (p(c|Par) p(c'|Par)).
 //!
-//! Refused: an observation whose own choice decides what it refers to.
+//! Refused: an observation that follows itself, because its own choice decides what it refers to, be it by way of
+//! others.
 
 use std::ops::ControlFlow;
 
@@ -102,11 +108,13 @@ impl Proposal<'_> {
         loop {
             self.undo();
             proposed.extend(found.proposed.into_iter().filter(|(id, _)| principals.contains(id)));
+            let mut news: Vec<u64> = Vec::new();
             for (id, observed) in found.claimed {
                 // The program went another way this time: it hangs on what moved.
                 if claimed.iter().any(|(_, earlier)| earlier.number == observed.number) {
                     return Err(circular(self.trace.node(id).origin));
                 }
+                news.push(observed.number);
                 claimed.push((id, observed));
             }
             for claim in found.claimed_new {
@@ -114,14 +122,73 @@ impl Proposal<'_> {
                 if self.claimed_new.iter().any(same) {
                     return Err(circular(self.trace.node(claim.structure).origin));
                 }
+                news.push(claim.observed.number);
                 self.claimed_new.push(claim);
             }
+            self.forget_followers(&principals, &news, &mut claimed)?;
             let coupled = self.coupling(&principals, &claimed, &proposed)?;
             self.scaffold.build_claiming(self.trace, &principals, claimed.clone());
             let mut replay = Replay { proposed: proposed.clone(), coupled, rest: proposer };
             match self.attempt(&mut replay, rng)? {
                 ControlFlow::Break(()) => return Ok(()),
                 ControlFlow::Continue(next) => found = next,
+            }
+        }
+    }
+
+    /// Takes back the claims of observations that follow those of which it is now known where they go. An error
+    /// if one follows itself.
+    fn forget_followers(
+        &mut self,
+        principals: &[NodeId],
+        news: &[u64],
+        claimed: &mut Vec<(NodeId, Observed)>,
+    ) -> Result<(), EvalError> {
+        self.scaffold.build_claiming(self.trace, principals, claimed.clone());
+        // What each observation leaves and comes to.
+        let mut moved = self.scaffold.referents(self.trace);
+        moved.extend(claimed.iter().map(|(id, observed)| (observed.number, *id)));
+        let mut numbers: Vec<u64> = moved.iter().map(|(number, _)| *number).collect();
+        numbers.extend(self.claimed_new.iter().map(|claim| claim.observed.number));
+        numbers.sort_unstable();
+        numbers.dedup();
+        for number in numbers {
+            let followers = self.followers(number, &moved);
+            if followers.contains(&number) {
+                return Err(circular(self.trace.node(principals[0]).origin));
+            }
+            if news.contains(&number) {
+                claimed.retain(|(_, observed)| !followers.contains(&observed.number));
+                self.claimed_new.retain(|claim| !followers.contains(&claim.observed.number));
+            }
+        }
+        Ok(())
+    }
+
+    /// The observations whose referents are decided by what this one leaves and comes to, by way of others too.
+    fn followers(&mut self, number: u64, moved: &[(u64, NodeId)]) -> FxHashSet<u64> {
+        let of = |number: u64| moved.iter().filter(move |(n, _)| *n == number).map(|(_, id)| *id);
+        let mut sources: Vec<NodeId> = of(number).collect();
+        let mut followers = FxHashSet::default();
+        loop {
+            let before = sources.len();
+            self.scaffold.build(self.trace, &sources);
+            for id in &self.scaffold.target {
+                let node = self.trace.node(*id);
+                if node.role == Role::Restructured
+                    && let Some(observed) = &node.observed
+                    && followers.insert(observed.number)
+                {
+                    sources.extend(of(observed.number));
+                }
+            }
+            // A choice that moves as well, and whose prior hangs on these.
+            let absorbing = &self.scaffold.absorbing;
+            sources.extend(moved.iter().map(|(_, id)| *id).filter(|id| absorbing.contains(id)));
+            sources.sort_unstable();
+            sources.dedup();
+            if sources.len() == before {
+                return followers;
             }
         }
     }
@@ -136,20 +203,10 @@ impl Proposal<'_> {
     ) -> Result<Option<(NodeId, f64)>, EvalError> {
         self.scaffold.build_claiming(self.trace, principals, claimed.to_vec());
         let released = self.scaffold.released.clone();
-        let new = self.claimed_new.iter().map(|claim| &claim.observed);
-        let numbers: FxHashSet<u64> =
-            claimed.iter().map(|(_, observed)| observed).chain(new).map(|o| o.number).collect();
         let moved: Vec<NodeId> =
             released.iter().copied().chain(claimed.iter().map(|(id, _)| *id)).collect();
         self.scaffold.build(self.trace, &moved);
         let origin = self.trace.node(principals[0]).origin;
-        for id in &self.scaffold.target {
-            let node = self.trace.node(*id);
-            let of_ours = node.observed.as_ref().is_some_and(|o| numbers.contains(&o.number));
-            if node.role == Role::Restructured && of_ours {
-                return Err(circular(origin));
-            }
-        }
         let hangs = |id: &NodeId| !moved.contains(id) && self.trace.role(*id).is_some();
         let Some(principal) = principals.iter().copied().find(hangs) else { return Ok(None) };
         match proposed {

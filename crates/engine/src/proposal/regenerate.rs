@@ -133,9 +133,15 @@ impl Trace {
             return Ok((value, log_p));
         }
         if regeneration.released.contains(&id) {
+            // The same draw in every attempt: it may decide where another observation goes.
+            let own = regeneration.replay.map(|seed| Rng::for_chain(seed, id.index() as u64));
             self.set_constrained(id, false);
             self.enter_choices(id);
-            return Ok((self.draw_from_prior(id, cx.rng)?, 0.0));
+            let drawn = match own {
+                Some(mut own) => self.draw_from_prior(id, &mut own),
+                None => self.draw_from_prior(id, cx.rng),
+            };
+            return Ok((drawn?, 0.0));
         }
         if let Some(script) = &mut regeneration.script {
             let (address, origin) = (self.node(id).address, self.node(id).origin);

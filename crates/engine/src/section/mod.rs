@@ -26,6 +26,7 @@ pub mod component;
 pub mod evaluate;
 mod kept;
 pub(crate) mod program;
+mod writer;
 
 pub use census::{Kind, Sections};
 pub use component::Refusal;

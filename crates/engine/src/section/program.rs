@@ -17,50 +17,43 @@ use crate::node::{Child, Op};
 use crate::operand::Operand;
 use crate::section::component::is_deterministic;
 use crate::section::kept::{Draft, Kept, LARGEST, Origin, Reading};
+use crate::section::writer::Writer;
 use crate::tape::cells::Pick;
 use crate::tape::lower;
 use crate::tape::marked;
+use crate::tape::odds::{Odds, log_odds_of};
 use crate::tape::rows::{BLOCK, Rows};
 use crate::tape::run::Store;
 use crate::tape::{Register, Source, Tape};
 use crate::trace::Trace;
 
-/// Arguments of arguments are followed so far.
-const DEEPEST: usize = 4;
-
 /// Where a leaf stands in a section.
-enum Place {
+pub(super) enum Place {
     /// The value of an absorbing choice.
     Outcome(usize),
     /// An argument of a node, or of the functions on the way to it.
     Argument { node: usize, slot: usize, way: SmallVec<[(&'static Function, usize); 2]> },
 }
 
-struct Leaf {
-    place: Place,
-    register: Register,
-    len: usize,
+pub(super) struct Leaf {
+    pub place: Place,
+    pub register: Register,
+    pub len: usize,
 }
 
 /// What sections of a kind compute.
 pub(crate) struct Program {
     rows: Rows,
     leaves: Vec<Leaf>,
+    /// Constants that have to be 1: the program takes what is subtracted from them for the other side of a coin.
+    ones: Vec<Leaf>,
     /// Number of nodes of a section, and of numbers of the hub.
     nodes: usize,
     hub: usize,
+    /// Whether the log odds of the hub are read, after its one number.
+    odds: bool,
     kept: Kept,
     draft: Draft,
-}
-
-struct Writer<'t> {
-    trace: &'t Trace,
-    hub: NodeId,
-    hub_value: Value,
-    nodes: &'t [NodeId],
-    values: Vec<Value>,
-    tape: Tape,
-    leaves: Vec<Leaf>,
 }
 
 impl Program {
@@ -69,17 +62,23 @@ impl Program {
         let value = &trace.node(hub).value;
         let numbers = lower::numbers(value).ok()?.len();
         let hub_value = lower::renumber(value, &mut (0..).map(marked::global));
-        let (values, leaves) = (Vec::with_capacity(nodes.len()), Vec::new());
-        let tape = Tape::default();
-        let mut writer = Writer { trace, hub, hub_value, nodes, values, tape, leaves };
+        let (values, leaves, ones) = (Vec::with_capacity(nodes.len()), Vec::new(), Vec::new());
+        let mut tape = Tape::default();
+        if let Value::Number(_) | Value::Odds(_) = value {
+            tape.global_odds.insert(0, Odds::of_argument(1));
+        }
+        let mut writer = Writer { trace, hub, hub_value, nodes, values, tape, leaves, ones };
         for k in 0..nodes.len() {
             let value = writer.node(k)?;
             writer.values.push(value);
         }
-        let Writer { tape, mut leaves, .. } = writer;
+        let Writer { tape, mut leaves, ones, .. } = writer;
         if tape.terms.is_empty() {
             return None;
         }
+        let odds = tape.leaves.iter().any(|leaf| {
+            numbers == 1 && matches!(leaf.source, Source::Global(register) if register == 1)
+        });
         let rows = Rows::over_lanes(tape);
         // Leaves that nothing reads have no registers any more.
         for (leaf, kept) in leaves.iter_mut().zip(rows.lanes_of_leaves()) {
@@ -87,13 +86,20 @@ impl Program {
         }
         leaves.retain(|leaf| leaf.register != Register::MAX);
         let (nodes, hub) = (nodes.len(), numbers);
-        Some(Program { rows, leaves, nodes, hub, kept: Kept::default(), draft: Draft::default() })
+        let (kept, draft) = (Kept::default(), Draft::default());
+        Some(Program { rows, leaves, ones, nodes, hub, odds, kept, draft })
     }
 
     /// Whether a value of the hub has the form that the program was written for.
     pub(crate) fn hub_numbers(&self, value: &Value, out: &mut Vec<f64>) -> bool {
         out.clear();
-        marked::numbers(value, out) && out.len() == self.hub
+        if self.odds {
+            return marked::numbers(value, out) && out.len() == 1 && {
+                out.push(log_odds_of(value));
+                true
+            };
+        }
+        marked::plain_numbers(value, out) && out.len() == self.hub
     }
 
     pub(crate) fn fit(&self, store: &mut Store) {
@@ -170,7 +176,8 @@ impl Program {
         let mut draft = std::mem::take(&mut self.draft);
         draft.clear();
         draft.nodes.extend_from_slice(nodes);
-        let found = self.leaves.iter().all(|leaf| find(trace, nodes, leaf, &mut draft));
+        let found = self.ones.iter().all(|leaf| is_one(trace, nodes, leaf, &mut draft))
+            && self.leaves.iter().all(|leaf| find(trace, nodes, leaf, &mut draft));
         if found && keeps {
             self.kept.keep(trace, entry, &draft);
         }
@@ -232,6 +239,13 @@ fn find(trace: &Trace, nodes: &[NodeId], leaf: &Leaf, draft: &mut Draft) -> bool
         Operand::Node(parent) => Origin::at(*parent, Reading::Plain),
     });
     true
+}
+
+/// Whether a leaf is the constant 1.
+fn is_one(trace: &Trace, nodes: &[NodeId], leaf: &Leaf, draft: &mut Draft) -> bool {
+    let found = find(trace, nodes, leaf, draft);
+    let origin = draft.origins.pop();
+    found && origin.is_some_and(|origin| origin.node == NodeId::NONE && origin.number == 1.0)
 }
 
 /// A leaf that is a number and not stale.
@@ -305,89 +319,9 @@ fn put_numbers(
         return leaf.len == xs.len();
     }
     room.clear();
-    if !marked::numbers(value, room) || room.len() != leaf.len {
+    if !marked::plain_numbers(value, room) || room.len() != leaf.len {
         return false;
     }
     room.iter().zip(leaf.register..).for_each(|(x, register)| store.put(register, lane, *x));
     true
-}
-
-impl Writer<'_> {
-    fn node(&mut self, k: usize) -> Option<Value> {
-        let node = self.trace.node(self.nodes[k]);
-        match &node.op {
-            Op::Function(function) => {
-                let args = self.arguments(k)?;
-                lower::function(&mut self.tape, function, &args).ok()
-            }
-            Op::Structure(_) => self.argument(k, node.args.len() - 1),
-            Op::Random(distribution) => {
-                let args = self.arguments(k)?;
-                let x = self.leaf(&node.value, Place::Outcome(k))?;
-                self.tape.density(*distribution, &x, &args).ok()?;
-                Some(Value::Nil)
-            }
-            _ => None,
-        }
-    }
-
-    fn arguments(&mut self, k: usize) -> Option<Vec<Value>> {
-        let slots = 0..self.trace.node(self.nodes[k]).args.len();
-        slots.map(|slot| self.argument(k, slot)).collect()
-    }
-
-    fn argument(&mut self, k: usize, slot: usize) -> Option<Value> {
-        let operand = &self.trace.node(self.nodes[k]).args[slot].operand;
-        if let Some(id) = operand.node() {
-            if id == self.hub {
-                return Some(self.hub_value.clone());
-            }
-            if let Some(inside) = self.nodes.iter().position(|node| *node == id) {
-                return self.values.get(inside).cloned();
-            }
-        }
-        self.outside(operand, (k, slot), SmallVec::new())
-    }
-
-    /// An argument that the move does not reach.
-    fn outside(
-        &mut self,
-        operand: &Operand,
-        (node, slot): (usize, usize),
-        way: SmallVec<[(&'static Function, usize); 2]>,
-    ) -> Option<Value> {
-        let trace = self.trace;
-        if let Some(id) = operand.node()
-            && let Op::Function(function) = trace.node(id).op
-            && way.len() < DEEPEST
-            && trace.node(id).children.len() < trace.sections.fan_out()
-        {
-            let before = (self.tape.clone(), self.leaves.len());
-            let mut args = Some(Vec::new());
-            for (next, arg) in trace.node(id).args.iter().enumerate() {
-                let mut way = way.clone();
-                way.push((function, next));
-                let value = self.outside(&arg.operand, (node, slot), way);
-                args = args.zip(value).map(|(mut args, value)| {
-                    args.push(value);
-                    args
-                });
-            }
-            let lowered =
-                args.and_then(|args| lower::function(&mut self.tape, function, &args).ok());
-            if lowered.is_some() {
-                return lowered;
-            }
-            self.tape = before.0;
-            self.leaves.truncate(before.1);
-        }
-        self.leaf(trace.settled_value(operand), Place::Argument { node, slot, way })
-    }
-
-    fn leaf(&mut self, value: &Value, place: Place) -> Option<Value> {
-        let len = lower::numbers(value).ok()?.len();
-        let register = self.tape.leaf(len as u32, Source::Cell(self.leaves.len() as u32));
-        self.leaves.push(Leaf { place, register, len });
-        Some(lower::renumber(value, &mut (register..).map(marked::local)))
-    }
 }

@@ -143,6 +143,7 @@ impl Compiler<'_> {
             }
         }
         self.row.global_jumps = self.globals.jumps.clone();
+        self.row.global_odds = self.globals.odds.clone();
         let plates: Vec<PlateTerm> =
             plates.into_iter().map(|id| self.plate(id)).collect::<Result<_, _>>()?;
 
@@ -199,11 +200,17 @@ impl Compiler<'_> {
         let NodeOp::Plate(plate) = &node.op else { unreachable!("asked for a plate") };
         let plate = (**plate).clone();
         let operands: Vec<Operand> = node.args.iter().map(|arg| arg.operand.clone()).collect();
-        let mut registers = Vec::new();
+        let (mut registers, mut values) = (Vec::new(), Vec::new());
         for operand in &operands {
             let value = self.argument(operand, true)?;
             let numbers = lower::numbers(&value).map_err(|reason| Failure::At(id, reason))?;
             registers.extend(self.globals.registers(&numbers));
+            values.push(value);
+        }
+        for k in &plate.program.odds {
+            let log_odds = lower::log_odds(&mut self.globals, &values[*k]);
+            let log_odds = log_odds.map_err(|reason| Failure::At(id, reason))?;
+            registers.push(self.globals.register(log_odds));
         }
         let jumps = registers.iter().any(|register| self.globals.jumps(*register));
         if (plate.program.jumps || jumps) && !plate.program.is_wall {

@@ -22,6 +22,7 @@ use crate::id::NodeId;
 use crate::node::{Op, StructureKind};
 use crate::proposal::{Choice, Proposal, Proposed, Proposer};
 use crate::scaffold::Scaffold;
+use crate::tape::odds::{LOG_ODDS, log_odds_of};
 use crate::tape::rows::Rows;
 use crate::tape::run::{NO_LINEAR, Store};
 use crate::tape::{Source, Tape, marked};
@@ -197,8 +198,12 @@ impl Density {
         let mut xs = Vec::new();
         for (register, len, node, first) in self.globals.live_leaves() {
             let (at, len, first) = (register as usize, len as usize, first as usize);
+            if first == LOG_ODDS as usize {
+                self.store.values[at] = log_odds_of(trace.value(node)?);
+                continue;
+            }
             xs.clear();
-            if !marked::numbers(trace.value(node)?, &mut xs) || xs.len() < first + len {
+            if !marked::plain_numbers(trace.value(node)?, &mut xs) || xs.len() < first + len {
                 return Ok(false);
             }
             self.store.values[at..at + len].copy_from_slice(&xs[first..first + len]);

@@ -50,15 +50,15 @@ impl Tape {
             self.term(log_p);
             return Ok(());
         }
-        if is_coin(distribution)
-            && let [Value::Number(p)] = args
-            && let Some(predictor) = self.logistic_of(*p)
+        if let Some(by) = distribution.by_log_odds()
+            && let Some(eta) = args.get(by.place).and_then(|p| self.log_odds(p))
         {
-            let x = lower::numbers(x)?[0];
-            let (x, eta) = (self.register(x), predictor);
-            let out = self.push(Op::Coin { x, eta }, 1, 1);
-            self.terms.push(out);
-            return Ok(());
+            let mut args = args.to_vec();
+            args[by.place] = Value::Number(eta);
+            return match name {
+                _ if is_coin(distribution) => self.coin(x, eta),
+                _ => self.scalar(name, by.score, x, &args),
+            };
         }
         if name == "normal"
             && let ([x], [Value::Number(mean), Value::Number(sd)]) = (&lower::numbers(x)?[..], args)
@@ -70,20 +70,7 @@ impl Tape {
         }
         match distribution.score() {
             None => Err(format!("{name} has no derivative")),
-            Some(Score::Scalar(score)) => {
-                let x = lower::numbers(x)?;
-                let mut numbers = Vec::with_capacity(args.len());
-                for arg in args {
-                    numbers.extend(lower::numbers(arg)?);
-                }
-                if x.len() != 1 || numbers.len() != args.len() || args.len() > MOST_ARGS {
-                    return Err(format!("{name} of more than single numbers"));
-                }
-                let x = self.register(x[0]);
-                let args = self.registers(&numbers);
-                self.score(score, x, args);
-                Ok(())
-            }
+            Some(Score::Scalar(score)) => self.scalar(name, score, x, args),
             Some(Score::General(score)) => {
                 let x = lower::numbers(x)?;
                 let x = self.registers(&x);
@@ -101,10 +88,37 @@ impl Tape {
         }
     }
 
-    fn score(&mut self, score: ScalarScore, x: u32, args: Vec<u32>) {
+    /// A coin, given its log odds.
+    fn coin(&mut self, x: &Value, eta: f64) -> Result<(), Obstacle> {
+        let x = lower::numbers(x)?[0];
+        let (x, eta) = (self.register(x), self.register(eta));
+        let out = self.push(Op::Coin { x, eta }, 1, 1);
+        self.terms.push(out);
+        Ok(())
+    }
+
+    /// A law of single numbers.
+    fn scalar(
+        &mut self,
+        name: &str,
+        score: ScalarScore,
+        x: &Value,
+        args: &[Value],
+    ) -> Result<(), Obstacle> {
+        let x = lower::numbers(x)?;
+        let mut numbers = Vec::with_capacity(args.len());
+        for arg in args {
+            numbers.extend(lower::numbers(arg)?);
+        }
+        if x.len() != 1 || numbers.len() != args.len() || args.len() > MOST_ARGS {
+            return Err(format!("{name} of more than single numbers"));
+        }
+        let x = self.register(x[0]);
+        let args = self.registers(&numbers);
         let spare = args.len() as u32 + 1;
         let out = self.push(Op::Score { score, x, args: args.into() }, 1, spare);
         self.terms.push(out);
+        Ok(())
     }
 
     fn sum(&mut self, xs: &[f64]) -> f64 {
@@ -124,16 +138,5 @@ impl Tape {
         let options = self.registers(xs);
         let out = self.push(Op::Choose { index, options: options.into() }, 1, 0);
         Ok(self.mark(out))
-    }
-
-    /// η if the number is logistic(η) on this tape.
-    fn logistic_of(&self, p: f64) -> Option<u32> {
-        use smidgen_prob::smooth::Elementary::Logistic;
-        let marked::Marked::Local(register) = marked::read(p) else { return None };
-        let step = self.steps.iter().rev().find(|step| step.out == register)?;
-        match step.op {
-            Op::Elementary(Logistic, eta, _) => Some(eta),
-            _ => None,
-        }
     }
 }

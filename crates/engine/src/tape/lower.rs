@@ -6,6 +6,7 @@ use smidgen_prob::smooth::{self, Elementary, Shape, Smooth};
 use smidgen_value::{Matrix, Value};
 
 use super::marked::{self, has_marks, is_marked};
+use super::odds::LOG_ODDS;
 use super::{AggregateOp, Comparison, Op, Source, Tape};
 use crate::id::NodeId;
 
@@ -87,6 +88,12 @@ pub(crate) fn function(tape: &mut Tape, function: &Function, args: &[Value]) -> 
         }
         ("-", [x]) => return elementwise(tape, Elementary::Negate, x, None),
         ("/", [x]) => return elementwise(tape, Elementary::Reciprocal, x, None),
+        ("-", [one, p]) if one.as_number() == Some(1.0) && tape.log_odds(p).is_some() => {
+            return tape.other_side(p).ok_or_else(|| "the other side of no coin".to_owned());
+        }
+        ("logit", [p]) if let Some(log_odds) = tape.sure_log_odds(p) => {
+            return Ok(Value::Number(log_odds));
+        }
         ("-", [a, b]) => return elementwise(tape, Elementary::Subtract, a, Some(b)),
         ("/", [a, b]) => return elementwise(tape, Elementary::Divide, a, Some(b)),
         ("vector_add" | "matrix_add", [a, b]) => {
@@ -141,6 +148,14 @@ pub(crate) fn numbers(value: &Value) -> Result<Vec<f64>, Obstacle> {
 
 fn single_number(value: &Value) -> Result<f64, Obstacle> {
     value.as_number().ok_or_else(|| format!("{} where a number was expected", value.type_name()))
+}
+
+/// The log odds of a number that is used as a probability.
+pub(crate) fn log_odds(tape: &mut Tape, p: &Value) -> Result<f64, Obstacle> {
+    match tape.log_odds(p) {
+        Some(log_odds) => Ok(log_odds),
+        None => single_number(p).map(|p| tape.elementary(Elementary::Logit, p, 0.0)),
+    }
 }
 
 /// A container like this one with other numbers.
@@ -233,6 +248,7 @@ fn choose(tape: &mut Tape, index: f64, items: &[Value]) -> Lowered {
         let index = tape.register(index);
         let options = tape.registers(&options);
         let out = tape.push(Op::Choose { index, options: options.into() }, 1, 0);
+        tape.choose_odds(index, items, out);
         return Ok(Value::Number(tape.mark(out)));
     }
     let all: Vec<Vec<f64>> = items.iter().map(numbers).collect::<Result<_, _>>()?;
@@ -333,8 +349,13 @@ fn aggregate(tape: &mut Tape, name: &str, args: &[Value]) -> Lowered {
 /// A value outside the block that another move may change, with its numbers as leaves. None if
 /// it holds more than numbers.
 pub(crate) fn live(tape: &mut Tape, node: NodeId, value: &Value) -> Option<Value> {
+    if let Value::Odds(_) = value {
+        let eta = tape.leaf(1, Source::Live(node, LOG_ODDS));
+        let eta = tape.mark(eta);
+        return Some(Value::Number(tape.elementary(Elementary::Logistic, eta, 0.0)));
+    }
     let mut xs = Vec::new();
-    if !marked::numbers(value, &mut xs) {
+    if !marked::plain_numbers(value, &mut xs) {
         return None;
     }
     let first = tape.leaf(xs.len() as u32, Source::Live(node, 0));
@@ -346,7 +367,7 @@ pub(crate) fn live(tape: &mut Tape, node: NodeId, value: &Value) -> Option<Value
 pub(crate) fn renumber(value: &Value, marks: &mut impl Iterator<Item = f64>) -> Value {
     let mut next = || marks.next().expect("marks without end");
     match value {
-        Value::Number(_) | Value::Bool(_) => Value::Number(next()),
+        Value::Number(_) | Value::Odds(_) | Value::Bool(_) => Value::Number(next()),
         Value::Vector(xs) => Value::vector(xs.iter().map(|_| next()).collect::<Vec<_>>()),
         Value::Matrix(m) => {
             let entries = m.as_slice().iter().map(|_| next()).collect();

@@ -8,17 +8,20 @@ pub(crate) mod cells;
 pub(crate) mod density;
 pub(crate) mod lower;
 pub(crate) mod marked;
+pub(crate) mod odds;
 pub(crate) mod rows;
 pub(crate) mod run;
 pub(crate) mod wide;
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use smidgen_prob::smooth::{Aggregate, Elementary, Shape};
 use smidgen_value::Vector;
 
 use crate::id::NodeId;
 use marked::Marked;
+use odds::Odds;
 
 pub(crate) type Register = u32;
 
@@ -120,7 +123,8 @@ pub(crate) enum Source {
     Global(Register),
     Number(f64),
     Vector(Arc<Vector>),
-    /// Numbers of a value outside D, from this one on: another move may change them.
+    /// Numbers of a value outside D, from this one on, or its log odds ([`odds::LOG_ODDS`]): another move may
+    /// change them.
     Live(NodeId, u32),
     /// The cell of a table in the row at hand, by its number in a list.
     Cell(u32),
@@ -144,6 +148,9 @@ pub(crate) struct Tape {
     pub jumps: Vec<Register>,
     /// Those of the global part, for a tape of rows.
     pub global_jumps: Vec<Register>,
+    /// The log odds of registers that are probabilities, and, for a tape of rows, those of the global part.
+    pub odds: FxHashMap<Register, Odds>,
+    pub global_odds: FxHashMap<Register, Odds>,
     /// Whether this is the global part.
     pub is_global: bool,
 }
@@ -155,6 +162,7 @@ impl Tape {
         self.registers = 0;
         self.terms.clear();
         self.jumps.clear();
+        self.odds.clear();
     }
 
     fn allocate(&mut self, len: u32) -> Register {
@@ -337,6 +345,9 @@ impl Tape {
         let first = self.register(a);
         let second = if f.arity() == 2 { self.register(b) } else { first };
         let out = self.push(Op::Elementary(f, first, second), 1, 0);
+        if f == Elementary::Logistic {
+            self.note_odds(out, first, true);
+        }
         self.mark(out)
     }
 

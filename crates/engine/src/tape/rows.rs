@@ -5,6 +5,7 @@ use smidgen_value::Value;
 
 use super::cells::{Cells, Pick};
 use super::marked;
+use super::odds::{LOG_ODDS, log_odds_of};
 use super::run::{Block, Linear, Store};
 use super::{Leaf, Op, Register, Source, Tape};
 use crate::error::EvalError;
@@ -214,13 +215,17 @@ impl Rows {
                 unreachable!("live numbers are data")
             };
             let (row, len) = (live.row as usize, leaf.len as usize);
+            if live.first == LOG_ODDS {
+                put(data, len, stride, row, &[log_odds_of(trace.value(live.node)?)]);
+                continue;
+            }
             if let Value::Number(x) = trace.value(live.node)? {
                 put(data, len, stride, row, &[*x]);
                 continue;
             }
             xs.clear();
             let value = trace.value(live.node)?;
-            if !marked::numbers(value, &mut xs) || xs.len() < live.first as usize + len {
+            if !marked::plain_numbers(value, &mut xs) || xs.len() < live.first as usize + len {
                 return Ok(false);
             }
             put(data, len, stride, row, &xs[live.first as usize..]);

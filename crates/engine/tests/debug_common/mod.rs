@@ -12,7 +12,7 @@ use smidgen_lang::syntax::{Directive, DirectiveKind, Syntax};
 use smidgen_value::{Rng, Symbol};
 
 fn lowered(syntax: &Syntax) -> ExprRef {
-    lower::lower(syntax, &Scope::global(), &Nothing).expect("the text of a test is right")
+    lower::lower(syntax, &Scope::global(), &Nothing(0)).expect("the text of a test is right")
 }
 
 /// Runs the directives of a text one by one, up to the first that fails.

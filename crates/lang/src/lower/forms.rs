@@ -134,10 +134,12 @@ impl Lowering<'_> {
                 }
             }
         }
+        let number = self.next_procedure;
+        self.next_procedure += 1;
         self.scope.enter_procedure(names.as_slice().into());
         let body = self.body(body);
         self.scope.leave_procedure();
-        make(ExprKind::Lambda(Arc::new(Lambda { params: names, body, name })), span)
+        make(ExprKind::Lambda(Arc::new(Lambda { params: names, body, name, number })), span)
     }
 
     fn twice(&mut self, name: Symbol, span: Span) {

@@ -1,4 +1,4 @@
-//! Over all of a core expression without recursion: the names it needs, and its end. A tree may
+//! Over all of a core expression without recursion: the names it needs, its procedures, and its end. A tree may
 //! be thousands of levels deep and is dropped wherever its last owner happens to be, with
 //! whatever little stack is left there.
 
@@ -13,35 +13,53 @@ pub fn free_globals(expr: &Expr) -> Vec<Symbol> {
     let mut names = Vec::new();
     let mut pending = vec![expr];
     while let Some(expr) = pending.pop() {
-        match &expr.kind {
-            ExprKind::Constant(_)
-            | ExprKind::Local { .. }
-            | ExprKind::CurrentEnvironment(_)
-            | ExprKind::Cell { .. } => {}
-            ExprKind::Global(name) => names.push(*name),
-            ExprKind::Lambda(lambda) => pending.push(&lambda.body),
-            ExprKind::If(condition, then, otherwise) => {
-                pending.extend([&**condition, &**then, &**otherwise]);
-            }
-            ExprKind::Let { value, body, .. } => pending.extend([&**value, &**body]),
-            ExprKind::LetRec { values, body, .. } => {
-                pending.extend(values.iter().map(|value| &**value));
-                pending.push(body);
-            }
-            ExprKind::Begin(exprs) => pending.extend(exprs.iter().map(|expr| &**expr)),
-            ExprKind::Apply { operator, operands } => {
-                pending.push(operator);
-                pending.extend(operands.iter().map(|operand| &**operand));
-            }
-            ExprKind::ScopeInclude { scope, block, body } => {
-                pending.extend([&**scope, &**block, &**body]);
-            }
-            ExprKind::ScopeExclude { scope, body } => pending.extend([&**scope, &**body]),
+        if let ExprKind::Global(name) = expr.kind {
+            names.push(name);
         }
+        push_parts(expr, &mut pending);
     }
     names.sort_by_key(|name| name.as_str());
     names.dedup();
     names
+}
+
+/// How many procedures an expression writes.
+pub fn procedures(expr: &Expr) -> u64 {
+    let mut count = 0;
+    let mut pending = vec![expr];
+    while let Some(expr) = pending.pop() {
+        count += u64::from(matches!(expr.kind, ExprKind::Lambda(_)));
+        push_parts(expr, &mut pending);
+    }
+    count
+}
+
+fn push_parts<'e>(expr: &'e Expr, pending: &mut Vec<&'e Expr>) {
+    match &expr.kind {
+        ExprKind::Constant(_)
+        | ExprKind::Local { .. }
+        | ExprKind::Global(_)
+        | ExprKind::CurrentEnvironment(_)
+        | ExprKind::Cell { .. } => {}
+        ExprKind::Lambda(lambda) => pending.push(&lambda.body),
+        ExprKind::If(condition, then, otherwise) => {
+            pending.extend([&**condition, &**then, &**otherwise]);
+        }
+        ExprKind::Let { value, body, .. } => pending.extend([&**value, &**body]),
+        ExprKind::LetRec { values, body, .. } => {
+            pending.extend(values.iter().map(|value| &**value));
+            pending.push(body);
+        }
+        ExprKind::Begin(exprs) => pending.extend(exprs.iter().map(|expr| &**expr)),
+        ExprKind::Apply { operator, operands } => {
+            pending.push(operator);
+            pending.extend(operands.iter().map(|operand| &**operand));
+        }
+        ExprKind::ScopeInclude { scope, block, body } => {
+            pending.extend([&**scope, &**block, &**body]);
+        }
+        ExprKind::ScopeExclude { scope, body } => pending.extend([&**scope, &**body]),
+    }
 }
 
 impl Drop for Expr {

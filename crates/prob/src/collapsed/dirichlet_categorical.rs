@@ -141,7 +141,7 @@ impl<'a> Categories<'a> {
         match self.objects {
             None => Value::Number(category as f64),
             Some(objects) => {
-                Walk::new(objects).nth(category).expect("one object for each category").into_owned()
+                Walk::new(objects).nth(category).expect("one object for each category").plain()
             }
         }
     }
@@ -175,7 +175,7 @@ impl<'a> Categories<'a> {
                 Walk::new(objects)
                     .enumerate()
                     .filter(|(category, _)| self.weight(*category) > 0.0)
-                    .map(|(_, object)| object.into_owned())
+                    .map(|(_, object)| object.plain())
                     .filter(|object| seen.insert(object.clone()))
                     .collect()
             }

@@ -17,6 +17,7 @@ use super::counted::{Law, Made, Summary, admit_number, counted};
 use super::draw;
 use super::wide::Wide;
 use crate::arguments;
+use crate::chance::{Chance, times};
 use crate::procedure::{Args, Arity, Spec};
 use crate::support::Support;
 
@@ -33,10 +34,9 @@ pub struct Coins {
 /// 1 and 0 are as good as `true` and `false`.
 #[inline]
 pub fn as_coin(x: &Value) -> Option<bool> {
-    match x {
-        Value::Bool(b) => Some(*b),
-        Value::Number(1.0) => Some(true),
-        Value::Number(0.0) => Some(false),
+    match x.as_number()? {
+        1.0 => Some(true),
+        0.0 => Some(false),
         _ => None,
     }
 }
@@ -85,25 +85,20 @@ pub struct IndependentCoins;
 
 impl Law<Coins> for IndependentCoins {
     fn sample(&self, _: &Coins, params: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
-        let p = arguments::probability(params, 0)?;
-        Ok(Value::Bool(rng.uniform() < p))
+        Ok(Value::Bool(Chance::read(params, 0)?.draw(rng)))
     }
 
     fn log_predictive(&self, x: &Value, _: &Coins, params: Args<'_>) -> Result<f64, ArgumentError> {
-        let p = arguments::probability(params, 0)?;
-        Ok(match as_coin(x) {
-            Some(true) => math::ln(p),
-            Some(false) => math::ln_1p(-p),
-            None => f64::NEG_INFINITY,
-        })
+        let p = Chance::read(params, 0)?;
+        Ok(as_coin(x).map_or(f64::NEG_INFINITY, |heads| p.log_of(heads)))
     }
 
     fn log_marginal(&self, seen: &Coins, params: Args<'_>) -> Result<f64, ArgumentError> {
-        let p = arguments::probability(params, 0)?;
+        let p = Chance::read(params, 0)?;
         if !seen.all_inside() {
             return Ok(f64::NEG_INFINITY);
         }
-        Ok(math::xlogy(seen.heads as f64, p) + math::xlog1py(seen.tails as f64, -p))
+        Ok(times(seen.heads as f64, p.ln()) + times(seen.tails as f64, p.ln_complement()))
     }
 
     fn support(&self, params: Args<'_>) -> Result<Support, ArgumentError> {
@@ -112,10 +107,9 @@ impl Law<Coins> for IndependentCoins {
     }
 
     fn enumerate(&self, _: &Coins, params: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
-        let p = arguments::probability(params, 0)?;
-        Ok(match p {
-            0.0 => Some(vec![Value::FALSE]),
-            1.0 => Some(vec![Value::TRUE]),
+        Ok(match Chance::read(params, 0)?.possible() {
+            [false, _] => Some(vec![Value::FALSE]),
+            [_, false] => Some(vec![Value::TRUE]),
             _ => enumerate_coins(),
         })
     }

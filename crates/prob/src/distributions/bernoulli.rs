@@ -1,11 +1,11 @@
 //! P(1) = p, P(0) = 1 - p.
 
-use smidgen_value::math::{ln, ln_1p};
 use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Scalar, Score, Spec};
+use crate::chance::{Chance, slope_by_odds};
+use crate::procedure::{Args, Arity, ByLogOdds, Distribution, Scalar, Score, Spec};
 use crate::support::Support;
 
 pub struct Bernoulli;
@@ -21,14 +21,8 @@ static SPEC: Spec = Spec {
 
 /// The probability of success, one half if not given.
 #[inline]
-pub(crate) fn success(args: Args<'_>) -> Result<f64, ArgumentError> {
-    if args.is_empty() { Ok(0.5) } else { arguments::probability(args, 0) }
-}
-
-/// log of the probability of success, or of failure.
-#[inline]
-pub(crate) fn log_probability(success: bool, p: f64) -> f64 {
-    if success { ln(p) } else { ln_1p(-p) }
+pub(crate) fn success(args: Args<'_>) -> Result<Chance, ArgumentError> {
+    if args.is_empty() { Ok(Chance::Plain(0.5)) } else { Chance::read(args, 0) }
 }
 
 /// Likewise for an outcome of 1 or 0, with the derivative with respect to p.
@@ -40,8 +34,19 @@ pub(crate) fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     }
     let by_p = if x == 1.0 { 1.0 / p } else { -1.0 / (1.0 - p) };
     slope.copy_from_slice(&[0.0, by_p][..slope.len()]);
-    log_probability(x == 1.0, p)
+    Chance::Plain(p).log_of(x == 1.0)
 }
+
+/// The same with the log odds in place of p.
+pub(crate) fn score_by_odds(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    if !(x == 1.0 || x == 0.0) {
+        return f64::NEG_INFINITY;
+    }
+    slope.copy_from_slice(&[0.0, slope_by_odds(x, 1.0 - x, args[0])]);
+    Chance::LogOdds(args[0]).log_of(x == 1.0)
+}
+
+pub(crate) const BY_LOG_ODDS: ByLogOdds = ByLogOdds { place: 0, score: score_by_odds };
 
 impl Distribution for Bernoulli {
     fn spec(&self) -> &'static Spec {
@@ -50,19 +55,23 @@ impl Distribution for Bernoulli {
 
     #[inline]
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
-        let p = success(args)?;
-        Ok(Value::Number(if rng.uniform() < p { 1.0 } else { 0.0 }))
+        let heads = success(args)?.draw(rng);
+        Ok(Value::Number(if heads { 1.0 } else { 0.0 }))
     }
 
     #[inline]
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let p = success(args)?;
         let x = outcome::number(x);
-        Ok(if x == 1.0 || x == 0.0 { log_probability(x == 1.0, p) } else { f64::NEG_INFINITY })
+        Ok(if x == 1.0 || x == 0.0 { p.log_of(x == 1.0) } else { f64::NEG_INFINITY })
     }
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn by_log_odds(&self) -> Option<ByLogOdds> {
+        Some(BY_LOG_ODDS)
     }
 
     fn scalar(&self) -> Option<Scalar> {
@@ -79,7 +88,8 @@ impl Distribution for Bernoulli {
             log_density: |x, args| {
                 let p = success(args)?;
                 let possible = x == 1.0 || x == 0.0;
-                Some(if possible { log_probability(x == 1.0, p) } else { f64::NEG_INFINITY })
+                let log_p = || Chance::Plain(p).log_of(x == 1.0);
+                Some(if possible { log_p() } else { f64::NEG_INFINITY })
             },
         })
     }
@@ -94,8 +104,8 @@ impl Distribution for Bernoulli {
     }
 
     fn enumerate(&self, args: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
-        let p = success(args)?;
-        let possible = [(0.0, p < 1.0), (1.0, p > 0.0)];
+        let [success, failure] = success(args)?.possible();
+        let possible = [(0.0, failure), (1.0, success)];
         Ok(Some(possible.iter().filter(|(_, can)| *can).map(|(x, _)| Value::Number(*x)).collect()))
     }
 }

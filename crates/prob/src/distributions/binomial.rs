@@ -1,13 +1,14 @@
 //! P(k) = C(n, k) p^k (1 - p)^(n - k), the number of successes in n trials.
 
 use rand_distr::Distribution as _;
-use smidgen_value::math::{exp, ln_1p, xlog1py, xlogy, xovery};
+use smidgen_value::math::{exp, ln_1p, logistic, xlog1py, xlogy, xovery};
 use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::saddle_point::log_binomial;
 use super::{outcome, poisson};
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::chance::{Chance, log_binomial_by_odds, slope_by_odds};
+use crate::procedure::{Args, Arity, ByLogOdds, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Binomial;
@@ -24,9 +25,9 @@ static SPEC: Spec = Spec {
 /// More values than this are not enumerated.
 const MOST_ENUMERATED: f64 = 10_000.0;
 
-fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
+fn parameters(args: Args<'_>) -> Result<(f64, Chance), ArgumentError> {
     let n = arguments::count(args, 0, "a number of trials (a whole number from 0 on)")?;
-    Ok((n as f64, arguments::probability(args, 1)?))
+    Ok((n as f64, Chance::read(args, 1)?))
 }
 
 /// A number of successes in n trials.
@@ -78,6 +79,22 @@ pub(crate) fn log_mass(k: f64, n: f64, p: f64) -> f64 {
     }
 }
 
+fn log_mass_by_odds(k: f64, n: f64, log_odds: f64) -> f64 {
+    if !outcome::is_count(k) || k > n {
+        return f64::NEG_INFINITY;
+    }
+    log_binomial_by_odds(k, n - k, log_odds)
+}
+
+fn score_by_odds(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (n, log_odds) = (args[0], args[1]);
+    if !arguments::is_count(n) {
+        return f64::NEG_INFINITY;
+    }
+    slope.copy_from_slice(&[0.0, 0.0, slope_by_odds(x, n - x, log_odds)]);
+    log_mass_by_odds(x, n, log_odds)
+}
+
 fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     let (n, p) = (args[0], args[1]);
     if !(arguments::is_count(n) && arguments::is_probability(p)) {
@@ -94,16 +111,28 @@ impl Distribution for Binomial {
 
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let (n, p) = parameters(args)?;
-        Ok(Value::Number(draw(n, p, rng)))
+        Ok(Value::Number(match p {
+            Chance::Plain(p) => draw(n, p, rng),
+            Chance::LogOdds(log_odds) if log_odds > 0.0 => n - draw(n, logistic(-log_odds), rng),
+            Chance::LogOdds(log_odds) => draw(n, logistic(log_odds), rng),
+        }))
     }
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (n, p) = parameters(args)?;
-        Ok(log_mass(outcome::number(x), n, p))
+        let k = outcome::number(x);
+        Ok(match p {
+            Chance::Plain(p) => log_mass(k, n, p),
+            Chance::LogOdds(log_odds) => log_mass_by_odds(k, n, log_odds),
+        })
     }
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn by_log_odds(&self) -> Option<ByLogOdds> {
+        Some(ByLogOdds { place: 1, score: score_by_odds })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
@@ -121,7 +150,7 @@ impl Distribution for Binomial {
 
     fn enumerate(&self, args: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
         let (n, p) = parameters(args)?;
-        if p == 0.0 || p == 1.0 {
+        if let Chance::Plain(p @ (0.0 | 1.0)) = p {
             return Ok(Some(vec![Value::Number(n * p)]));
         }
         if n > MOST_ENUMERATED {

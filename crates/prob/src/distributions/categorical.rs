@@ -140,7 +140,7 @@ impl Distribution for Categorical {
         }
         Ok(match objects {
             None => Value::Number(index as f64),
-            Some(objects) => objects[index].clone(),
+            Some(objects) => objects[index].plain(),
         })
     }
 
@@ -190,6 +190,6 @@ impl Distribution for Categorical {
         };
         let mut seen = rustc_hash::FxHashSet::default();
         let each_once = possible.map(|i| &objects[i]).filter(|object| seen.insert(*object));
-        Ok(Some(each_once.cloned().collect()))
+        Ok(Some(each_once.map(Value::plain).collect()))
     }
 }

@@ -2,8 +2,8 @@
 
 use smidgen_value::{ArgumentError, Rng, Value};
 
-use super::bernoulli::{log_probability, score, success};
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use super::bernoulli::{BY_LOG_ODDS, score, success};
+use crate::procedure::{Args, Arity, ByLogOdds, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Flip;
@@ -24,21 +24,24 @@ impl Distribution for Flip {
 
     #[inline]
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
-        let p = success(args)?;
-        Ok(Value::Bool(rng.uniform() < p))
+        Ok(Value::Bool(success(args)?.draw(rng)))
     }
 
     #[inline]
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let p = success(args)?;
         Ok(match x {
-            Value::Bool(heads) => log_probability(*heads, p),
+            Value::Bool(heads) => p.log_of(*heads),
             _ => f64::NEG_INFINITY,
         })
     }
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn by_log_odds(&self) -> Option<ByLogOdds> {
+        Some(BY_LOG_ODDS)
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
@@ -55,8 +58,8 @@ impl Distribution for Flip {
     }
 
     fn enumerate(&self, args: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
-        let p = success(args)?;
-        let possible = [(false, p < 1.0), (true, p > 0.0)];
+        let [success, failure] = success(args)?.possible();
+        let possible = [(false, failure), (true, success)];
         Ok(Some(possible.iter().filter(|(_, can)| *can).map(|(x, _)| Value::Bool(*x)).collect()))
     }
 }

@@ -1,12 +1,13 @@
 //! P(k) = p (1 - p)^k, the number of failures before the first success.
 
 use rand_distr::{Distribution as _, Exp1};
-use smidgen_value::math::{ln, ln_1p, xlog1py, xovery};
+use smidgen_value::math::xovery;
 use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::chance::{Chance, slope_by_odds, times};
+use crate::procedure::{Args, Arity, ByLogOdds, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct Geometric;
@@ -21,17 +22,25 @@ static SPEC: Spec = Spec {
 };
 
 /// A probability of success without which no success would ever come.
-pub(crate) fn positive_probability(args: Args<'_>, i: usize) -> Result<f64, ArgumentError> {
+pub(crate) fn positive_probability(args: Args<'_>, i: usize) -> Result<Chance, ArgumentError> {
+    if let Value::Odds(_) = args[i] {
+        return Chance::read(args, i);
+    }
     let expected = "a positive probability (above 0, at most 1)";
-    arguments::number_where(args, i, expected, is_positive_probability)
+    arguments::number_where(args, i, expected, is_positive_probability).map(Chance::Plain)
 }
 
 pub(crate) fn is_positive_probability(p: f64) -> bool {
     p > 0.0 && p <= 1.0
 }
 
-fn log_mass(k: f64, p: f64) -> f64 {
-    if outcome::is_count(k) { xlog1py(k, -p) + ln(p) } else { f64::NEG_INFINITY }
+fn log_mass(k: f64, p: Chance) -> f64 {
+    if outcome::is_count(k) { times(k, p.ln_complement()) + p.ln() } else { f64::NEG_INFINITY }
+}
+
+fn score_by_odds(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    slope.copy_from_slice(&[0.0, slope_by_odds(1.0, x, args[0])]);
+    log_mass(x, Chance::LogOdds(args[0]))
 }
 
 fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
@@ -40,7 +49,7 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
         return f64::NEG_INFINITY;
     }
     slope.copy_from_slice(&[0.0, 1.0 / p - xovery(x, 1.0 - p)]);
-    log_mass(x, p)
+    log_mass(x, Chance::Plain(p))
 }
 
 impl Distribution for Geometric {
@@ -51,7 +60,7 @@ impl Distribution for Geometric {
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let p = positive_probability(args, 0)?;
         let waiting: f64 = Exp1.sample(rng);
-        Ok(Value::Number(outcome::finite((waiting / -ln_1p(-p)).floor())))
+        Ok(Value::Number(outcome::finite((waiting / -p.ln_complement()).floor())))
     }
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
@@ -62,6 +71,10 @@ impl Distribution for Geometric {
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn by_log_odds(&self) -> Option<ByLogOdds> {
+        Some(ByLogOdds { place: 0, score: score_by_odds })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
@@ -75,6 +88,6 @@ impl Distribution for Geometric {
 
     fn enumerate(&self, args: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
         let p = positive_probability(args, 0)?;
-        Ok((p == 1.0).then(|| vec![Value::Number(0.0)]))
+        Ok((!p.possible()[1]).then(|| vec![Value::Number(0.0)]))
     }
 }

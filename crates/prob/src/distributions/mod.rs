@@ -33,7 +33,7 @@ pub mod normal;
 mod normal_tail;
 mod outcome;
 pub mod poisson;
-mod saddle_point;
+pub(crate) mod saddle_point;
 pub mod student_t;
 pub mod symmetric_dirichlet;
 pub mod truncated_normal;

@@ -1,14 +1,15 @@
 //! P(k) = Gamma(k + r) / (k! Gamma(r)) p^r (1 - p)^k, the number of failures before the r-th
 //! success, for real r > 0; mean r (1 - p) / p.
 
-use smidgen_value::math::{digamma_difference, ln, xovery};
+use smidgen_value::math::{digamma_difference, exp, ln, log_logistic, xovery};
 use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::geometric::{is_positive_probability, positive_probability};
 use super::saddle_point::log_binomial;
 use super::{gamma, outcome, poisson};
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::chance::{Chance, log_binomial_by_odds, slope_by_odds};
+use crate::procedure::{Args, Arity, ByLogOdds, Distribution, Score, Spec};
 use crate::support::Support;
 
 pub struct NegativeBinomial;
@@ -22,7 +23,7 @@ static SPEC: Spec = Spec {
     example: "(negative_binomial 3 0.5)",
 };
 
-fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
+fn parameters(args: Args<'_>) -> Result<(f64, Chance), ArgumentError> {
     let r = arguments::positive(args, 0, "a positive number of successes")?;
     Ok((r, positive_probability(args, 1)?))
 }
@@ -35,6 +36,26 @@ fn log_mass(k: f64, r: f64, p: f64) -> f64 {
     } else {
         log_binomial(r, k, p) + ln(r / (r + k))
     }
+}
+
+fn log_mass_by_odds(k: f64, r: f64, log_odds: f64) -> f64 {
+    if !outcome::is_count(k) {
+        return f64::NEG_INFINITY;
+    }
+    log_binomial_by_odds(r, k, log_odds) + ln(r / (r + k))
+}
+
+fn score_by_odds(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (r, log_odds) = (args[0], args[1]);
+    if !arguments::is_positive(r) {
+        return f64::NEG_INFINITY;
+    }
+    let log_mass = log_mass_by_odds(x, r, log_odds);
+    if log_mass > f64::NEG_INFINITY {
+        let by_r = digamma_difference(r, x) + log_logistic(log_odds);
+        slope.copy_from_slice(&[0.0, by_r, slope_by_odds(r, x, log_odds)]);
+    }
+    log_mass
 }
 
 fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
@@ -58,21 +79,29 @@ impl Distribution for NegativeBinomial {
     /// A Poisson draw with a gamma-distributed rate.
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let (r, p) = parameters(args)?;
-        if p == 1.0 {
-            return Ok(Value::Number(0.0));
-        }
-        let rate = gamma::draw(r, p / (1.0 - p), rng);
+        let rate = match p {
+            Chance::Plain(1.0) => return Ok(Value::Number(0.0)),
+            Chance::Plain(p) => gamma::draw(r, p / (1.0 - p), rng),
+            Chance::LogOdds(log_odds) => outcome::positive(exp(gamma::draw_log(r, rng) - log_odds)),
+        };
         Ok(Value::Number(poisson::draw(rate, rng)))
     }
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (r, p) = parameters(args)?;
         let k = outcome::number(x);
-        Ok(log_mass(k, r, p))
+        Ok(match p {
+            Chance::Plain(p) => log_mass(k, r, p),
+            Chance::LogOdds(log_odds) => log_mass_by_odds(k, r, log_odds),
+        })
     }
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn by_log_odds(&self) -> Option<ByLogOdds> {
+        Some(ByLogOdds { place: 1, score: score_by_odds })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
@@ -86,6 +115,6 @@ impl Distribution for NegativeBinomial {
 
     fn enumerate(&self, args: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
         let (_, p) = parameters(args)?;
-        Ok((p == 1.0).then(|| vec![Value::Number(0.0)]))
+        Ok((!p.possible()[1]).then(|| vec![Value::Number(0.0)]))
     }
 }

@@ -114,6 +114,10 @@ fn subtract(args: Args<'_>) -> Outcome {
     match args {
         [Value::Number(a), Value::Number(b)] => Ok(Value::Number(a - b)),
         [_] => negate(args),
+        // The other side of a coin.
+        [one, Value::Odds(log_odds)] if one.as_number() == Some(1.0) => {
+            Ok(Value::probability(-log_odds))
+        }
         _ => elementwise(args[0], args[1], 1, |a, b| a - b),
     }
 }

@@ -4,18 +4,18 @@
 use smidgen_value::{Value, math};
 
 use super::{Outcome, dimension_mismatch, numbers, unary};
-use crate::arguments::reals;
+use crate::arguments::{number, reals};
 use crate::linalg::dot;
 use crate::procedure::Args;
 
 table! {
-    |args| unary(args, math::logistic) => "logistic", "x", exactly(1),
-        "1 / (1 + exp(-x)), without overflow",
+    |args| number(args, 0).map(Value::probability) => "logistic", "x", exactly(1),
+        "1 / (1 + exp(-x)); as the probability of a law accurate in both tails",
         "(logistic 0)";
-    |args| unary(args, logit) => "logit", "p", exactly(1),
+    log_odds => "logit", "p", exactly(1),
         "log(p / (1 - p)), the inverse of logistic",
         "(logit 0.9)";
-    |args| unary(args, log_logistic) => "log_logistic", "x", exactly(1),
+    |args| unary(args, math::log_logistic) => "log_logistic", "x", exactly(1),
         "The logarithm of logistic(x), accurate in both tails",
         "(log_logistic -1000)";
     |args| Ok(Value::Number(math::logsumexp(&numbers(args)?))) =>
@@ -40,9 +40,11 @@ pub fn logit(p: f64) -> f64 {
     }
 }
 
-/// log(1 / (1 + e^-x))
-pub fn log_logistic(x: f64) -> f64 {
-    0.0 - math::ln_1p_exp(-x)
+fn log_odds(args: Args<'_>) -> Outcome {
+    match args[0] {
+        Value::Odds(log_odds) => Ok(Value::Number(*log_odds)),
+        _ => unary(args, logit),
+    }
 }
 
 /// w[0] + w[1:] . x, for w one entry longer than x.
@@ -60,5 +62,5 @@ fn linear_logistic(args: Args<'_>) -> Outcome {
             x.len()
         )));
     }
-    Ok(Value::Number(math::logistic(linear_predictor(&w, &x))))
+    Ok(Value::probability(linear_predictor(&w, &x)))
 }

@@ -9,10 +9,10 @@ use crate::arguments::{number, number_where, probability};
 use crate::procedure::Args;
 
 table! {
-    |args| test(args, |x| matches!(x, Value::Number(_))) => "is_number", "x", exactly(1),
+    |args| test(args, |x| matches!(x, Value::Number(_) | Value::Odds(_))) => "is_number", "x", exactly(1),
         "Whether x is a number",
         "(is_number 3)";
-    |args| test(args, |x| matches!(x, Value::Number(x) if is_whole(*x))) =>
+    |args| test(args, |x| !matches!(x, Value::Bool(_)) && x.as_number().is_some_and(is_whole)) =>
         "is_integer", "x", exactly(1),
         "Whether x is a whole number",
         "(is_integer 3)";
@@ -49,20 +49,25 @@ table! {
     |args| test(args, |x| matches!(x, Value::Environment(_))) => "is_environment", "x", exactly(1),
         "Whether x is an environment",
         "(is_environment (get_empty_environment))";
-    |args| number(args, 0).map(Value::Number) => "real", "x", exactly(1),
+    |args| number(args, 0).map(|x| as_given(args[0], x)) => "real", "x", exactly(1),
         "x as a number: true is 1, false is 0",
         "(real true)";
     |args| number_where(args, 0, "a whole number", is_whole).map(Value::Number) =>
         "integer", "x", exactly(1),
         "x as a number, which has to be whole",
         "(integer 3)";
-    |args| probability(args, 0).map(Value::Number) => "probability", "x", exactly(1),
+    |args| probability(args, 0).map(|p| as_given(args[0], p)) => "probability", "x", exactly(1),
         "x as a number, which has to lie between 0 and 1",
         "(probability 0.5)";
 }
 
 fn test(args: Args<'_>, holds: impl Fn(&Value) -> bool) -> Outcome {
     Ok(Value::Bool(holds(args[0])))
+}
+
+/// A number as such; a probability by its log odds stays one.
+fn as_given(value: &Value, number: f64) -> Value {
+    if let Value::Odds(_) = value { value.clone() } else { Value::Number(number) }
 }
 
 fn is_whole(x: f64) -> bool {

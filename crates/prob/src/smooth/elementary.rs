@@ -83,7 +83,7 @@ impl Elementary {
             Tan => unary(a, out, math::tan),
             Logistic => unary(a, out, math::logistic),
             Logit => unary(a, out, link::logit),
-            LogLogistic => unary(a, out, link::log_logistic),
+            LogLogistic => unary(a, out, math::log_logistic),
         }
     }
 

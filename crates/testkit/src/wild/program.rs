@@ -56,8 +56,8 @@ fn read(text: &str) -> Result<Syntax, String> {
     parse_expression(SourceId(0), text).map_err(|error| format!("{}: {text}", error[0].message))
 }
 
-fn lowered(text: &str, scope: &Scope) -> Result<ExprRef, String> {
-    lower(&read(text)?, scope, &Nothing).map_err(|errors| format!("{}: {text}", errors[0].message))
+fn lowered(text: &str, scope: &Scope, numbers: &Nothing) -> Result<ExprRef, String> {
+    lower(&read(text)?, scope, numbers).map_err(|errors| format!("{}: {text}", errors[0].message))
 }
 
 /// Covariates of so many rows.
@@ -76,30 +76,25 @@ impl Wild {
         let table = Arc::new(covariates(&mut Rng::from_seed(seed), rows));
         let global = Scope::global();
         let in_row = global.with_row(Symbol::new(ROW), table.clone());
-        // Spans tell procedures apart, so every expression stands at a place of its own.
-        let mut before = 0;
-        let mut placed = |text: &str| {
-            let placed = format!("{}{text}", " ".repeat(before));
-            before = placed.len();
-            placed
-        };
-        let lower_item = |item: &Item| -> Result<Lowered, String> {
+        let lower_item = |(number, item): (usize, &Item)| -> Result<Lowered, String> {
+            // Every text numbers its procedures apart from the others.
+            let numbers = Nothing((number as u64) << 32);
             Ok(match item {
                 Item::Assume(name, text) => {
-                    let (name, syntax) = (Symbol::new(name), read(&placed(text))?);
-                    let expr = lower_named(&syntax, &global, &Nothing, name)
+                    let (name, syntax) = (Symbol::new(name), read(text)?);
+                    let expr = lower_named(&syntax, &global, &numbers, name)
                         .map_err(|errors| format!("{}: {text}", errors[0].message))?;
                     Lowered::Same(Arc::new(Noted::Assume { name, expr, label: None }))
                 }
                 Item::Predict(text) => {
-                    let expr = lowered(&placed(text), &global)?;
+                    let expr = lowered(text, &global, &numbers)?;
                     Lowered::Same(Arc::new(Noted::Predict { expr, label: None }))
                 }
-                Item::Observe(text) => Lowered::Observe(lowered(&placed(text), &global)?),
-                Item::ObserveRows(text) => Lowered::ObserveRows(lowered(&placed(text), &in_row)?),
+                Item::Observe(text) => Lowered::Observe(lowered(text, &global, &numbers)?),
+                Item::ObserveRows(text) => Lowered::ObserveRows(lowered(text, &in_row, &numbers)?),
             })
         };
-        let lowered = items.iter().map(lower_item).collect::<Result<_, _>>()?;
+        let lowered = items.iter().enumerate().map(lower_item).collect::<Result<_, _>>()?;
         Ok(Wild { items, lowered, table })
     }
 
@@ -198,7 +193,7 @@ fn outcome(ys: &[f64]) -> Result<ExprRef, String> {
     let column = Column::Reals(ys.to_vec().into());
     let table = Arc::new(Table::new(vec![(Symbol::new(OUTCOME), column)]));
     let scope = Scope::global().with_row(Symbol::new(ROW), table);
-    lowered(&format!("{ROW}.{OUTCOME}"), &scope)
+    lowered(&format!("{ROW}.{OUTCOME}"), &scope, &Nothing(u64::MAX << 32))
 }
 
 /// A value as it is written in a program, to the last digit.

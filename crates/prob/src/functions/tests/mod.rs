@@ -28,7 +28,11 @@ fn call(name: &str, args: &[Value]) -> Result<Value, ArgumentError> {
 }
 
 fn opaque(shown_as: &str) -> Arc<Opaque> {
-    Arc::new(Opaque { inner: Box::new(()), shown_as: shown_as.to_owned() })
+    Arc::new(Opaque {
+        inner: Box::new(()),
+        shown_as: shown_as.to_owned(),
+        origin: smidgen_value::Origin::Language,
+    })
 }
 
 /// The value of an expression that does not fail.

@@ -1,0 +1,138 @@
+//! Writes the program of sections ([`super::program`]) from the nodes of one of them.
+
+use smallvec::SmallVec;
+use smidgen_prob::Function;
+use smidgen_value::Value;
+
+use crate::id::NodeId;
+use crate::node::Op;
+use crate::operand::Operand;
+use crate::section::program::{Leaf, Place};
+use crate::tape::{Register, Source, Tape, lower, marked};
+use crate::trace::Trace;
+
+/// Arguments of arguments are followed so far.
+const DEEPEST: usize = 4;
+
+pub(super) struct Writer<'t> {
+    pub trace: &'t Trace,
+    pub hub: NodeId,
+    pub hub_value: Value,
+    pub nodes: &'t [NodeId],
+    pub values: Vec<Value>,
+    pub tape: Tape,
+    pub leaves: Vec<Leaf>,
+    pub ones: Vec<Leaf>,
+}
+
+impl Writer<'_> {
+    /// The marked value of a node; the log density of a choice is added.
+    pub fn node(&mut self, k: usize) -> Option<Value> {
+        let node = self.trace.node(self.nodes[k]);
+        match &node.op {
+            Op::Function(function) => {
+                let mut args = self.arguments(k)?;
+                let first = node.args.first().map(|arg| &arg.operand);
+                self.know_one(function, first, &mut args, || Place::Argument {
+                    node: k,
+                    slot: 0,
+                    way: SmallVec::new(),
+                });
+                lower::function(&mut self.tape, function, &args).ok()
+            }
+            Op::Structure(_) => self.argument(k, node.args.len() - 1),
+            Op::Random(distribution) => {
+                let args = self.arguments(k)?;
+                let x = self.leaf(&node.value, Place::Outcome(k))?;
+                self.tape.density(*distribution, &x, &args).ok()?;
+                Some(Value::Nil)
+            }
+            _ => None,
+        }
+    }
+
+    /// In 1 - p with p a probability, 1 is no number like others.
+    fn know_one(
+        &mut self,
+        function: &Function,
+        first: Option<&Operand>,
+        args: &mut [Value],
+        place: impl Fn() -> Place,
+    ) {
+        if let ("-", Some(Operand::Constant(Value::Number(1.0))), [one, p]) =
+            (function.spec.name, first, args)
+            && self.tape.log_odds(p).is_some()
+        {
+            *one = Value::Number(1.0);
+            self.ones.push(Leaf { place: place(), register: Register::MAX, len: 1 });
+        }
+    }
+
+    fn arguments(&mut self, k: usize) -> Option<Vec<Value>> {
+        let slots = 0..self.trace.node(self.nodes[k]).args.len();
+        slots.map(|slot| self.argument(k, slot)).collect()
+    }
+
+    fn argument(&mut self, k: usize, slot: usize) -> Option<Value> {
+        let operand = &self.trace.node(self.nodes[k]).args[slot].operand;
+        if let Some(id) = operand.node() {
+            if id == self.hub {
+                return Some(self.hub_value.clone());
+            }
+            if let Some(inside) = self.nodes.iter().position(|node| *node == id) {
+                return self.values.get(inside).cloned();
+            }
+        }
+        self.outside(operand, (k, slot), SmallVec::new())
+    }
+
+    /// An argument that the move does not reach.
+    fn outside(
+        &mut self,
+        operand: &Operand,
+        (node, slot): (usize, usize),
+        way: SmallVec<[(&'static Function, usize); 2]>,
+    ) -> Option<Value> {
+        let trace = self.trace;
+        if let Some(id) = operand.node()
+            && let Op::Function(function) = trace.node(id).op
+            && way.len() < DEEPEST
+            && trace.node(id).children.len() < trace.sections.fan_out()
+        {
+            let before = (self.tape.clone(), self.leaves.len(), self.ones.len());
+            let mut args = Some(Vec::new());
+            for (next, arg) in trace.node(id).args.iter().enumerate() {
+                let mut way = way.clone();
+                way.push((function, next));
+                let value = self.outside(&arg.operand, (node, slot), way);
+                args = args.zip(value).map(|(mut args, value)| {
+                    args.push(value);
+                    args
+                });
+            }
+            let first = trace.node(id).args.first().map(|arg| &arg.operand);
+            let lowered = args.and_then(|mut args| {
+                self.know_one(function, first, &mut args, || {
+                    let mut way = way.clone();
+                    way.push((function, 0));
+                    Place::Argument { node, slot, way }
+                });
+                lower::function(&mut self.tape, function, &args).ok()
+            });
+            if lowered.is_some() {
+                return lowered;
+            }
+            self.tape = before.0;
+            self.leaves.truncate(before.1);
+            self.ones.truncate(before.2);
+        }
+        self.leaf(trace.settled_value(operand), Place::Argument { node, slot, way })
+    }
+
+    fn leaf(&mut self, value: &Value, place: Place) -> Option<Value> {
+        let len = lower::numbers(value).ok()?.len();
+        let register = self.tape.leaf(len as u32, Source::Cell(self.leaves.len() as u32));
+        self.leaves.push(Leaf { place, register, len });
+        Some(lower::renumber(value, &mut (register..).map(marked::local)))
+    }
+}
