@@ -1,13 +1,13 @@
 //! Chains among choices: each reads, through deterministic nodes, the one before, and at most some of
 //! those that this one reads too (a chain of the second order). What many read (a discrete parameter) is
-//! no part of a chain and does not hinder it; nor does a choice that decides what exists, or what is
-//! outside the set. O(nodes above and deterministic nodes below the choices).
+//! no part of a chain and does not hinder it; nor does a choice that decides what exists (unless it may
+//! do no more than select, if that is asked for), or what is outside the set. O(nodes above and deterministic nodes below the choices).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::id::NodeId;
-use crate::node::Op;
+use crate::node::{Node, Op, StructureKind};
 use crate::trace::Trace;
 
 /// The choices of the set that a node hangs on, each once; none if there are many.
@@ -54,6 +54,8 @@ impl Search<'_> {
 /// Whether nodes lead, through deterministic ones, to something whose structure they decide.
 struct Decisions<'a> {
     trace: &'a Trace,
+    /// Whether what may do no more than select among values does not count.
+    selecting: bool,
     known: FxHashMap<NodeId, bool>,
 }
 
@@ -61,7 +63,9 @@ impl Decisions<'_> {
     fn decides(&mut self, id: NodeId) -> bool {
         let trace = self.trace;
         trace.node(id).children.iter().any(|child| {
-            trace.node(child.node).is_existential(child.slot) || self.passes_on(child.node)
+            let node = trace.node(child.node);
+            let decides = node.is_existential(child.slot) && !(self.selecting && may_select(node));
+            decides || self.passes_on(child.node)
         })
     }
 
@@ -78,12 +82,28 @@ impl Decisions<'_> {
     }
 }
 
+/// Whether a structure is of a kind that can select; [`super::select`] tells whether it does.
+fn may_select(node: &Node) -> bool {
+    let Op::Structure(structure) = &node.op else { return false };
+    matches!(
+        structure.kind,
+        StructureKind::Branch { .. } | StructureKind::Call { .. } | StructureKind::Request { .. }
+    )
+}
+
 impl Trace {
     /// The chains among these choices, of `least` choices or more, first to last; in the order of
     /// their first choices. Choices that more than `readers` of them read are no part of a chain: with one
-    /// reader, each hangs on the one before alone.
-    pub fn chains(&self, choices: &[NodeId], least: usize, readers: usize) -> Vec<Vec<NodeId>> {
-        let mut decisions = Decisions { trace: self, known: FxHashMap::default() };
+    /// reader, each hangs on the one before alone. Choices that decide what exists are no part of a chain
+    /// either; if `selecting`, those are that may do no more than select.
+    pub fn chains(
+        &self,
+        choices: &[NodeId],
+        least: usize,
+        readers: usize,
+        selecting: bool,
+    ) -> Vec<Vec<NodeId>> {
+        let mut decisions = Decisions { trace: self, selecting, known: FxHashMap::default() };
         let choices: Vec<NodeId> =
             choices.iter().copied().filter(|id| !decisions.decides(*id)).collect();
         let among = choices.iter().copied().collect();
