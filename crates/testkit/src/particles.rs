@@ -336,7 +336,10 @@ pub fn paths(world: &mut World, chain: &Chain, target: &Target, tilt: f64) -> Ve
             let groups = target.groups(&model, &mut rng);
             let mut sequence = Sequence::new();
             let trace = model.trace_mut();
-            assert!(sequence.prepare_path(trace, &groups.concat()).expect("a sequence"), "no chain");
+            assert!(
+                sequence.prepare_path(trace, &groups.concat()).expect("a sequence"),
+                "no chain"
+            );
             let mut lots = Enumerated { way: &way, probabilities: vec![] };
             let pick = &mut |log_weights: &[f64], rng: &mut Rng| {
                 let tilted: Vec<f64> = log_weights.iter().map(|w| w * tilt).collect();

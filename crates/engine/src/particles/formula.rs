@@ -123,12 +123,7 @@ fn values(terms: &[Term], trace: &mut Trace, away: &Away, read: &[Value]) -> Res
 
 /// What a memoised procedure gives for a key: the value of a family that stays whatever moves, or what its
 /// body comes to if that is a function of values that stay.
-fn requested(
-    trace: &mut Trace,
-    away: &Away,
-    memo: NodeId,
-    key: MemoKey,
-) -> Result<Value, Stop> {
+fn requested(trace: &mut Trace, away: &Away, memo: NodeId, key: MemoKey) -> Result<Value, Stop> {
     let family = match trace.memo(memo).families.get(&key) {
         Some(MemoEntry::Family(family)) if !away.holds_family(*family) => Some(*family),
         _ => None,

@@ -123,12 +123,15 @@ impl Sequence {
         trace: &mut Trace,
         choices: &[NodeId],
     ) -> Result<bool, EvalError> {
-        (self.plan, self.shape) = (None, None);
+        (self.plan, self.shape, self.selects) = (None, None, false);
         self.scaffold.build(trace, choices);
         if !self.scaffold.released.is_empty() || self.has_other_nodes(trace) {
             return Ok(false);
         }
-        let Some(selects) = Selects::find(trace, &self.scaffold) else { return Ok(false) };
+        let (selects, deciding) = Selects::find(trace, &self.scaffold);
+        if !deciding.is_empty() {
+            return Ok(false);
+        }
         let groups: Vec<Vec<NodeId>> = choices.iter().map(|id| vec![*id]).collect();
         self.segments = segments(trace, &self.scaffold, &groups, &selects);
         self.selects = !selects.is_empty();

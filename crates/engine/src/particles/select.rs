@@ -7,8 +7,9 @@
 //! refused: the choices decide what exists.
 //!
 //! What counts as existing is what is left when the families that go with D (T) are taken away: so whether a
-//! structure selects is the same from every state that a move can lead to. A row that only the path
-//! itself asks for does not exist in this sense.
+//! structure selects, and what it reads on any of its sides, is the same from every state that a move
+//! can lead to. A row that only the path itself asks for does not exist in this sense. Which row is asked
+//! for is known only with a value; whether all of them exist is asked when paths are weighed.
 
 use std::sync::Arc;
 
@@ -70,31 +71,24 @@ pub(super) struct Selects {
 }
 
 impl Selects {
-    /// All structures of D that move. None if one of them decides what exists.
-    pub fn find(trace: &mut Trace, scaffold: &Scaffold) -> Option<Selects> {
+    /// All structures of D that select, and those that decide more.
+    pub fn find(trace: &mut Trace, scaffold: &Scaffold) -> (Selects, Vec<NodeId>) {
         let mut selects = Selects { of: FxHashMap::default(), away: Away::of(scaffold) };
-        let is_plain = |id: NodeId| {
-            let node = trace.node(id);
-            match node.op {
-                Op::Function(_) | Op::Structure(_) => true,
-                Op::Random(_) => node.constrained,
-                _ => false,
-            }
-        };
-        if !scaffold.transient_nodes(trace).all(is_plain) {
-            return None;
-        }
+        let mut deciding = Vec::new();
         for id in &scaffold.target {
             if trace.role(*id) != Some(Role::Restructured) {
                 continue;
             }
             let mut builder = Builder::new(trace, &selects.away);
             builder.known = Some(&selects.of);
-            let (formula, is_density) = builder.structure(*id)?;
+            let Some((formula, is_density)) = builder.structure(*id) else {
+                deciding.push(*id);
+                continue;
+            };
             let reads = builder.into_reads();
             selects.of.insert(*id, Select { formula, reads, is_density });
         }
-        Some(selects)
+        (selects, deciding)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -172,7 +166,8 @@ impl<'a> Builder<'a> {
             }
             StructureKind::Request { memo } if !last => self.request(*memo, deciding)?,
             StructureKind::Call { operands } => {
-                let operands: Option<Vec<Term>> = operands.iter().map(|o| self.operand(o)).collect();
+                let operands: Option<Vec<Term>> =
+                    operands.iter().map(|o| self.operand(o)).collect();
                 self.call(deciding.pop()?, operands?, (last, span))?
             }
             _ => return None,
@@ -226,11 +221,16 @@ impl<'a> Builder<'a> {
                 self.expression(body, &scope.push(vec![value]), last)
             }
             ExprKind::Apply { operator, operands } => {
-                let operands = operands.iter().map(|operand| self.expression(operand, scope, false));
+                let operands =
+                    operands.iter().map(|operand| self.expression(operand, scope, false));
                 let operands = operands.collect::<Option<Vec<Term>>>()?;
                 if let ExprKind::Lambda(lambda) = &operator.kind {
                     let fits = lambda.params.len() == operands.len();
-                    return self.expression(&lambda.body, &scope.push(fits.then_some(operands)?), last);
+                    return self.expression(
+                        &lambda.body,
+                        &scope.push(fits.then_some(operands)?),
+                        last,
+                    );
                 }
                 let operator = self.expression(operator, scope, false)?;
                 self.call(operator, operands, (last, expr.span))
@@ -313,7 +313,8 @@ impl<'a> Builder<'a> {
             Procedure::Builtin(Builtin::Function(function))
                 if !last && function.spec.arity.admits(args.len()) =>
             {
-                let constants: Option<Vec<&Value>> = args.iter().map(|arg| arg.constant()).collect();
+                let constants: Option<Vec<&Value>> =
+                    args.iter().map(|arg| arg.constant()).collect();
                 if let Some(Ok(value)) = constants.map(|values| (function.apply)(&values)) {
                     return Some(Arc::new(Formula::Constant(value)));
                 }

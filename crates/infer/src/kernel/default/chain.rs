@@ -64,25 +64,29 @@ impl Chain {
         before: Vec<Chain>,
     ) -> Vec<Chain> {
         let mut spare = before.into_iter().filter_map(|chain| chain.path);
-        let mut chains = Vec::new();
-        let (mut left, mut taken) = (candidates.to_vec(), FxHashSet::default());
-        // What decides more than which branch runs may have parts that do not.
-        for selecting in [true, false] {
-            left.retain(|id| !taken.contains(id));
-            for choices in trace.chains(&left, LEAST, 1, selecting) {
+        let mut sort = |trace: &mut Trace, found: Vec<Vec<NodeId>>| {
+            let prepared = found.into_iter().filter_map(|choices| {
                 let mut sequence = spare.next().unwrap_or_default();
-                if matches!(sequence.prepare_path(trace, &choices), Ok(true)) {
-                    taken.extend(choices.iter().copied());
-                    chains.push(Chain::new(choices, Some(sequence), None));
-                }
-            }
-        }
+                let is_chain = matches!(sequence.prepare_path(trace, &choices), Ok(true));
+                is_chain.then(|| Chain::new(choices, Some(sequence), None))
+            });
+            prepared.collect::<Vec<Chain>>()
+        };
+        let found = trace.selecting_chains(candidates, LEAST);
+        let mut chains = sort(trace, found);
+        // What decides more than which branch runs may have parts that do not.
+        let taken: FxHashSet<NodeId> =
+            chains.iter().flat_map(|chain| chain.choices.iter().copied()).collect();
+        let left: Vec<NodeId> =
+            candidates.iter().copied().filter(|id| !taken.contains(id)).collect();
+        let found = trace.chains(&left, LEAST, 1);
+        chains.extend(sort(trace, found));
         chains
     }
 
     /// The chains among these choices that are moved by particles.
     pub(super) fn by_particles(trace: &mut Trace, candidates: &[NodeId]) -> Vec<Chain> {
-        let found = trace.chains(candidates, LEAST, READERS, false);
+        let found = trace.chains(candidates, LEAST, READERS);
         let chain = |choices: Vec<NodeId>| {
             let mut sequence = Sequence::new();
             prepare(&mut sequence, trace, &choices)
@@ -125,9 +129,8 @@ impl Chain {
             if !sequence.is_current(trace) {
                 sequence.prepare_path(trace, &self.choices)?;
             }
-            let pick = &mut |log_weights: &[f64], rng: &mut Rng| {
-                draw_place(log_weights, rng.uniform())
-            };
+            let pick =
+                &mut |log_weights: &[f64], rng: &mut Rng| draw_place(log_weights, rng.uniform());
             if let Some(changed) = sequence.draw_path(trace, pick, rng)? {
                 tally.draw(sequence.absorbing() as u64, changed > 0);
                 return Ok(());

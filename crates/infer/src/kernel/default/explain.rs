@@ -95,10 +95,9 @@ fn words(class: Class) -> (&'static str, &'static str) {
         ),
         Class::Finite => ("gibbs, one by one", "a few values"),
         Class::Line => ("slice_doubling, one by one", "a single real number"),
-        Class::Integer => (
-            "slices over the integers, one by one",
-            "a whole number with many values",
-        ),
+        Class::Integer => {
+            ("slices over the integers, one by one", "a whole number with many values")
+        }
         Class::Other => ("mh, one by one", "neither a gradient nor a few values"),
     }
 }
