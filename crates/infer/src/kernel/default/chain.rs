@@ -141,8 +141,11 @@ impl Chain {
         }
         for id in &self.choices {
             // Now, for its class may hang on others of the chain. To enumerate more values than
-            // there are particles would cost more than the pass.
-            let class = plan::single(trace, *id, PARTICLES)?;
+            // there are particles would cost more than the pass, and so would slices.
+            let class = match plan::single(trace, *id, PARTICLES)? {
+                Class::Integer => Class::Other,
+                class => class,
+            };
             singles.step(trace, (*id, class), TRIES, rng, tally)?;
         }
         Ok(())
