@@ -428,6 +428,7 @@ fn a_sticky_path_is_drawn_anew_each_time() {
             world.number("(if (s 50) 1 0)")
         })
         .collect();
+    smidgen_engine::check::check(&world.model).expect("a sound trace");
     let mean = draws.iter().sum::<f64>() / draws.len() as f64;
     let product: f64 = draws.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
     let square: f64 = draws.iter().map(|x| (x - mean) * (x - mean)).sum();

@@ -23,17 +23,24 @@ use crate::record::Tally;
 const SLICE: How = How { search: Search::Double, width: 1.0, most: 60 };
 
 /// From the prior or, with probability one half (always if the prior is improper), a walk whose
-/// scale is drawn log-uniformly from 0.001 to 10 in unconstrained coordinates, or from 1 to 10⁴ for a whole
-/// number, so that some of the steps fit whatever the posterior's width. Decided before the choice is known.
+/// scale is drawn log-uniformly from 0.001 to 10 in unconstrained coordinates, so that some of the
+/// steps fit whatever the posterior's width. Decided before the choice is known.
+///
+/// A whole number walks so only if it decides what exists, and a long step may take as long to make: the scale
+/// is from 1 to 30.
 struct Mixed {
     walks: bool,
-    scale: f64,
+    /// Where between the ends of the range the logarithm of the scale lies, from 0 to 1.
+    place: f64,
 }
 
 impl Mixed {
     fn draw(rng: &mut Rng) -> Mixed {
-        let (walks, exponent) = (rng.coin(), -3.0 + 4.0 * rng.uniform());
-        Mixed { walks, scale: math::pow(10.0, exponent) }
+        Mixed { walks: rng.coin(), place: rng.uniform() }
+    }
+
+    fn scale(&self, low: f64, high: f64) -> f64 {
+        low * math::pow(high / low, self.place)
     }
 }
 
@@ -54,12 +61,12 @@ impl Proposer for Mixed {
         let support = choice.support()?;
         if let (Support::Integers { low, high }, Some(n)) = (&support, choice.current().as_number())
         {
-            let length = (1e3 * self.scale * standard_normal(rng).abs()).ceil().max(1.0);
+            let length = (self.scale(1.0, 30.0) * standard_normal(rng).abs()).ceil().max(1.0);
             let step = if rng.coin() { length } else { -length };
             let value = Value::Number(reflect(n, step, *low, *high));
             return Ok(Proposed::Local { value, log_q_ratio: 0.0 });
         }
-        walk(choice.current(), &support, &support, &Scale::Same(self.scale), rng)
+        walk(choice.current(), &support, &support, &Scale::Same(self.scale(0.001, 10.0)), rng)
     }
 }
 
