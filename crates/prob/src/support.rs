@@ -116,7 +116,7 @@ impl Support {
             Support::Interval { low, high } => {
                 number(&|x| x.is_finite() && *low <= x && x <= *high)
             }
-            Support::Circle => number(&|x| -PI <= x && x <= PI),
+            Support::Circle => number(&|x| (-PI..=PI).contains(&x)),
             Support::Integers { low, high } => {
                 number(&|x| x.fract() == 0.0 && x.is_finite() && *low <= x && x <= *high)
             }

@@ -123,8 +123,9 @@ impl Sorter<'_> {
                 let node = self.trace.node(child.node);
                 let root = child.slot as usize + 1 == node.args.len();
                 let is_restructured = self.trace.role(child.node) == Some(Role::Restructured);
-                let selects = self.selects.of.contains_key(&child.node);
-                if !selects && !(is_restructured && root) {
+                // One that selects is told below, by all that it reads.
+                let is_told = self.selects.of.contains_key(&child.node) || is_restructured && root;
+                if !is_told {
                     self.known_to(child.node, &mut ready);
                 }
             }
