@@ -124,12 +124,9 @@ impl Singles {
                     return conditional.commit(x, tally);
                 }
             }
-            Class::Integer => {
-                if self.slice_whole_number(trace, id, rng, tally)? {
-                    let (scaffold, prior) = (&mut self.scaffold, &mut FromPrior);
-                    mh_move(trace, scaffold, &[id], prior, None, rng, tally)?;
-                    return Ok(());
-                }
+            Class::Integer if self.slice_whole_number(trace, id, rng, tally)? => {
+                let (scaffold, prior) = (&mut self.scaffold, &mut FromPrior);
+                return mh_move(trace, scaffold, &[id], prior, None, rng, tally).map(drop);
             }
             _ => {}
         }
