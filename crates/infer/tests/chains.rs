@@ -3,7 +3,6 @@
 
 use smidgen_engine::Sequence;
 use smidgen_engine::draw_place;
-use smidgen_engine::particles::LookAhead;
 use smidgen_infer::block::{Block, Scope, Target};
 use smidgen_testkit::World;
 use smidgen_testkit::budget::{catches, demand};
@@ -84,6 +83,49 @@ fn cases() -> Vec<Case> {
             fixed: 0,
             block: Block::Each,
         },
+        // Transitions and observations by branches, of two neighbours; a value that nobody observes.
+        Case {
+            name: "branches",
+            text: "[assume s (mem (lambda (t) (scope_include 'x t
+                     (if (= t 0) (flip 0.5) (flip (if (s (- t 1)) 0.8 0.3))))))]
+                   [observe (flip (if (s 1) (if (s 0) 0.9 0.4) 0.2)) true]
+                   [observe (normal (cond ((not (s 2)) 1) ((s 1) 2) (else 3)) 1) 0.7]
+                   [predict (s 0)] [predict (s 1)] [predict (s 2)]
+                   [predict (if (s 2) (+ (s 0) (s 1)) 7)]",
+            states: 8,
+            fixed: 0,
+            block: Block::Each,
+        },
+        // Which procedure is called, what it computes from values that exist, and a let.
+        Case {
+            name: "procedures and a parameter",
+            text: "[assume p (scope_include 'p 0 (/ (uniform_discrete 1 4) 4))]
+                   [assume up (lambda (x) (- 1 (* x p)))] [assume down (lambda (x) (* x p))]
+                   [assume s (mem (lambda (t) (scope_include 'x t (flip
+                     (if (= t 0) p ((if (s (- t 1)) up down) 0.5))))))]
+                   [observe (let ((m (if (s 2) (let ((q (* p 2))) (+ q 1)) p))) (normal m 1)) 1.2]
+                   [observe (flip (if (and (s 1) (not (s 2))) p 0.3)) true]
+                   [predict p] [predict (s 0)] [predict (s 1)] [predict (s 2)]",
+            states: 24,
+            fixed: 1,
+            block: Block::Each,
+        },
+        // Rows that exist, a memoised table that nobody else asks for, and observed branches.
+        Case {
+            name: "memoised rows",
+            text:
+                "[assume row (mem (lambda (k) (scope_include 'p k (/ (uniform_discrete 1 3) 4))))]
+                   [assume table (mem (lambda (k) (if (= k 0) 0.2 (row 0))))]
+                   [predict (row 0)] [predict (row 1)]
+                   [assume s (mem (lambda (t) (scope_include 'x t (bernoulli
+                     (if (= t 0) 0.5 (row (s (- t 1))))))))]
+                   [observe (flip (table (s 1))) true]
+                   [observe (if (= (s 2) 1) (normal 0 (row 1)) (normal 1 1)) 0.4]
+                   [predict (s 0)] [predict (s 1)] [predict (s 2)]",
+            states: 32,
+            fixed: 2,
+            block: Block::Each,
+        },
     ]
 }
 
@@ -131,19 +173,23 @@ fn whole_paths_have_their_conditional_law() {
     assert!(largest_difference(&found, &conditional(&chain, 1)) > 1e-3);
 }
 
+/// The matrix of `gibbs` of the parameter, in the order of a chain's states.
+fn gibbs_of(text: &str, chain: &Chain) -> Vec<Vec<f64>> {
+    let s = target("s", Block::Id(Value::Number(0.0)));
+    let gibbs = GibbsChain::explore(&mut World::new(text, 1), &s, by_values, false);
+    let at =
+        |state: &String| gibbs.states.iter().position(|known| known == state).expect("a state");
+    let order: Vec<usize> = chain.states.iter().map(at).collect();
+    let unordered = gibbs.matrix();
+    order.iter().map(|i| order.iter().map(|j| unordered[*i][*j]).collect()).collect()
+}
+
 /// A sweep draws the path, then the parameter.
 #[test]
 fn the_default_kernel_follows_its_matrix() {
     let (mut world, chain) = explore(TABLES);
     let path = paths(&mut world, &chain, &target("x", Block::Each), 1.0);
-    let s = target("s", Block::Id(Value::Number(0.0)));
-    let gibbs = GibbsChain::explore(&mut World::new(TABLES, 1), &s, by_values, false);
-    let at =
-        |state: &String| gibbs.states.iter().position(|known| known == state).expect("a state");
-    let order: Vec<usize> = chain.states.iter().map(at).collect();
-    let unordered = gibbs.matrix();
-    let parameter: Vec<Vec<f64>> =
-        order.iter().map(|i| order.iter().map(|j| unordered[*i][*j]).collect()).collect();
+    let parameter = gibbs_of(TABLES, &chain);
     let sweep = product(&path, &parameter);
     assert!(imbalance(&chain.posterior(), &sweep).1 < 1e-12);
     let mut rows = |matrix: &[Vec<f64>], steps: usize, seed: u64| {
@@ -152,6 +198,33 @@ fn the_default_kernel_follows_its_matrix() {
         chain.rows(matrix, &mut world, steps, |world| world.step(&mut program))
     };
     let test = "default kernel rows with a chain";
+    demand(test, 6000, |steps, seed| rows(&sweep, steps, seed));
+    let backwards = product(&parameter, &path);
+    catches(test, "the parameter first", 6000, |steps, seed| rows(&backwards, steps, seed));
+}
+
+/// Likewise where the states select branches and an observation of one of two kinds.
+const BRANCHES: &str = "
+    [assume r (scope_include 's 0 (flip 0.3))]
+    [assume s (mem (lambda (t) (scope_include 'x t
+      (if (= t 0) (flip 0.4) (flip (if (s (- t 1)) (if r 0.9 0.6) 0.2))))))]
+    [observe (if (s 0) (flip 0.7) (bernoulli 0.2)) true]
+    [observe (flip (if (s 2) 0.8 0.1)) true] [observe (flip (if r 0.4 0.5)) true]
+    [predict r] [predict (s 0)] [predict (s 1)] [predict (s 2)]";
+
+#[test]
+fn the_default_kernel_follows_its_matrix_through_branches() {
+    let (mut world, chain) = explore(BRANCHES);
+    let path = paths(&mut world, &chain, &target("x", Block::Each), 1.0);
+    let parameter = gibbs_of(BRANCHES, &chain);
+    let sweep = product(&path, &parameter);
+    assert!(imbalance(&chain.posterior(), &sweep).1 < 1e-12);
+    let test = "default kernel rows with a chain of branches";
+    let mut rows = |matrix: &[Vec<f64>], steps: usize, seed: u64| {
+        world.rng = Rng::from_seed(seed);
+        let mut program = world.program("1");
+        chain.rows(matrix, &mut world, steps, |world| world.step(&mut program))
+    };
     demand(test, 6000, |steps, seed| rows(&sweep, steps, seed));
     let backwards = product(&parameter, &path);
     catches(test, "the parameter first", 6000, |steps, seed| rows(&backwards, steps, seed));
@@ -169,21 +242,45 @@ const HIDDEN: Story<'static> = Story {
     look: &["gap", "(z 0)", "(z 2)", "(= (z 2) (z 3))"],
 };
 
+/// The same by branches, with observations of either side.
+const STICKY: Story<'static> = Story {
+    prior: "[assume stay (beta 4 2)] [assume gap (gamma 3 2)]
+            [assume z (mem (lambda (t) (scope_include 'z t (if (< t 1) (flip 0.5)
+               (flip (if (z (- t 1)) stay (- 1 stay)))))))]
+            [assume y (lambda (t) (if (z t) (normal gap 0.7) (normal 0 0.5)))]
+            [predict (z 5)]",
+    data: &["(y 0)", "(y 1)", "(y 2)", "(y 3)", "(y 4)"],
+    look: &["gap", "(z 0)", "(z 2)", "(if (= (z 2) (z 3)) 1 0)"],
+};
+
+#[test]
+fn a_hidden_markov_model_by_branches() {
+    let test = "exact start: default kernel, a chain of branches";
+    demand(test, 1500, |repeats, seed| STICKY.test(repeats, seed, |world| world.infer("3")));
+    let z = target("z", Block::Each);
+    catches(test, "weights to the power 0.1", 1500, |repeats, seed| {
+        STICKY.test(repeats, seed, |world| draw_flat(world, &z))
+    });
+}
+
+/// Draws a path with weights to the power 0.1.
+fn draw_flat(world: &mut World, target: &Target) {
+    let groups = target.groups(&world.model, &mut world.rng);
+    let (World { model, rng, .. }, mut sequence) = (world, Sequence::new());
+    assert!(sequence.prepare_path(model.trace_mut(), &groups.concat()).unwrap());
+    let flat = &mut |log_weights: &[f64], rng: &mut Rng| {
+        draw_place(&log_weights.iter().map(|w| w * 0.1).collect::<Vec<_>>(), rng.uniform())
+    };
+    assert!(sequence.draw_path(model.trace_mut(), flat, rng).unwrap().is_some());
+}
+
 #[test]
 fn a_hidden_markov_model() {
     let test = "exact start: default kernel, a chain";
     demand(test, 600, |repeats, seed| HIDDEN.test(repeats, seed, |world| world.infer("3")));
     let z = target("z", Block::Each);
     catches(test, "weights to the power 0.1", 600, |repeats, seed| {
-        HIDDEN.test(repeats, seed, |world| {
-            let groups = z.groups(&world.model, &mut world.rng);
-            let (World { model, rng, .. }, mut sequence) = (world, Sequence::new());
-            sequence.prepare(model.trace_mut(), &groups, LookAhead::Never).unwrap();
-            let flat = &mut |log_weights: &[f64]| {
-                draw_place(&log_weights.iter().map(|w| w * 0.1).collect::<Vec<_>>(), rng.uniform())
-            };
-            assert!(sequence.draw_path(model.trace_mut(), flat).unwrap().is_some());
-        })
+        HIDDEN.test(repeats, seed, |world| draw_flat(world, &z))
     });
 }
 
@@ -237,13 +334,13 @@ fn an_observation_of_distant_states_is_no_chain() {
         )
     };
     for (observed, expected) in
-        [("(+ (x 1) (x 2))", true), ("(+ (x 0) (x 2))", false), ("(if (= (x 1) 1) 2 3)", false)]
+        [("(+ (x 1) (x 2))", true), ("(+ (x 0) (x 2))", false), ("(if (= (x 1) 1) 2 3)", true)]
     {
         let mut world = World::new(&text(observed), 1);
         let groups = target("x", Block::Each).groups(&world.model, &mut world.rng);
         let mut sequence = Sequence::new();
-        sequence.prepare(world.model.trace_mut(), &groups, LookAhead::Never).unwrap();
-        assert_eq!(sequence.is_chain(), expected, "{observed}");
+        let is_chain = sequence.prepare_path(world.model.trace_mut(), &groups.concat()).unwrap();
+        assert_eq!(is_chain, expected, "{observed}");
         world.infer("20");
     }
 }
@@ -263,4 +360,77 @@ fn what_cannot_be_drawn_as_a_whole_moves_all_the_same() {
     let mut world = World::new(infinite, 1);
     world.infer("20");
     assert_eq!(world.number("(x 3)"), 0.0);
+}
+
+/// What makes a choice on some side is no chain: neither an unobserved one, nor a row that only the path
+/// asks for. Nor is one of the second order, seen only in a branch that is not taken now.
+#[test]
+fn what_decides_what_exists_is_no_chain() {
+    let states = |law: &str, more: &str| {
+        format!(
+            "[assume row (mem (lambda (k) (scope_exclude 'x (beta 1 1))))]
+             [assume x (mem (lambda (t) (scope_include 'x t (if (< t 2) (flip 0.4) {law}))))]
+             [predict (x 3)] {more}"
+        )
+    };
+    let plain = "(flip (if (x (- t 1)) 0.3 0.6))";
+    for (law, more, expected) in [
+        (plain, "", Some(true)),
+        (plain, "[predict (if (x 2) (normal 0 1) 2)]", None),
+        ("(flip (if (x (- t 1)) 0.3 (if (x (- t 2)) 0.5 0.6)))", "", None),
+        ("(flip (row (x (- t 1))))", "", Some(false)),
+        ("(flip (row (x (- t 1))))", "[predict (row 0)] [predict (row 1)]", Some(true)),
+        ("(flip (row (if (x (- t 1)) 3 4)))", "[predict (row 3)] [predict (row 4)]", Some(true)),
+        // A walk that goes on with a random number of steps.
+        (
+            plain,
+            "[assume g (lambda (n) (if (x 2) (if (= n 0) 1 (g (- n 1))) 0))] [predict (g 9)]",
+            Some(true),
+        ),
+        (
+            plain,
+            "[assume g (lambda (n) (if (x 2) (g (+ n 1)) 0))] [force (x 2) false] [predict (g 9)]",
+            None,
+        ),
+    ] {
+        for seed in 0..6 {
+            let text = states(law, more);
+            let mut world = World::new(&text, seed);
+            let groups = target("x", Block::Each).groups(&world.model, &mut world.rng);
+            let mut sequence = Sequence::new();
+            let trace = world.model.trace_mut();
+            let is_chain = sequence.prepare_path(trace, &groups.concat()).unwrap();
+            let found = is_chain.then(|| sequence.has_paths(trace).unwrap());
+            assert_eq!(found, expected, "{text}");
+            if !more.contains("(g (+ n 1))") {
+                world.infer("3");
+            }
+            smidgen_engine::check::check(&world.model).expect("a sound trace");
+        }
+    }
+}
+
+/// A hundred sticky states under weak observations: one by one they would hardly ever move together.
+#[test]
+fn a_sticky_path_is_drawn_anew_each_time() {
+    let mut text =
+        "[assume s (mem (lambda (t) (if (= t 0) (flip 0.5) (flip (if (s (- t 1)) 0.98 0.02)))))]"
+            .to_owned();
+    for t in 0..100 {
+        text +=
+            &format!("[observe (normal (if (s {t}) 0.1 -0.1) 1) {}]", 0.1 * f64::from(t % 7) - 0.3);
+    }
+    let mut world = World::new(&text, 2);
+    let mut program = world.program("1");
+    let draws: Vec<f64> = (0..4000)
+        .map(|_| {
+            world.step(&mut program);
+            world.number("(if (s 50) 1 0)")
+        })
+        .collect();
+    smidgen_engine::check::check(&world.model).expect("a sound trace");
+    let mean = draws.iter().sum::<f64>() / draws.len() as f64;
+    let product: f64 = draws.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
+    let square: f64 = draws.iter().map(|x| (x - mean) * (x - mean)).sum();
+    assert!((product / square).abs() < 0.08, "autocorrelation {}", product / square);
 }

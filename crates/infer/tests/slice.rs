@@ -180,6 +180,35 @@ fn extreme_densities_come_to_an_end() {
     assert!(x.is_finite());
 }
 
+/// Widths that are lost in rounding, or too large to be doubled: the searches end and stay finite.
+#[test]
+fn extreme_numbers_come_to_an_end() {
+    let mut rng = Rng::from_seed(5);
+    let sizes = [5e-324, 1e-300, 1.0, 9_007_199_254_740_994.0, 1e100, 1e300];
+    for (scale, width) in sizes.iter().flat_map(|scale| sizes.map(|width| (*scale, width))) {
+        let mut f = |x: f64| Ok(-0.5 * (x / scale) * (x / scale));
+        for x0 in [0.0, scale, -scale] {
+            let slice = Slice::through(x0, f(x0).unwrap(), REALS, &mut rng);
+            let found = slice.double(width, 60, &mut f, &mut rng).unwrap();
+            let check = &mut |x, f: &mut LogDensity<'_>| found.is_acceptable(x, &slice, f);
+            assert!(slice.shrink(found.interval, &mut f, &mut rng, check).unwrap().is_finite());
+            // Any number of steps that get nowhere, and some that do.
+            let steps = if width < 1e-17 * x0.abs() { u64::MAX } else { 1000 };
+            let interval = slice.step_out(width, steps, &mut f, &mut rng).unwrap();
+            assert!(slice.shrink(interval, &mut f, &mut rng, &mut anything).unwrap().is_finite());
+        }
+    }
+}
+
+/// Neighbours of this number are two apart, and the width is one: the halves of an interval come to an end.
+#[test]
+fn doubling_ends_where_the_middle_is_an_end() {
+    let mut world = World::new("[assume v (normal 0 1e16)] [force v 9007199254740994]", 1);
+    world.infer("(slice_doubling default one 200)");
+    world.infer("(slice_doubling default one 1 60 50)");
+    assert!((world.number("v") - 9_007_199_254_740_994.0).abs() > 1e12, "it moves far");
+}
+
 fn program<'a>(story: &'a Story<'a>, text: &'a str) -> impl FnMut(usize, u64) -> PValue + 'a {
     move |repeats, seed| story.test(repeats, seed, |world| world.infer(text))
 }

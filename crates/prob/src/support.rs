@@ -1,6 +1,16 @@
 //! Where a distribution lives.
 
+use smidgen_value::math::PI;
 use smidgen_value::{Value, math};
+
+/// A full turn.
+pub const TURN: f64 = 2.0 * PI;
+
+/// The angle from -pi (excluded) to pi that points the same way; an angle that lies there is left as it is.
+pub fn wrap(angle: f64) -> f64 {
+    let turns = ((angle - PI) / TURN).ceil();
+    if turns == 0.0 { angle } else { (angle - TURN * turns).clamp(-PI, PI) }
+}
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Support {
@@ -9,6 +19,8 @@ pub enum Support {
     /// Reals between two ends, either of which may be infinite. The ends themselves may or may
     /// not belong to it (their probability is zero); [`Support::contains`] lets them in.
     Interval { low: f64, high: f64 },
+    /// Angles from -pi (excluded) to pi. It has no ends: beyond pi it goes on at -pi.
+    Circle,
     /// Whole numbers from `low` to `high`, both included; `high` may be infinite.
     Integers { low: f64, high: f64 },
     /// `true` and `false`.
@@ -35,6 +47,7 @@ impl Support {
         match self {
             Support::Reals
             | Support::Interval { .. }
+            | Support::Circle
             | Support::Vectors { .. }
             | Support::Simplex { .. }
             | Support::PositiveDefinite { .. } => true,
@@ -48,7 +61,7 @@ impl Support {
     /// The number of unconstrained coordinates of a value; none if it is not continuous.
     pub fn dimension(&self) -> Option<usize> {
         match self {
-            Support::Reals | Support::Interval { .. } => Some(1),
+            Support::Reals | Support::Interval { .. } | Support::Circle => Some(1),
             Support::Vectors { len } => Some(*len),
             Support::Simplex { len } => Some(len.saturating_sub(1)),
             Support::PositiveDefinite { size } => Some(size * (size + 1) / 2),
@@ -59,7 +72,7 @@ impl Support {
         }
     }
 
-    /// The unconstrained coordinates of a value of a continuous choice: logarithms above an end,
+    /// The unconstrained coordinates of a value of a continuous choice: an angle is its own, logarithms above an end,
     /// the logit between two, log ratios to the last entry of a simplex, the Cholesky factor of a
     /// positive definite matrix with logarithms on its diagonal. Not finite on the very edge.
     pub fn coordinates(&self, x: &Value) -> Vec<f64> {
@@ -103,6 +116,7 @@ impl Support {
             Support::Interval { low, high } => {
                 number(&|x| x.is_finite() && *low <= x && x <= *high)
             }
+            Support::Circle => number(&|x| (-PI..=PI).contains(&x)),
             Support::Integers { low, high } => {
                 number(&|x| x.fract() == 0.0 && x.is_finite() && *low <= x && x <= *high)
             }
@@ -128,5 +142,23 @@ impl Support {
                     && xs.iter().sum::<f64>() == *total
             }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn angles_wrap_around() {
+        for x in [-3.1, -1.0, 0.0, 2.0, PI] {
+            assert_eq!(wrap(x), x);
+            for turns in -5..=5 {
+                let angle = x + TURN * f64::from(turns);
+                assert!((wrap(angle) - x).abs() < 1e-13, "{angle}");
+            }
+        }
+        assert_eq!(wrap(-PI), PI);
+        assert!((-PI..=PI).contains(&wrap(1e300)));
     }
 }

@@ -336,14 +336,18 @@ pub fn paths(world: &mut World, chain: &Chain, target: &Target, tilt: f64) -> Ve
             let groups = target.groups(&model, &mut rng);
             let mut sequence = Sequence::new();
             let trace = model.trace_mut();
-            sequence.prepare(trace, &groups, LookAhead::Never).expect("a sequence");
+            assert!(
+                sequence.prepare_path(trace, &groups.concat()).expect("a sequence"),
+                "no chain"
+            );
             let mut lots = Enumerated { way: &way, probabilities: vec![] };
-            let pick = &mut |log_weights: &[f64]| {
+            let pick = &mut |log_weights: &[f64], rng: &mut Rng| {
                 let tilted: Vec<f64> = log_weights.iter().map(|w| w * tilt).collect();
                 assert!(lots.weigh(&tilted));
-                lots.draw(&mut rng)
+                lots.draw(rng)
             };
-            assert!(sequence.draw_path(trace, pick).expect("a draw").is_some(), "no chain");
+            let drawn = sequence.draw_path(trace, pick, &mut rng).expect("a draw");
+            assert!(drawn.is_some(), "no path");
             let there = place(chain, &state_of(&model, &world.predicted));
             row[there] += way.borrow().probability();
             if !way.borrow_mut().turn() {

@@ -52,6 +52,49 @@ fn chains_under_the_default_kernel() {
     assert!(!text.contains("smaller steps"), "{text}");
 }
 
+/// However a chain of states is spelt, it is drawn as a whole; where a row would have to be made, it is not.
+#[test]
+fn chains_are_found_however_they_are_spelt() {
+    let explained = |states: &str, observed: &str| {
+        let program = format!(
+            "[assume row (mem (lambda (k) (dirichlet (vector 1 1))))]
+             [assume high (lambda (x) (+ x 0.7))] [assume low (lambda (x) x)]
+             [assume s (mem (lambda (t) (if (= t 0) (flip 0.5) {states})))]
+             [for t in (range 0 20) [observe {observed} 0.3]]"
+        );
+        let text = Folder::with_program(&program).call(&["explain", "m.smg", "--seed", "1"]).good();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let sticky = "(flip (if (s (- t 1)) 0.98 0.02))";
+    let observed = "(normal (if (s t) 1 -1) 1)";
+    for (states, observed) in [
+        (sticky, observed),
+        (sticky, "(if (s t) (normal 1 2) (student_t 4))"),
+        (sticky, "(normal (cond ((not (s t)) 0) ((= t 3) 2) (else 1)) 1)"),
+        ("(flip ((if (s (- t 1)) high low) 0.1))", observed),
+        ("(flip (lookup (array 0.1 0.9) (if (s (- t 1)) 1 0)))", observed),
+        ("(flip (lookup (vector 0.1 0.9) (s (- t 1))))", "(normal (s t) 1)"),
+    ] {
+        let text = explained(states, observed);
+        assert!(text.contains("backward sampling: flip, flip (19 choices)"), "{text}");
+    }
+    let rows = "(= 1 (categorical (row (s (- t 1)))))";
+    let text = explained(rows, observed);
+    assert!(text.contains("gibbs, one by one: ") && !text.contains("backward"), "{text}");
+}
+
+/// Counts without end move by slices, names of tables do not.
+#[test]
+fn whole_numbers_under_the_default_kernel() {
+    let counts = "[assume n (poisson 5)] [assume b (binomial 1000 0.3)]
+                  [observe (binomial n 0.5) 2] [observe (normal b 1) 310]
+                  [assume f (make_crp 1)] [assume c (f)]";
+    let text = Folder::with_program(counts).call(&["explain", "m.smg", "--seed", "1"]).good();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("slices over the integers, one by one: n, b"), "{text}");
+    assert!(text.contains("gibbs, one by one: c"), "{text}");
+}
+
 #[test]
 fn the_border_and_the_sections_of_a_mean() {
     let folder = mean_with("(subsampled_mh m 0 50 0.05 'drift 0.05 20)");

@@ -165,6 +165,7 @@ impl<'a> Flight<'a> {
                     put(i, Ok(root.at(i).clone()), "")?;
                 }
             }
+            Rule::Select(_) => unreachable!("only whole paths are drawn through branches"),
             Rule::Choice(distribution, _) => {
                 let name = distribution.spec().name;
                 if !distribution.is_proper() {
@@ -241,6 +242,7 @@ impl<'a> Flight<'a> {
                     made.statistics.log_marginal(args)
                 }
                 (Law::Marginal, None) => unreachable!("only makers have applications"),
+                (Law::Given, _) => unreachable!("only whole paths are drawn through branches"),
             });
             match result {
                 Ok(log_p) if log_p.is_nan() => {
@@ -252,7 +254,7 @@ impl<'a> Flight<'a> {
                 Err(error) => {
                     let name = match weight.law {
                         Law::Density(distribution, _) => distribution.spec().name,
-                        Law::Marginal => self.trace.maker_name(weight.node),
+                        Law::Marginal | Law::Given => self.trace.maker_name(weight.node),
                     };
                     self.fails(weight.node, name, error, &mut alive[i])?;
                 }

@@ -10,14 +10,18 @@
 //! some value of the step before. What hangs on x_t alone is computed once per k, the rest once per
 //! (j, k): O(T K²).
 //!
+//! A structure that selects among branches ([`super::select`]) is a deterministic node like any other, for each
+//! of the values that it selects by; if it is an observed choice on either side, its density is one of w_t.
+//!
 //! Deterministic nodes further apart (a sum over the path that somebody predicts) are no part of any
 //! density. They follow when the path is written; if one of them leaves its domain the path is
 //! impossible, and the state stays as it is.
 
 use smallvec::SmallVec;
 use smidgen_prob::Distribution;
-use smidgen_value::{ArgumentError, Value, math};
+use smidgen_value::{ArgumentError, Rng, Value, math};
 
+use super::formula::Stop;
 use super::plan::{Law, Part, Plan, Read, Rule};
 use crate::error::{EvalError, Mistake};
 use crate::id::NodeId;
@@ -78,7 +82,7 @@ impl Shape {
             }
             for weight in &part.weights {
                 let hangs = reads(&weight.reads).map(|read| shape.read(part, t, *read)).max();
-                let is_plain = matches!(weight.law, Law::Density(..));
+                let is_plain = matches!(weight.law, Law::Density(..) | Law::Given);
                 if !is_plain || hangs == Some(Hangs::Further) {
                     return None;
                 }
@@ -183,13 +187,14 @@ fn log_sum(n: usize, add: impl Fn(usize) -> f64) -> f64 {
 }
 
 impl Lattice<'_> {
-    /// Draws a path; `draw` picks a place from log weights. The number of choices that changed; none if
-    /// the path cannot be drawn so: too many values, infinite densities, or all are impossible. Whether
-    /// it can is a question of what is outside the path.
+    /// Draws a path, as the place of each choice's value; `draw` picks a place from log weights. None if
+    /// the path cannot be drawn so: too many values, infinite densities, values that do not exist yet,
+    /// or all are impossible. Whether it can is a question of what is outside the path.
     pub fn draw(
-        mut self,
-        draw: &mut dyn FnMut(&[f64]) -> usize,
-    ) -> Result<Option<usize>, EvalError> {
+        &mut self,
+        draw: &mut dyn FnMut(&[f64], &mut Rng) -> usize,
+        rng: &mut Rng,
+    ) -> Result<Option<Vec<usize>>, EvalError> {
         if !self.forward()? {
             return Ok(None);
         }
@@ -204,9 +209,16 @@ impl Lattice<'_> {
                     *log_p += next.log_weights[j * width + k];
                 }
             }
-            path[t] = draw(log_row);
+            path[t] = draw(log_row, rng);
         }
-        self.settle(&path)
+        Ok(Some(path))
+    }
+
+    /// The choices of a path with their values.
+    pub fn values_of(&self, path: &[usize]) -> impl Iterator<Item = (NodeId, Value)> {
+        let parts = self.plan.parts.iter().zip(&self.shape.choices);
+        let steps = parts.zip(self.room.steps.iter().zip(path));
+        steps.map(|((part, place), (step, k))| (part.steps[*place].node, step.values[*k].clone()))
     }
 
     /// The filter, all steps. False if it cannot be done, or no path is possible.
@@ -294,7 +306,9 @@ impl Lattice<'_> {
         if !self.values(t, rows)? {
             return Ok(false);
         }
-        self.columns(t, rows)?;
+        if !self.columns(t, rows)? {
+            return Ok(false);
+        }
         self.weigh(t, rows)?;
         let (earlier, now) = self.room.steps.split_at_mut(t);
         let Weighed { values, log_weights, log_forward } = &mut now[0];
@@ -383,8 +397,8 @@ impl Lattice<'_> {
         })
     }
 
-    /// The deterministic nodes of segment t.
-    fn columns(&mut self, t: usize, rows: usize) -> Result<(), EvalError> {
+    /// The deterministic nodes of segment t. False if something would have to be made.
+    fn columns(&mut self, t: usize, rows: usize) -> Result<bool, EvalError> {
         let part = &self.plan.parts[t];
         let width = self.room.steps[t].values.len();
         self.room.here.resize_with(part.steps.len().max(self.room.here.len()), Column::new);
@@ -413,13 +427,26 @@ impl Lattice<'_> {
                 for k in 0..width {
                     let range = if pairs == 1 { 0..rows } else { j..j + 1 };
                     let args = self.row(&step.reads, t, (j, k));
-                    column.push(match args.filter(|_| self.is_possible(t, range, k)) {
-                        None => None,
-                        Some(args) => match self.trace.follow(step.node, &args) {
-                            Ok(value) => Some(value),
-                            Err(error) if error.rejects() => None,
-                            Err(error) => return Err(error),
-                        },
+                    let Some(args) = args.filter(|_| self.is_possible(t, range, k)) else {
+                        column.push(None);
+                        continue;
+                    };
+                    let value = match step.rule {
+                        Rule::Select(formula) => {
+                            let args: SmallVec<[Value; 4]> = args.into_iter().cloned().collect();
+                            let formula = &self.plan.formulas[formula as usize];
+                            match formula.value(self.trace, &self.plan.away, &args) {
+                                Ok(value) => Ok(value),
+                                Err(Stop::Missing) => return Ok(false),
+                                Err(Stop::Error(error)) => Err(error),
+                            }
+                        }
+                        _ => self.trace.follow(step.node, &args),
+                    };
+                    column.push(match value {
+                        Ok(value) => Some(value),
+                        Err(error) if error.rejects() => None,
+                        Err(error) => return Err(error),
                     });
                 }
             }
@@ -434,7 +461,7 @@ impl Lattice<'_> {
             }
             self.room.here[place] = column;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Whether a column is that of the segment before: the same function of the same values. For the
@@ -476,7 +503,6 @@ impl Lattice<'_> {
         let part = &self.plan.parts[t];
         let width = self.room.steps[t].values.len();
         for weight in &part.weights {
-            let Law::Density(distribution, _) = weight.law else { unreachable!("checked before") };
             let x = &self.plan.fixed[weight.x as usize];
             let reads = &self.plan.reads[weight.reads.start as usize..weight.reads.end as usize];
             let hangs = reads.iter().map(|read| self.shape.read(part, t, *read)).max();
@@ -487,9 +513,15 @@ impl Lattice<'_> {
                     if !self.is_possible(t, range.clone(), k) {
                         continue;
                     }
-                    let log_p = match self.row(&weight.reads, t, (j, k)) {
-                        Some(args) => self.log_density(weight.node, distribution, x, &args)?,
-                        None => f64::NEG_INFINITY,
+                    let log_p = match (weight.law, self.row(&weight.reads, t, (j, k))) {
+                        (_, None) => f64::NEG_INFINITY,
+                        (Law::Density(distribution, _), Some(args)) => {
+                            self.log_density(weight.node, distribution, x, &args)?
+                        }
+                        (Law::Given, Some(args)) => {
+                            args[0].as_number().expect("a log density is a number")
+                        }
+                        (Law::Marginal, _) => unreachable!("checked before"),
                     };
                     for j in range {
                         self.room.steps[t].log_weights[j * width + k] += log_p;
@@ -500,8 +532,8 @@ impl Lattice<'_> {
         Ok(())
     }
 
-    /// Writes a path and what follows from it.
-    fn settle(self, path: &[usize]) -> Result<Option<usize>, EvalError> {
+    /// Writes a path that selects nothing, and what follows from it. The number of choices that changed.
+    pub fn settle(self, path: &[usize]) -> Result<usize, EvalError> {
         let Lattice { trace, plan, shape, room } = self;
         let start = trace.savepoint();
         let mut changed = 0;
@@ -530,7 +562,7 @@ impl Lattice<'_> {
                     Ok(value) => trace.set_value(step.node, value),
                     Err(error) => {
                         trace.rollback_to(start);
-                        return if error.rejects() { Ok(Some(0)) } else { Err(error) };
+                        return if error.rejects() { Ok(0) } else { Err(error) };
                     }
                 }
             }
@@ -538,6 +570,6 @@ impl Lattice<'_> {
         if trace.savepoint() != start {
             trace.commit();
         }
-        Ok(Some(changed))
+        Ok(changed)
     }
 }

@@ -14,21 +14,27 @@
 //! compiled once ([`plan`]) and particles are columns of values beside the trace, which is written
 //! only at the end ([`flight`]). Otherwise ([`replay`]) the trace itself is moved from particle to
 //! particle. Both cost O(particles) segments for a segment, whatever T.
+//!
+//! A chain of finite choices needs no particles: a path is drawn as a whole ([`lattice`]), also where the
+//! choices select among branches ([`select`]).
 
 mod ahead;
 mod flight;
+mod formula;
 mod lanes;
 mod lattice;
 mod order;
 mod plan;
 mod replay;
+mod rewrite;
 mod segment;
+mod select;
 
 use smidgen_value::{Rng, Value};
 
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::{Op, Role};
+use crate::node::Op;
 use crate::scaffold::Scaffold;
 use crate::trace::Trace;
 
@@ -36,7 +42,9 @@ use flight::{Buffers, Flight};
 use lattice::{Lattice, Room, Shape};
 use plan::Plan;
 use replay::Replay;
+use rewrite::rewrite;
 use segment::{Segment, segments};
+use select::Selects;
 
 /// A population of particles. The last one is the reference: the current state.
 pub trait Particles {
@@ -85,14 +93,18 @@ pub enum LookAhead {
 pub struct Sequence {
     scaffold: Scaffold,
     segments: Vec<Segment>,
-    /// If nothing in D decides what exists.
+    /// If nothing in D decides what exists; for a path, it may select.
     plan: Option<Plan>,
+    /// Whether something in D selects.
+    selects: bool,
     /// If, besides, every density hangs on neighbouring groups alone, of one choice each.
     shape: Option<Shape>,
     /// The structure that the plan was made for.
     structure: u64,
     buffers: Buffers,
     room: Room,
+    /// For writing a path that changes which branches run.
+    rewriting: Scaffold,
 }
 
 impl Sequence {
@@ -103,6 +115,38 @@ impl Sequence {
     /// Whether what was prepared last still holds.
     pub fn is_current(&self, trace: &Trace) -> bool {
         self.plan.is_some() && self.structure == trace.structure_revision()
+    }
+
+    /// Prepares draws of whole paths of a chain, first choice to last. False if these are no chain.
+    pub fn prepare_path(
+        &mut self,
+        trace: &mut Trace,
+        choices: &[NodeId],
+    ) -> Result<bool, EvalError> {
+        (self.plan, self.shape, self.selects) = (None, None, false);
+        self.scaffold.build(trace, choices);
+        if !self.scaffold.released.is_empty() || self.has_other_nodes(trace) {
+            return Ok(false);
+        }
+        let (selects, deciding) = Selects::find(trace, &self.scaffold);
+        if !deciding.is_empty() {
+            return Ok(false);
+        }
+        let groups: Vec<Vec<NodeId>> = choices.iter().map(|id| vec![*id]).collect();
+        self.segments = segments(trace, &self.scaffold, &groups, &selects);
+        self.selects = !selects.is_empty();
+        let plan = Plan::compile(trace, &self.segments, LookAhead::Never, selects);
+        self.shape = Shape::of(trace, &plan);
+        self.plan = Some(plan);
+        self.structure = trace.structure_revision();
+        Ok(self.shape.is_some())
+    }
+
+    /// Whether D and A hold what is not compiled, whatever decides what.
+    fn has_other_nodes(&self, trace: &Trace) -> bool {
+        let is_draw = |id: &NodeId| matches!(trace.node(*id).op, Op::Draw(_));
+        let is_plate = |id: &NodeId| matches!(trace.node(*id).op, Op::Plate(_));
+        self.scaffold.target.iter().any(is_draw) || self.scaffold.absorbing.iter().any(is_plate)
     }
 
     /// Prepares a block in these groups.
@@ -117,25 +161,21 @@ impl Sequence {
         if let Some(released) = self.scaffold.released.first() {
             return Err(observation_moves(trace, *released));
         }
-        self.segments = segments(trace, &self.scaffold, groups);
-        let changes = |id: &NodeId| {
-            trace.role(*id) == Some(Role::Restructured) || matches!(trace.node(*id).op, Op::Draw(_))
-        };
-        let is_plate = |id: &NodeId| matches!(trace.node(*id).op, Op::Plate(_));
-        let needs_trace = self.scaffold.target.iter().any(changes)
-            || self.scaffold.absorbing.iter().any(is_plate);
-        self.plan = match needs_trace {
+        let none = Selects::default();
+        self.segments = segments(trace, &self.scaffold, groups, &none);
+        let decides = self.scaffold.restructured(trace).is_some();
+        self.plan = match decides || self.has_other_nodes(trace) {
             true => None,
-            false => Some(Plan::compile(trace, &self.segments, look_ahead)),
+            false => Some(Plan::compile(trace, &self.segments, look_ahead, none)),
         };
-        self.shape = self.plan.as_ref().and_then(|plan| Shape::of(trace, plan));
+        (self.shape, self.selects) = (None, false);
         self.structure = trace.structure_revision();
         Ok(())
     }
 
-    /// Whether the groups are a chain: a path of finite choices can be drawn as a whole.
-    pub fn is_chain(&self) -> bool {
-        self.shape.is_some()
+    /// Whether the choices of a path select among branches.
+    pub fn selects(&self) -> bool {
+        self.selects
     }
 
     /// Whether a whole path could be drawn now: a function of what is outside the chain.
@@ -150,11 +190,21 @@ impl Sequence {
     pub fn draw_path(
         &mut self,
         trace: &mut Trace,
-        draw: &mut dyn FnMut(&[f64]) -> usize,
+        draw: &mut dyn FnMut(&[f64], &mut Rng) -> usize,
+        rng: &mut Rng,
     ) -> Result<Option<usize>, EvalError> {
         let (Some(plan), Some(shape)) = (&mut self.plan, &self.shape) else { return Ok(None) };
         plan.refresh(trace)?;
-        Lattice { trace, plan, shape, room: &mut self.room }.draw(draw)
+        let mut lattice = Lattice { trace: &mut *trace, plan, shape, room: &mut self.room };
+        let Some(path) = lattice.draw(draw, rng)? else { return Ok(None) };
+        let changed = match self.selects {
+            false => lattice.settle(&path)?,
+            true => {
+                let values: Vec<(NodeId, Value)> = lattice.values_of(&path).collect();
+                rewrite(trace, &mut self.rewriting, values, rng)?
+            }
+        };
+        Ok(Some(changed))
     }
 
     /// Number of groups that have something to make.
@@ -169,7 +219,7 @@ impl Sequence {
 
     /// Whether particles run beside the trace.
     pub fn is_compiled(&self) -> bool {
-        self.plan.is_some()
+        self.plan.is_some() && !self.selects
     }
 
     /// Whether the reference's future will be weighed.

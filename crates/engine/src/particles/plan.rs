@@ -15,8 +15,10 @@ use smidgen_value::Value;
 
 use super::LookAhead;
 use super::ahead::Ahead;
+use super::formula::Term;
 use super::lanes::elementary;
 use super::segment::Segment;
+use super::select::{Away, Selects};
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::node::Op;
@@ -40,6 +42,8 @@ pub(super) enum Rule {
     Elementary(&'static Function, Elementary),
     /// A structure: the value of its root.
     Follow,
+    /// A structure that selects: what the formula at this place comes to.
+    Select(u32),
     Choice(&'static dyn Distribution, Option<Scalar>),
 }
 
@@ -47,7 +51,7 @@ impl Rule {
     pub fn function(self) -> Option<&'static Function> {
         match self {
             Rule::Function(function) | Rule::Elementary(function, _) => Some(function),
-            Rule::Follow | Rule::Choice(..) => None,
+            Rule::Follow | Rule::Select(_) | Rule::Choice(..) => None,
         }
     }
 }
@@ -58,6 +62,8 @@ pub(super) enum Law {
     Density(&'static dyn Distribution, Option<Scalar>),
     /// A maker, for all its applications.
     Marginal,
+    /// What is read is the log density: that of an observed choice in a branch.
+    Given,
 }
 
 /// One node of D. Its column is its place in the segment.
@@ -96,6 +102,9 @@ pub(super) struct Plan {
     pub columns: usize,
     pub most_carried: usize,
     pub looks_ahead: bool,
+    /// Of structures that select.
+    pub formulas: Vec<Term>,
+    pub away: Away,
 }
 
 /// Where a node of D is made.
@@ -109,6 +118,7 @@ pub(super) struct Made {
 
 pub(super) struct Compiler<'a> {
     pub trace: &'a Trace,
+    selects: &'a Selects,
     pub plan: Plan,
     pub made: FxHashMap<NodeId, Made>,
     /// The columns carried into the segment being compiled.
@@ -117,7 +127,12 @@ pub(super) struct Compiler<'a> {
 }
 
 impl Plan {
-    pub fn compile(trace: &Trace, segments: &[Segment], look_ahead: LookAhead) -> Plan {
+    pub fn compile(
+        trace: &Trace,
+        segments: &[Segment],
+        look_ahead: LookAhead,
+        selects: Selects,
+    ) -> Plan {
         let plan = Plan {
             parts: Vec::with_capacity(segments.len()),
             reads: Vec::new(),
@@ -126,9 +141,12 @@ impl Plan {
             columns: 0,
             most_carried: 0,
             looks_ahead: false,
+            formulas: Vec::new(),
+            away: Away::default(),
         };
         let mut compiler = Compiler {
             trace,
+            selects: &selects,
             plan,
             made: FxHashMap::default(),
             carried: FxHashMap::default(),
@@ -155,8 +173,10 @@ impl Plan {
             compiler.plan.most_carried = compiler.plan.most_carried.max(carried.len());
             compiler.plan.parts.push(part);
         }
-        compiler.plan.looks_ahead = looks_ahead;
-        compiler.plan
+        let mut plan = compiler.plan;
+        plan.looks_ahead = looks_ahead;
+        plan.away = selects.away;
+        plan
     }
 
     /// Reads what is outside D.
@@ -185,7 +205,7 @@ impl Compiler<'_> {
 
     /// The first segment whose choices reach an argument of this node.
     pub fn earliest_argument(&self, id: NodeId) -> Option<u32> {
-        let parents = self.trace.node(id).args.iter().filter_map(|arg| arg.operand.node());
+        let parents = self.selects.parents(self.trace, id).into_iter();
         parents.filter_map(|parent| self.made.get(&parent)).map(|made| made.earliest).min()
     }
 
@@ -195,8 +215,7 @@ impl Compiler<'_> {
         for (t, segment) in segments.iter().enumerate() {
             let readers = segment.nodes.iter().chain(&segment.absorbing).chain(&segment.makers);
             for id in readers {
-                let args = &self.trace.node(*id).args;
-                for parent in args.iter().filter_map(|arg| arg.operand.node()) {
+                for parent in self.selects.parents(self.trace, *id) {
                     if self.made.contains_key(&parent) {
                         last.insert(parent, t as u32);
                     }
@@ -236,19 +255,22 @@ impl Compiler<'_> {
         id: NodeId,
         of_target: &mut dyn FnMut(&mut Self, NodeId, Made) -> Read,
     ) -> Range<u32> {
-        let trace = self.trace;
-        let reads: Vec<Read> = trace
-            .node(id)
-            .args
-            .iter()
-            .map(|arg| match &arg.operand {
-                Operand::Constant(value) => Read::Fixed(self.fixed(value.clone())),
-                Operand::Node(parent) => match self.made.get(parent).copied() {
-                    Some(made) => of_target(self, *parent, made),
-                    None => Read::Fixed(self.fixed_node(*parent)),
-                },
-            })
-            .collect();
+        let (trace, selects) = (self.trace, self.selects);
+        let mut node = |this: &mut Self, parent: NodeId| match this.made.get(&parent).copied() {
+            Some(made) => of_target(this, parent, made),
+            None => Read::Fixed(this.fixed_node(parent)),
+        };
+        let reads: Vec<Read> = match selects.of.get(&id) {
+            Some(select) => select.reads.iter().map(|parent| node(self, *parent)).collect(),
+            None => {
+                let args = trace.node(id).args.iter();
+                args.map(|arg| match &arg.operand {
+                    Operand::Constant(value) => Read::Fixed(self.fixed(value.clone())),
+                    Operand::Node(parent) => node(self, *parent),
+                })
+                .collect()
+            }
+        };
         self.range(reads)
     }
 
@@ -266,6 +288,11 @@ impl Compiler<'_> {
         for id in &segment.nodes {
             let reads = self.reads(*id, &mut here);
             part.steps.push(Step { node: *id, rule: self.rule(*id), reads });
+            if self.selects.of.get(id).is_some_and(|select| select.is_density) {
+                let own = Read::Own(self.made[id].column);
+                let (reads, x) = (self.range(vec![own]), self.fixed(Value::Nil));
+                part.weights.push(Weight { node: *id, law: Law::Given, x, reads });
+            }
             // A latent parameter that moves: its applications absorb.
             if matches!(self.trace.node(*id).op, Op::Maker(_)) {
                 let own = Read::Own(self.made[id].column);
@@ -281,7 +308,11 @@ impl Compiler<'_> {
         }
     }
 
-    pub fn rule(&self, id: NodeId) -> Rule {
+    pub fn rule(&mut self, id: NodeId) -> Rule {
+        if let Some(select) = self.selects.of.get(&id) {
+            self.plan.formulas.push(select.formula.clone());
+            return Rule::Select(self.plan.formulas.len() as u32 - 1);
+        }
         match &self.trace.node(id).op {
             Op::Function(function) => match elementary(function, self.trace.node(id).args.len()) {
                 Some(elementary) => Rule::Elementary(function, elementary),

@@ -3,12 +3,14 @@
 //! In the order of the groups, a principal is made with all of D that it needs (which may include
 //! principals of later groups: then those are made now), then everything of D whose arguments are
 //! made. A node whose existential arguments move waits for those alone: what it will refer to is
-//! known only when it runs. So the segments are a function of what is left when D and T are taken
+//! known only when it runs; one that selects ([`super::select`]) waits for all that any of its branches reads. So the segments are a function of what is left when D and T are taken
 //! out, the same from every state that the move can lead to. Choices in T are made by the program,
 //! not by a group; a group with nothing left to make has no segment.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
+use super::select::Selects;
 use crate::id::NodeId;
 use crate::node::Role;
 use crate::scaffold::Scaffold;
@@ -22,11 +24,23 @@ pub(crate) struct Segment {
     pub makers: Vec<NodeId>,
 }
 
-pub(crate) fn segments(trace: &Trace, scaffold: &Scaffold, groups: &[Vec<NodeId>]) -> Vec<Segment> {
-    let mut sorter = Sorter { trace, segments: Vec::new(), state: FxHashMap::default() };
+pub(crate) fn segments(
+    trace: &Trace,
+    scaffold: &Scaffold,
+    groups: &[Vec<NodeId>],
+    selects: &Selects,
+) -> Vec<Segment> {
+    let mut readers: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
+    for (id, select) in &selects.of {
+        select.reads.iter().for_each(|read| readers.entry(*read).or_default().push(*id));
+    }
+    // One order, whatever that of the map.
+    readers.values_mut().for_each(|nodes| nodes.sort_unstable());
+    let (segments, state) = (Vec::new(), FxHashMap::default());
+    let mut sorter = Sorter { trace, segments, state, selects, readers };
     let waiting = scaffold.target.iter().chain(&scaffold.absorbing).chain(&scaffold.makers);
     for id in waiting {
-        let needed = sorter.needed(*id).count() as u32;
+        let needed = sorter.needed(*id).len() as u32;
         sorter.state.insert(*id, State::Waiting(needed));
     }
     for group in groups {
@@ -52,22 +66,26 @@ struct Sorter<'a> {
     trace: &'a Trace,
     segments: Vec<Segment>,
     state: FxHashMap<NodeId, State>,
+    selects: &'a Selects,
+    /// The structures that select by a node.
+    readers: FxHashMap<NodeId, Vec<NodeId>>,
 }
 
-impl<'a> Sorter<'a> {
+impl Sorter<'_> {
     fn in_target(&self, id: NodeId) -> bool {
         matches!(self.trace.role(id), Some(Role::Target | Role::Restructured))
     }
 
     /// Arguments in D that have to be made first.
-    fn needed(&self, id: NodeId) -> impl Iterator<Item = NodeId> + use<'a> {
-        let trace = self.trace;
-        let node = trace.node(id);
-        let read = node.args.len() - usize::from(trace.role(id) == Some(Role::Restructured));
+    fn needed(&self, id: NodeId) -> SmallVec<[NodeId; 4]> {
+        let in_target = |parent: &NodeId| self.in_target(*parent);
+        if let Some(select) = self.selects.of.get(&id) {
+            return select.reads.iter().copied().filter(in_target).collect();
+        }
+        let node = self.trace.node(id);
+        let read = node.args.len() - usize::from(self.trace.role(id) == Some(Role::Restructured));
         let parents = node.args[..read].iter().filter_map(|arg| arg.operand.node());
-        parents.filter(move |parent| {
-            matches!(trace.role(*parent), Some(Role::Target | Role::Restructured))
-        })
+        parents.filter(in_target).collect()
     }
 
     fn is_made(&self, id: NodeId) -> bool {
@@ -82,7 +100,7 @@ impl<'a> Sorter<'a> {
                 stack.pop();
                 continue;
             }
-            match self.needed(id).find(|parent| !self.is_made(*parent)) {
+            match self.needed(id).into_iter().find(|parent| !self.is_made(*parent)) {
                 Some(parent) => stack.push(parent),
                 None => {
                     stack.pop();
@@ -103,25 +121,34 @@ impl<'a> Sorter<'a> {
             segment.nodes.push(id);
             for child in &self.trace.node(id).children {
                 let node = self.trace.node(child.node);
-                let role = self.trace.role(child.node);
                 let root = child.slot as usize + 1 == node.args.len();
-                if role == Some(Role::Restructured) && root {
-                    continue;
-                }
-                let Some(State::Waiting(left)) = self.state.get_mut(&child.node) else { continue };
-                *left -= 1;
-                if *left > 0 {
-                    continue;
-                }
-                let segment = self.segments.last_mut().expect("a group is being made");
-                match role {
-                    Some(Role::Absorbing) => segment.absorbing.push(child.node),
-                    Some(Role::AbsorbingMaker) => segment.makers.push(child.node),
-                    // Its group's turn comes.
-                    _ if node.is_random() => {}
-                    _ => ready.push(child.node),
+                let is_restructured = self.trace.role(child.node) == Some(Role::Restructured);
+                // One that selects is told below, by all that it reads.
+                let is_told = self.selects.of.contains_key(&child.node) || is_restructured && root;
+                if !is_told {
+                    self.known_to(child.node, &mut ready);
                 }
             }
+            for reader in self.readers.remove(&id).unwrap_or_default() {
+                self.known_to(reader, &mut ready);
+            }
+        }
+    }
+
+    /// One more argument of a node is made.
+    fn known_to(&mut self, id: NodeId, ready: &mut Vec<NodeId>) {
+        let Some(State::Waiting(left)) = self.state.get_mut(&id) else { return };
+        *left -= 1;
+        if *left > 0 {
+            return;
+        }
+        let segment = self.segments.last_mut().expect("a group is being made");
+        match self.trace.role(id) {
+            Some(Role::Absorbing) => segment.absorbing.push(id),
+            Some(Role::AbsorbingMaker) => segment.makers.push(id),
+            // Its group's turn comes.
+            _ if self.trace.node(id).is_random() => {}
+            _ => ready.push(id),
         }
     }
 }

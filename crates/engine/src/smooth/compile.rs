@@ -135,7 +135,7 @@ impl Compiler<'_> {
             if self.trace.node(id).is_random() {
                 let (value, size, standardised) = self.choice(id, dimension)?;
                 self.global_values.insert(id, value.clone());
-                coordinates.push(Coordinates { node: id, value, size, standardised });
+                coordinates.push(Coordinates { node: id, value, size, standardised, last: 0.0 });
                 dimension += size;
             } else if self.owners[k] == Owner::Global {
                 let value = self.node(id, true)?;

@@ -14,6 +14,8 @@ mod plates;
 mod terms;
 mod transform;
 
+use smidgen_prob::Support;
+use smidgen_prob::support::TURN;
 use smidgen_value::{Matrix, Rng, Value};
 
 use crate::error::EvalError;
@@ -48,6 +50,8 @@ struct Coordinates {
     /// How many.
     size: usize,
     standardised: bool,
+    /// Where the first of them stood last.
+    last: f64,
 }
 
 /// Which coordinates the block has.
@@ -224,7 +228,11 @@ impl Density {
                 continue;
             }
             let support = Choice { trace, node: coordinates.node }.support()?;
-            z.extend(support.coordinates(&trace.node(coordinates.node).value));
+            let value = &trace.node(coordinates.node).value;
+            match (&support, value.as_number()) {
+                (Support::Circle, Some(angle)) => z.push(lift(angle, coordinates.last)),
+                _ => z.extend(support.coordinates(value)),
+            }
             if z.iter().any(|z| !z.is_finite()) {
                 return Ok(None);
             }
@@ -314,6 +322,11 @@ impl Density {
         rng: &mut Rng,
     ) -> Result<(), EvalError> {
         self.evaluate(z);
+        let mut first = 0;
+        for coordinates in &mut self.coordinates {
+            coordinates.last = z.get(first).copied().unwrap_or(0.0);
+            first += coordinates.size;
+        }
         let values = self.values();
         if self.branches.is_empty() {
             debug_assert!(
@@ -391,6 +404,14 @@ fn write(trace: &mut Trace, values: Vec<(NodeId, Value)>) {
 fn with_store(rows: Rows) -> (Rows, Store) {
     let store = rows.store();
     (rows, store)
+}
+
+/// The coordinate of an angle: all its lifts are as good as each other for a trajectory, but one beside the
+/// last keeps what is learnt about scales true where a posterior lies across the cut. Not far from 0,
+/// so that turns do not add up to a scale of their own.
+fn lift(angle: f64, last: f64) -> f64 {
+    let lifted = angle + TURN * ((last - angle) / TURN).round();
+    if lifted.abs() <= TURN { lifted } else { angle }
 }
 
 /// (x − m)/s of a choice whose arguments are fresh.

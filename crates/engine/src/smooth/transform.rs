@@ -6,8 +6,14 @@
 //! | (a, ∞) | a + e^z | z |
 //! | (−∞, b) | b − e^z | z |
 //! | (a, b) | a + (b − a) logistic(z) | log(b − a) + log logistic(z) + log logistic(−z) |
+//! | circle | z less whole turns | 0 |
 //! | simplex of K | softmax(z_1, ..., z_{K−1}, 0) | Σ log x_k |
 //! | positive definite | L L', L lower with e^{z_jj} on its diagonal | Σ_j (d + 2 − j) z_jj, j from 1 |
+//!
+//! On the circle z runs over the whole line, and the density repeats itself every turn. A move on the line that
+//! treats all turns alike (trajectories do: they know differences of positions only) and is reversible
+//! there is reversible on the circle: Σ_k π(z) K(z, z' + 2πk) is symmetric if π(z) K(z, z') is. So any
+//! lift of an angle may serve as its z.
 //!
 //! The ends of an interval may themselves depend on the block. So may the location m and the scale
 //! s of a choice; in *standardised* form its coordinate is z = (x − m)/s, with log|dx/dz| = log s.
@@ -48,6 +54,7 @@ pub(super) fn constrain(tape: &mut Tape, support: &Support, ends: (f64, f64), fi
         Support::Interval { low, high } => {
             Value::Number(interval(tape, z[0], ends, (low.is_finite(), high.is_finite())))
         }
+        Support::Circle => Value::Number(tape.elementary(Elementary::Wrap, z[0], 0.0)),
         Support::Vectors { .. } => Value::vector(z),
         Support::Simplex { .. } => simplex(tape, z),
         Support::PositiveDefinite { size } => positive_definite(tape, &z, *size),

@@ -8,14 +8,18 @@
 //! sections. The scaffold is built once for a transition. A slice needs fixed structure: where the
 //! choice decides what exists, f would be another function of other choices at each x.
 //!
+//! An angle moves on the circle, which has no ends: the interval is a full turn, whatever the width.
+//!
 //! Defaults: width 1; at most 100 steps, or 20 doublings (10⁶ widths), so that a width far too small costs
 //! evaluations and nothing else.
 
+pub mod integers;
 pub mod neal;
 
 use smidgen_engine::{Choice, EvalError, NodeId, Proposal, Proposed, Proposer, Scaffold, Trace};
 use smidgen_lang::Diagnostic;
 use smidgen_prob::Support;
+use smidgen_prob::support::{TURN, wrap};
 use smidgen_value::{Rng, Value};
 
 use crate::block::Target;
@@ -24,7 +28,7 @@ use crate::kernel::Kernel;
 use crate::record::Tally;
 use crate::run::Log;
 use crate::spec::{Argument, Arguments, KernelSpec};
-use neal::Slice;
+use neal::{Interval, Slice};
 
 pub static STEPPING_OUT: KernelSpec = KernelSpec {
     name: "slice",
@@ -158,7 +162,15 @@ impl How {
 
     /// The next value.
     pub fn draw(&self, conditional: &mut Conditional<'_>, rng: &mut Rng) -> Result<f64, EvalError> {
+        if let Line::Whole { .. } = conditional.line {
+            return conditional.whole_number(rng);
+        }
         let slice = conditional.slice(rng);
+        if let Line::Circle = conditional.line {
+            let f = &mut |x| conditional.log_density(wrap(x));
+            let turn = Interval::around(slice.x0, TURN, rng);
+            return Ok(wrap(slice.shrink(turn, f, rng, &mut |_, _| Ok(true))?));
+        }
         let f = &mut |x| conditional.log_density(x);
         match self.search {
             Search::StepOut => {
@@ -173,12 +185,36 @@ impl How {
     }
 }
 
-/// The law of a single continuous choice given everything else: its log density, up to a constant,
+/// Where a number can be.
+#[derive(Clone, Copy, Debug)]
+enum Line {
+    Reals {
+        low: f64,
+        high: f64,
+    },
+    Circle,
+    /// Whole numbers, both ends included.
+    Whole {
+        low: f64,
+        high: f64,
+    },
+}
+
+impl Line {
+    fn ends(self) -> (f64, f64) {
+        match self {
+            Line::Reals { low, high } | Line::Whole { low, high } => (low, high),
+            Line::Circle => (f64::NEG_INFINITY, f64::INFINITY),
+        }
+    }
+}
+
+/// The law of a choice that is a single number given everything else: its log density, up to a constant,
 /// at any value. Dropped, it leaves the choice as it was.
 pub struct Conditional<'t> {
     proposal: Proposal<'t>,
     current: f64,
-    support: (f64, f64),
+    line: Line,
     /// Where the density was last asked for: the value that the trace has now.
     asked: Option<f64>,
     evaluations: u64,
@@ -216,7 +252,33 @@ impl<'t> Conditional<'t> {
             return Err(EvalError::other(span, message)
                 .hint("use the block one or each, or a scope with a block for each choice"));
         };
-        let (current, support) = line(&trace.choice(principal)?, kernel)?;
+        let (current, line) = line(&trace.choice(principal)?, kernel)?;
+        Conditional::along(trace, scaffold, principal, (current, line), kernel)
+    }
+
+    /// The same for a choice that is a whole number; none if it is another kind of choice.
+    pub fn of_whole_number(
+        trace: &'t mut Trace,
+        scaffold: &'t mut Scaffold,
+        principal: NodeId,
+    ) -> Result<Option<Conditional<'t>>, EvalError> {
+        let choice = trace.choice(principal)?;
+        let (Support::Integers { low, high }, Value::Number(current)) =
+            (choice.support()?, choice.current())
+        else {
+            return Ok(None);
+        };
+        let at = (*current, Line::Whole { low, high });
+        Conditional::along(trace, scaffold, principal, at, "a slice").map(Some)
+    }
+
+    fn along(
+        trace: &'t mut Trace,
+        scaffold: &'t mut Scaffold,
+        principal: NodeId,
+        (current, line): (f64, Line),
+        kernel: &str,
+    ) -> Result<Conditional<'t>, EvalError> {
         let proposal = Proposal::open(trace, scaffold, &[principal], &mut At(current))?;
         if let Some(structure) = proposal.scaffold().restructured(proposal.trace()) {
             let (what, span) = proposal.trace().origin(structure);
@@ -226,12 +288,18 @@ impl<'t> Conditional<'t> {
             return Err(EvalError::other(span, message).hint("use mh for this choice"));
         }
         let unused = Rng::unused();
-        Ok(Conditional { proposal, current, support, asked: None, evaluations: 1, unused })
+        Ok(Conditional { proposal, current, line, asked: None, evaluations: 1, unused })
     }
 
     /// A slice through the current value.
     pub fn slice(&self, rng: &mut Rng) -> Slice {
-        Slice::through(self.current, self.proposal.log_old(), self.support, rng)
+        Slice::through(self.current, self.proposal.log_old(), self.line.ends(), rng)
+    }
+
+    /// The next value of a whole number.
+    fn whole_number(&mut self, rng: &mut Rng) -> Result<f64, EvalError> {
+        let (current, log_old, ends) = (self.current, self.proposal.log_old(), self.line.ends());
+        integers::draw(current, log_old, ends, &mut |x| self.log_density(x), rng)
     }
 
     pub fn log_density(&mut self, x: f64) -> Result<f64, EvalError> {
@@ -259,8 +327,8 @@ impl<'t> Conditional<'t> {
     }
 }
 
-/// The current value and the ends of the support of a choice that is a continuous number.
-fn line(choice: &Choice<'_>, kernel: &str) -> Result<(f64, (f64, f64)), EvalError> {
+/// The current value and the support of a choice that is a continuous number.
+fn line(choice: &Choice<'_>, kernel: &str) -> Result<(f64, Line), EvalError> {
     let support = choice.support();
     let (what, span) = choice.origin();
     let discrete = match &support {
@@ -272,8 +340,13 @@ fn line(choice: &Choice<'_>, kernel: &str) -> Result<(f64, (f64, f64)), EvalErro
         return Err(EvalError::other(span, message).hint("use mh or gibbs for this choice"));
     }
     match (support, choice.current()) {
-        (Ok(Support::Reals), Value::Number(x)) => Ok((*x, (f64::NEG_INFINITY, f64::INFINITY))),
-        (Ok(Support::Interval { low, high }), Value::Number(x)) => Ok((*x, (low, high))),
+        (Ok(Support::Reals), Value::Number(x)) => {
+            Ok((*x, Line::Reals { low: f64::NEG_INFINITY, high: f64::INFINITY }))
+        }
+        (Ok(Support::Interval { low, high }), Value::Number(x)) => {
+            Ok((*x, Line::Reals { low, high }))
+        }
+        (Ok(Support::Circle), Value::Number(x)) => Ok((*x, Line::Circle)),
         (Err(error), Value::Number(_)) => Err(error),
         _ => {
             let message = format!("{kernel} moves a single number, and {what} has several");

@@ -5,9 +5,11 @@
 //! |---|---|---|
 //! | (a, ∞) | log(x − a) | log((x' − a)/(x − a)) |
 //! | (a, b) | logit((x − a)/(b − a)) | log of (x' − a)(b − x') / ((x − a)(b − x)) |
+//! | circle | x, beyond π from −π on | 0 |
 //! | simplex | log(x_i / x_K) | Σ log(x'_i / x_i) over all K |
 //! | positive definite | Cholesky, log diagonal | Σ_j (d + 2 − j) Δ log L_jj, j from 1 |
 
+use smidgen_prob::support::wrap;
 use smidgen_prob::{Support, linalg};
 use smidgen_value::{Matrix, Value, math};
 
@@ -22,6 +24,9 @@ pub fn step(current: &Value, before: &Support, after: &Support, steps: &[f64]) -
         ) => {
             let (x, ratio) = walk_line(*x, ends(before), ends(after), steps[0]);
             (Value::Number(x), ratio)
+        }
+        (Support::Circle, Support::Circle, Value::Number(x)) => {
+            (Value::Number(wrap(x + steps[0])), 0.0)
         }
         (Support::Vectors { .. }, Support::Vectors { .. }, Value::Vector(xs)) => {
             let moved = xs.iter().zip(steps).map(|(x, step)| x + step);
@@ -187,6 +192,7 @@ mod tests {
             (Value::Number(0.4), Support::POSITIVE),
             (Value::Number(0.4), Support::UNIT_INTERVAL),
             (Value::Number(0.4), Support::Interval { low: f64::NEG_INFINITY, high: 3.0 }),
+            (Value::Number(0.4), Support::Circle),
             (Value::vector(vec![1.0, -2.0]), Support::Vectors { len: 2 }),
             (Value::vector(vec![0.2, 0.3, 0.5]), Support::Simplex { len: 3 }),
             (matrix, Support::PositiveDefinite { size: 2 }),

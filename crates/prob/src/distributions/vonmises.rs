@@ -6,7 +6,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 use super::outcome;
 use crate::arguments;
 use crate::procedure::{Args, Arity, Distribution, Score, Spec};
-use crate::support::Support;
+use crate::support::{Support, wrap};
 
 pub struct Vonmises;
 
@@ -27,8 +27,6 @@ fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
         })?,
     ))
 }
-
-const TURN: f64 = 2.0 * PI;
 
 /// log(e^-kappa I_0(kappa)) and its derivative, I_1(kappa) / I_0(kappa) - 1.
 fn log_scaled_bessel(kappa: f64) -> (f64, f64) {
@@ -107,15 +105,7 @@ impl Distribution for Vonmises {
 
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let (mu, kappa) = parameters(args)?;
-        let turned = mu - TURN * (mu / TURN).round() + draw(kappa, rng);
-        let x = if turned > PI {
-            turned - TURN
-        } else if turned <= -PI {
-            turned + TURN
-        } else {
-            turned
-        };
-        Ok(Value::Number(x.clamp(-PI, PI)))
+        Ok(Value::Number(wrap(wrap(mu) + draw(kappa, rng))))
     }
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
@@ -130,7 +120,7 @@ impl Distribution for Vonmises {
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
         parameters(args)?;
-        Ok(Support::Interval { low: -PI, high: PI })
+        Ok(Support::Circle)
     }
 
     fn admit(&self, x: &Value) -> Result<Value, &'static str> {

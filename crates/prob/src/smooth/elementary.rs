@@ -10,6 +10,7 @@
 use smidgen_value::math;
 
 use crate::functions::link;
+use crate::support::wrap;
 
 /// A function of one or two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,11 +41,13 @@ pub enum Elementary {
     Logistic,
     Logit,
     LogLogistic,
+    /// The angle from -pi to pi that points the same way; no procedure of the language.
+    Wrap,
 }
 
 use Elementary::{
     Abs, Add, Atan2, Cos, Divide, Exp, Expm1, Hypot, Log, Log1p, LogLogistic, Logistic, Logit, Max,
-    Min, Multiply, Negate, Pow, Reciprocal, Sin, Sqrt, Square, Subtract, Tan,
+    Min, Multiply, Negate, Pow, Reciprocal, Sin, Sqrt, Square, Subtract, Tan, Wrap,
 };
 
 impl Elementary {
@@ -53,7 +56,7 @@ impl Elementary {
         match self {
             Add | Subtract | Multiply | Divide | Min | Max | Pow | Atan2 | Hypot => 2,
             Negate | Reciprocal | Abs | Exp | Expm1 | Log | Log1p | Square | Sqrt | Sin | Cos
-            | Tan | Logistic | Logit | LogLogistic => 1,
+            | Tan | Logistic | Logit | LogLogistic | Wrap => 1,
         }
     }
 
@@ -84,6 +87,7 @@ impl Elementary {
             Logistic => unary(a, out, math::logistic),
             Logit => unary(a, out, link::logit),
             LogLogistic => unary(a, out, math::log_logistic),
+            Wrap => unary(a, out, wrap),
         }
     }
 
@@ -126,6 +130,7 @@ impl Elementary {
             Logistic => one.pull(a_slope, |_, out, g| g * (out * (1.0 - out))),
             Logit => one.pull(a_slope, |a, _, g| math::xovery(g, a * (1.0 - a))),
             LogLogistic => one.pull(a_slope, |a, _, g| g * math::logistic(-a)),
+            Wrap => add(out_slope, a_slope),
         }
     }
 
@@ -150,7 +155,7 @@ impl Elementary {
             Atan2 => two.pull(b_slope, |a, b, _, g| -g * over_square_of_norm(a, b)),
             Hypot => two.pull(b_slope, |_, b, out, g| g * math::xovery(b, out)),
             Negate | Reciprocal | Abs | Exp | Expm1 | Log | Log1p | Square | Sqrt | Sin | Cos
-            | Tan | Logistic | Logit | LogLogistic => {}
+            | Tan | Logistic | Logit | LogLogistic | Wrap => {}
         }
     }
 }

@@ -4,20 +4,23 @@
 //! A chain is moved as a whole, in one of two ways:
 //!
 //! * Finite choices are drawn from their conditional law, by forward filtering and backward sampling
-//!   ([`Sequence::draw_path`]).
+//!   ([`Sequence::draw_path`]), also where they select among branches, rows of a table or procedures. If it turns out
+//!   that a row would have to be made, those that select are moved one by one.
 //! * Others, and finite ones with too many values or an infinite density, by particles: one pass of
 //!   conditional sequential Monte Carlo ([`conditional_smc`]), with ancestor sampling where it costs little.
 //!   Then each choice once by itself, at once, before anything else moves: so that every path can be
 //!   reached even where particles rarely leave the one they have.
 //!
-//! Which way is taken depends on nothing in the chain: on the structure, which a chain does not decide
-//! (else it is none), and on what the choices could be, not on what they are.
+//! Which way is taken depends on nothing in the chain: on the structure, of which a chain decides no more
+//! than which of the branches run (else it is none), and on what the choices could be, not on what they are.
+//! What was prepared for one structure is prepared anew for another.
 
+use rustc_hash::FxHashSet;
 use smidgen_engine::particles::LookAhead;
 use smidgen_engine::{EvalError, NodeId, Sequence, Trace, draw_place};
 use smidgen_value::Rng;
 
-use super::plan;
+use super::plan::{self, Class};
 use super::single::Singles;
 use crate::kernel::pgibbs::{Lots, conditional_smc};
 use crate::record::Tally;
@@ -45,16 +48,11 @@ pub struct Chain {
     lots: Lots,
 }
 
-fn prepare(
-    sequence: &mut Sequence,
-    trace: &mut Trace,
-    choices: &[NodeId],
-    look: LookAhead,
-) -> bool {
+fn prepare(sequence: &mut Sequence, trace: &mut Trace, choices: &[NodeId]) -> bool {
     let groups: Vec<Vec<NodeId>> = choices.iter().map(|id| vec![*id]).collect();
     // An observation that moves cannot be followed, and what decides about others could change
     // what is a chain; one by one they can be moved.
-    sequence.prepare(trace, &groups, look).is_ok() && sequence.is_compiled()
+    sequence.prepare(trace, &groups, LookAhead::IfCheap).is_ok() && sequence.is_compiled()
 }
 
 impl Chain {
@@ -65,15 +63,25 @@ impl Chain {
         candidates: &[NodeId],
         before: Vec<Chain>,
     ) -> Vec<Chain> {
-        let found = trace.chains(candidates, LEAST, 1);
         let mut spare = before.into_iter().filter_map(|chain| chain.path);
-        let chain = |choices: Vec<NodeId>| {
-            let mut sequence = spare.next().unwrap_or_default();
-            let is_chain =
-                prepare(&mut sequence, trace, &choices, LookAhead::Never) && sequence.is_chain();
-            is_chain.then(|| Chain::new(choices, Some(sequence), None))
+        let mut sort = |trace: &mut Trace, found: Vec<Vec<NodeId>>| {
+            let prepared = found.into_iter().filter_map(|choices| {
+                let mut sequence = spare.next().unwrap_or_default();
+                let is_chain = matches!(sequence.prepare_path(trace, &choices), Ok(true));
+                is_chain.then(|| Chain::new(choices, Some(sequence), None))
+            });
+            prepared.collect::<Vec<Chain>>()
         };
-        found.into_iter().filter_map(chain).collect()
+        let found = trace.selecting_chains(candidates, LEAST);
+        let mut chains = sort(trace, found);
+        // What decides more than which branch runs may have parts that do not.
+        let taken: FxHashSet<NodeId> =
+            chains.iter().flat_map(|chain| chain.choices.iter().copied()).collect();
+        let left: Vec<NodeId> =
+            candidates.iter().copied().filter(|id| !taken.contains(id)).collect();
+        let found = trace.chains(&left, LEAST, 1);
+        chains.extend(sort(trace, found));
+        chains
     }
 
     /// The chains among these choices that are moved by particles.
@@ -81,7 +89,7 @@ impl Chain {
         let found = trace.chains(candidates, LEAST, READERS);
         let chain = |choices: Vec<NodeId>| {
             let mut sequence = Sequence::new();
-            prepare(&mut sequence, trace, &choices, LookAhead::IfCheap)
+            prepare(&mut sequence, trace, &choices)
                 .then(|| Chain::new(choices, None, Some(sequence)))
         };
         found.into_iter().filter_map(chain).collect()
@@ -91,9 +99,14 @@ impl Chain {
         Chain { choices, path, particles, lots: Lots::default() }
     }
 
-    /// Whether particles move it, as things stand.
-    pub(super) fn needs_particles(&mut self, trace: &mut Trace) -> Result<bool, EvalError> {
-        self.path.as_mut().map_or(Ok(true), |path| Ok(!path.has_paths(trace)?))
+    /// How its choices are moved, as things stand.
+    pub(super) fn class(&mut self, trace: &mut Trace) -> Result<Class, EvalError> {
+        let Some(path) = &mut self.path else { return Ok(Class::Particles) };
+        Ok(match path.has_paths(trace)? {
+            true => Class::Chain,
+            false if path.selects() => Class::Finite,
+            false => Class::Particles,
+        })
     }
 
     /// Whether particles move it without ancestor sampling.
@@ -108,18 +121,31 @@ impl Chain {
         rng: &mut Rng,
         tally: &mut Tally,
     ) -> Result<(), EvalError> {
+        // Another move may have changed what exists since the plan was made.
+        if !self.choices.iter().all(|id| trace.is_choice(*id)) {
+            return Ok(());
+        }
         if let Some(sequence) = &mut self.path {
-            let pick = &mut |log_weights: &[f64]| draw_place(log_weights, rng.uniform());
-            if let Some(changed) = sequence.draw_path(trace, pick)? {
+            if !sequence.is_current(trace) {
+                sequence.prepare_path(trace, &self.choices)?;
+            }
+            let pick =
+                &mut |log_weights: &[f64], rng: &mut Rng| draw_place(log_weights, rng.uniform());
+            if let Some(changed) = sequence.draw_path(trace, pick, rng)? {
                 tally.draw(sequence.absorbing() as u64, changed > 0);
                 return Ok(());
             }
         }
-        self.pass(trace, rng, tally)?;
+        if !self.path.as_ref().is_some_and(Sequence::selects) {
+            self.pass(trace, rng, tally)?;
+        }
         for id in &self.choices {
             // Now, for its class may hang on others of the chain. To enumerate more values than
-            // there are particles would cost more than the pass.
-            let class = plan::single(trace, *id, PARTICLES)?;
+            // there are particles would cost more than the pass, and so would slices.
+            let class = match plan::single(trace, *id, PARTICLES)? {
+                Class::Integer => Class::Other,
+                class => class,
+            };
             singles.step(trace, (*id, class), TRIES, rng, tally)?;
         }
         Ok(())
@@ -133,11 +159,10 @@ impl Chain {
         tally: &mut Tally,
     ) -> Result<(), EvalError> {
         let Chain { choices, particles, lots, .. } = self;
-        let sequence = particles.get_or_insert_with(|| {
-            let mut sequence = Sequence::new();
-            prepare(&mut sequence, trace, choices, LookAhead::IfCheap);
-            sequence
-        });
+        let sequence = particles.get_or_insert_with(Sequence::new);
+        if !sequence.is_current(trace) && !prepare(sequence, trace, choices) {
+            return Ok(());
+        }
         let sections = sequence.absorbing() as u64;
         let mut system = sequence.begin(trace, PARTICLES)?;
         let moved = match conditional_smc(&mut *system, PARTICLES, lots, rng)? {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 use smidgen_engine::{EvalError, NodeId};
 use smidgen_lang::Span;
 
@@ -24,9 +24,9 @@ pub(super) fn explain(plan: &mut Plan, look: &mut Look<'_>) -> Result<Explanatio
     let mut classes: BTreeMap<Class, Vec<NodeId>> = BTreeMap::new();
     let unlisted = unlisted(plan, look)?;
     for (_, id) in look.trace.choices_by_address() {
-        let class = match plan.class(look.trace, id)? {
-            Class::Chain if unlisted.contains(&id) => Class::Particles,
-            class => class,
+        let class = match unlisted.get(&id) {
+            Some(class) => *class,
+            None => plan.class(look.trace, id)?,
         };
         classes.entry(class).or_default().push(id);
     }
@@ -58,13 +58,14 @@ pub(super) fn explain(plan: &mut Plan, look: &mut Look<'_>) -> Result<Explanatio
     Ok(explanation)
 }
 
-/// Choices of chains that could be drawn from their conditional law but for what their values are
-/// now: too many, or of infinite density.
-fn unlisted(plan: &mut Plan, look: &mut Look<'_>) -> Result<FxHashSet<NodeId>, EvalError> {
-    let mut found = FxHashSet::default();
+/// How choices of chains are moved that could be drawn from their conditional law but for what their values
+/// are now: too many, of infinite density, or some that would have to be made.
+fn unlisted(plan: &mut Plan, look: &mut Look<'_>) -> Result<FxHashMap<NodeId, Class>, EvalError> {
+    let mut found = FxHashMap::default();
     for chain in &mut plan.chains {
-        if chain.needs_particles(look.trace)? {
-            found.extend(&chain.choices);
+        let class = chain.class(look.trace)?;
+        if class != Class::Chain {
+            found.extend(chain.choices.iter().map(|id| (*id, class)));
         }
     }
     Ok(found)
@@ -97,6 +98,9 @@ fn words(class: Class) -> (&'static str, &'static str) {
         }
         Class::Finite => ("gibbs, one by one", "a few values"),
         Class::Line => ("slice_doubling, one by one", "a single real number"),
+        Class::Integer => {
+            ("slices over the integers, one by one", "a whole number with many values")
+        }
         Class::Other => ("mh, one by one", "neither a gradient nor a few values"),
     }
 }

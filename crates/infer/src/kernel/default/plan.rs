@@ -8,6 +8,7 @@
 //! | anything else, each reading the one before | a whole chain by particles |
 //! | finitely many values | `gibbs` |
 //! | a single real number, structure fixed | `slice_doubling` |
+//! | a whole number with many values, structure fixed | a slice over the integers, and a proposal from the prior |
 //! | anything else | `mh`, from the prior or by a walk of random scale |
 //! | anything that no observation depends on | none: it is drawn forward after the sweep |
 //!
@@ -24,6 +25,7 @@ use smidgen_engine::{EvalError, NodeId, Partition, Trace};
 use smidgen_prob::Support;
 
 use super::chain::Chain;
+use super::single::is_number;
 
 /// More values than these are not enumerated.
 const MOST_VALUES: usize = 300;
@@ -43,6 +45,8 @@ pub enum Class {
     Idle,
     Finite,
     Line,
+    /// A whole number with too many values to list.
+    Integer,
     Other,
 }
 
@@ -361,7 +365,7 @@ fn is_tall(trace: &mut Trace, id: NodeId, partition: &mut Partition) -> bool {
 /// A continuous choice that is moved by itself.
 fn alone(trace: &mut Trace, id: NodeId) -> Result<Class, EvalError> {
     Ok(match trace.choice(id)?.support()? {
-        Support::Reals | Support::Interval { .. } => Class::Line,
+        Support::Reals | Support::Interval { .. } | Support::Circle => Class::Line,
         _ => Class::Other,
     })
 }
@@ -381,5 +385,9 @@ fn classify(trace: &mut Trace, id: NodeId, most: usize) -> Result<Class, EvalErr
         // The tables of a restaurant process, for example.
         _ => choice.enumerate().is_ok_and(|values| values.len() <= most),
     };
-    Ok(if few { Class::Finite } else { Class::Other })
+    Ok(match few {
+        true => Class::Finite,
+        false if is_number(&choice) => Class::Integer,
+        false => Class::Other,
+    })
 }

@@ -7,6 +7,12 @@
 //! drawn from the interval, which *shrinks* towards x0 at each one outside the slice. A point found
 //! by doubling has to pass a check: would doubling from there have come to the same interval?
 //!
+//! On a circle the interval is one full turn that ends at a uniform place, and the density is that of the angle.
+//!
+//! Every loop ends whatever the numbers: widths are too small to change a number of 10¹⁶, or too large to
+//! be doubled, and then the interval is what it is. How often an interval is doubled at most depends on
+//! the width alone, so it is the same from every point of it.
+//!
 //! Outside the support the density is 0: nothing is asked there, and the interval to draw from ends
 //! at the support's ends.
 
@@ -40,7 +46,8 @@ impl Interval {
     }
 
     /// Of this width, with x0 at a uniform place in it.
-    fn around(x0: f64, width: f64, rng: &mut Rng) -> Interval {
+    pub(super) fn around(x0: f64, width: f64, rng: &mut Rng) -> Interval {
+        let width = width.min(FARTHEST);
         let left = x0 - width * rng.uniform();
         Interval { left, right: left + width }
     }
@@ -79,14 +86,15 @@ impl Slice {
         f: &mut LogDensity<'_>,
     ) -> Result<Interval, EvalError> {
         let width = interval.width();
+        // A step that is lost in rounding is never more than lost, however many follow.
         for _ in 0..to_the_left {
-            if !self.holds(interval.left, f)? {
+            if interval.left - width == interval.left || !self.holds(interval.left, f)? {
                 break;
             }
             interval.left -= width;
         }
         for _ in 0..to_the_right {
-            if !self.holds(interval.right, f)? {
+            if interval.right + width == interval.right || !self.holds(interval.right, f)? {
                 break;
             }
             interval.right += width;
@@ -104,12 +112,12 @@ impl Slice {
     ) -> Result<Doubled, EvalError> {
         let interval = Interval::around(self.x0, width, rng);
         let inside = (self.holds(interval.left, f)?, self.holds(interval.right, f)?);
-        let mut found = Doubled { interval, inside, width };
-        for _ in 0..max_doublings {
+        let mut found = Doubled { interval, inside, doublings: 0 };
+        let mut whole = width;
+        while found.doublings < max_doublings && whole < FARTHEST {
             if !found.inside.0 && !found.inside.1 {
                 break;
             }
-            let whole = found.interval.width();
             if rng.coin() {
                 found.interval.left -= whole;
                 found.inside.0 = self.holds(found.interval.left, f)?;
@@ -117,6 +125,8 @@ impl Slice {
                 found.interval.right += whole;
                 found.inside.1 = self.holds(found.interval.right, f)?;
             }
+            found.doublings += 1;
+            whole *= 2.0;
         }
         Ok(found)
     }
@@ -151,8 +161,8 @@ pub struct Doubled {
     pub interval: Interval,
     /// Whether its ends lie in the slice.
     inside: (bool, bool),
-    /// The width it was doubled from.
-    width: f64,
+    /// How often the first interval was doubled.
+    doublings: u64,
 }
 
 impl Doubled {
@@ -166,9 +176,12 @@ impl Doubled {
         f: &mut LogDensity<'_>,
     ) -> Result<bool, EvalError> {
         let (mut interval, mut inside, mut apart) = (self.interval, self.inside, false);
-        // Some slack for rounding: the widths are w, 2w, 4w, …
-        while interval.width() > 1.1 * self.width {
+        for _ in 0..self.doublings {
             let middle = interval.left + 0.5 * interval.width();
+            // Nothing lies between the ends any more.
+            if middle <= interval.left || middle >= interval.right {
+                break;
+            }
             apart |= (slice.x0 < middle) != (x < middle);
             if x < middle {
                 interval.right = middle;
