@@ -50,7 +50,7 @@ pub fn check(session: &mut Session, program: &[TopDirective]) -> Vec<Diagnostic>
 
 /// An inference program that cannot be read. (Its numbers are constants, so no trace is needed.)
 fn check_kernel(session: &Session, kernel: &Syntax, scope: &Scope) -> Option<Diagnostic> {
-    let (mut model, mut rng) = (Model::new(), Rng::from_seed(0));
+    let (mut model, mut rng) = (Model::new(), Rng::unused());
     let interrupt = session.interrupt.clone();
     let desk = Desk::new(&mut rng, &session.catalog, &session.sources, interrupt, Mode::Run);
     let mut executor = Executor { model: &mut model, desk };

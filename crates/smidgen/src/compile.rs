@@ -103,7 +103,7 @@ impl Compiler<'_> {
                 // No random choice is allowed, so the stream is not used.
                 let mut model = Model::new();
                 model.number_creations_from(self.catalog.next_definition() << CREATIONS);
-                let value = model.constant(code, &mut Rng::from_seed(0));
+                let value = model.constant(code, &mut Rng::unused());
                 self.catalog.define(name.name, value.map_err(|e| vec![e.into_diagnostic()])?);
                 Ok(None)
             }

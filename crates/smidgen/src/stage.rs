@@ -184,7 +184,7 @@ impl Stage {
         match &step.kind {
             StepKind::For { bounds, body } if infers(step) => {
                 // The bounds are constants: the same in every particle.
-                let mut rng = Rng::from_seed(0);
+                let mut rng = Rng::unused();
                 for i in range_of(self.front(), bounds, step.span, environment, &mut rng)? {
                     let inner = environment.push([Operand::Constant(Value::Number(i as f64))]);
                     let suffix = format!("{suffix}[{i}]");

@@ -184,6 +184,12 @@ impl Plan {
         self.structure == Some(trace.structure_revision())
     }
 
+    /// The joint block and the chains.
+    pub fn whole(&self) -> Vec<Vec<NodeId>> {
+        let chains = self.chains.iter().map(|chain| chain.choices.clone());
+        std::iter::once(self.smooth.clone()).chain(chains).collect()
+    }
+
     /// Makes the plan anew when it is next needed.
     pub fn forget(&mut self) {
         self.structure = None;
