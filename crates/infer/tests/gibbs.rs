@@ -240,9 +240,9 @@ fn what_cannot_be_enumerated_is_refused() {
     assert!(World::try_new(&format!("{coins} [infer (gibbs default each 1)]"), 1).is_ok());
 }
 
-/// Every weight is 0: the state stays.
+/// Forced values are no start for single choices; all together need none.
 #[test]
-fn an_impossible_state_stays() {
+fn all_together_need_no_start() {
     let text = "[assume a (flip 0.3)] [assume b (flip 0.5)]
                 [observe (flip (if (if a b false) 1 0)) true]
                 [predict a] [predict b]";
@@ -251,10 +251,12 @@ fn an_impossible_state_stays() {
     let mut run = |text: &str| {
         let mut program = world.program(text);
         let World { model, rng, run, .. } = &mut world;
-        program.execute(model, rng, run).unwrap();
-        world.state()
+        let done = program.execute(model, rng, run).map_err(|error| error.to_string());
+        (world.state(), done)
     };
-    assert_eq!(run("(gibbs default one 1)"), "false false");
-    // All together there is one possible state.
-    assert_eq!(run("(gibbs default all 1)"), "true true");
+    let (state, done) = run("(gibbs default one 1)");
+    assert_eq!(state, "false false");
+    assert!(done.is_err_and(|error| error.contains("impossible")));
+    // There is one possible state.
+    assert_eq!(run("(gibbs default all 1)"), ("true true".to_owned(), Ok(())));
 }
