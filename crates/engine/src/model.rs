@@ -40,6 +40,8 @@ pub struct Model {
     /// Loops from so many rows on are observed as plates.
     plates_from: usize,
     next_number: u64,
+    /// The address of the next directive: one that makes nothing does not count.
+    next_address: u64,
     /// Whether an observation may be impossible under the current values.
     suspect: bool,
     /// What `forget` removed in the open transaction, with its place.
@@ -155,6 +157,7 @@ impl Default for Model {
             plate_labels: FxHashMap::default(),
             plates_from: FEWEST_ROWS,
             next_number: 0,
+            next_address: 0,
             suspect: false,
             removed: Vec::new(),
             log_weight: 0.0,
@@ -249,6 +252,7 @@ impl Model {
             plate_labels: self.plate_labels.clone(),
             plates_from: self.plates_from,
             next_number: self.next_number,
+            next_address: self.next_address,
             suspect: self.suspect,
             removed: Vec::new(),
             log_weight: self.log_weight,
@@ -286,6 +290,7 @@ impl Model {
     ) {
         let number = self.next_number;
         self.next_number += 1;
+        self.next_address += u64::from(!family.is_none());
         if let Some(label) = &label {
             self.by_label.insert(label.clone(), number);
         }
@@ -313,7 +318,7 @@ impl Model {
         let mut cx = Evaluation::of_directive(rng, FamilyId::NONE, improper);
         let (family, root) = self.trace.in_new_family(
             &mut cx,
-            (Default::default(), self.next_number),
+            (Default::default(), self.next_address),
             |trace, cx| {
                 let root = trace.eval(code.expr, code.environment, cx, want)?;
                 trace.settle_operand(&root, cx)?;

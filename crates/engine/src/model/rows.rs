@@ -114,6 +114,7 @@ impl Model {
         }
         // As many numbers as rows observed one by one would have.
         self.next_number += (n * observations.len()) as u64;
+        self.next_address += (n * observations.len()) as u64;
         Ok(true)
     }
 
@@ -154,7 +155,7 @@ impl Model {
                         if sorting.written.len() == most {
                             return Err(Stop::NoPlate);
                         }
-                        let address = self.next_number + ((row - start) * each + k) as u64;
+                        let address = self.next_address + ((row - start) * each + k) as u64;
                         let mut cx = Evaluation::of_directive(rng, FamilyId::NONE, true);
                         cx.family = self.trace.add_family(address);
                         let family = cx.family;

@@ -1,14 +1,10 @@
 //! Accuracy in the tails against values computed with 60 digits (mpmath).
 
-use smidgen_value::Value;
-
 use super::{cases, eval};
 
 fn number(text: &str) -> f64 {
-    match eval(text) {
-        Value::Number(x) => x,
-        other => panic!("{text} gives {other}"),
-    }
+    let value = eval(text);
+    value.as_number().unwrap_or_else(|| panic!("{text} gives {value}"))
 }
 
 const RELATIVE: &str = "
