@@ -14,9 +14,14 @@ use smidgen_value::{Matrix, Rng, Value, math};
 /// exponentially: y = m + s sinh t, with y the value, its logarithm or its logit.
 fn integral(law: &Call) -> f64 {
     let support = law.support();
-    let Support::Interval { low, high } = support else {
-        assert_eq!(support, Support::Reals);
-        return integral_in(law, &|x| x, &|y| (y, 0.0));
+    let (low, high) = match support {
+        Support::Interval { low, high } => (low, high),
+        // A circle cut open.
+        Support::Circle => (-math::PI, math::PI),
+        support => {
+            assert_eq!(support, Support::Reals);
+            return integral_in(law, &|x| x, &|y| (y, 0.0));
+        }
     };
     let log_slope = |y: f64| -math::ln_1p_exp(-y) - math::ln_1p_exp(y);
     match (low.is_finite(), high.is_finite()) {

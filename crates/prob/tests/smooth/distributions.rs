@@ -168,7 +168,7 @@ fn motion_of_outcome(support: &Support) -> Motion {
         Support::Reals | Support::Vectors { .. } => Motion::Free,
         Support::Interval { low: 0.0, high } if *high == f64::INFINITY => Motion::Positive,
         Support::Interval { low: 0.0, high: 1.0 } => Motion::Unit,
-        Support::Interval { .. } => Motion::Free,
+        Support::Interval { .. } | Support::Circle => Motion::Free,
         Support::Simplex { .. } => Motion::Simplex,
         Support::PositiveDefinite { .. } => Motion::Symmetric,
         _ => Motion::Fixed,
