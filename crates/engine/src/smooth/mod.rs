@@ -186,33 +186,38 @@ impl Density {
                 return Ok(Validity::Gone);
             }
         }
-        if !self.read_globals(trace)? {
-            return Ok(Validity::Gone);
-        }
+        let Some(mut changed) = self.read_globals(trace)? else { return Ok(Validity::Gone) };
         for (rows, _) in &mut self.rows {
-            if rows.is_live() && !rows.refresh(trace)? {
-                return Ok(Validity::Gone);
+            if rows.is_live() {
+                let Some(other) = rows.refresh(trace)? else { return Ok(Validity::Gone) };
+                changed |= other;
             }
         }
         self.revision = trace.revision;
-        Ok(Validity::Changed)
+        Ok(if changed { Validity::Changed } else { Validity::Same })
     }
 
-    fn read_globals(&mut self, trace: &mut Trace) -> Result<bool, EvalError> {
+    /// Whether numbers outside the block have changed; none if one has another form.
+    fn read_globals(&mut self, trace: &mut Trace) -> Result<Option<bool>, EvalError> {
+        let mut changed = false;
         let mut xs = Vec::new();
         for (register, len, node, first) in self.globals.live_leaves() {
             let (at, len, first) = (register as usize, len as usize, first as usize);
             if first == LOG_ODDS as usize {
-                self.store.values[at] = log_odds_of(trace.value(node)?);
+                let eta = log_odds_of(trace.value(node)?);
+                let before = std::mem::replace(&mut self.store.values[at], eta);
+                changed |= before.to_bits() != eta.to_bits();
                 continue;
             }
             xs.clear();
             if !marked::plain_numbers(trace.value(node)?, &mut xs) || xs.len() < first + len {
-                return Ok(false);
+                return Ok(None);
             }
-            self.store.values[at..at + len].copy_from_slice(&xs[first..first + len]);
+            let (now, known) = (&xs[first..first + len], &mut self.store.values[at..at + len]);
+            changed |= now.iter().zip(&*known).any(|(now, known)| now.to_bits() != known.to_bits());
+            known.copy_from_slice(now);
         }
-        Ok(true)
+        Ok(Some(changed))
     }
 
     /// The coordinates of the current state; none if a choice lies on the edge of its support.

@@ -102,8 +102,8 @@ fn column(
     let mut data = vec![0.0; blocks * stride * len];
     for (row, source) in sources.iter().enumerate() {
         match source {
-            Source::Number(x) => put(&mut data, len, stride, row, &[*x]),
-            Source::Vector(xs) => put(&mut data, len, stride, row, xs),
+            Source::Number(x) => drop(put(&mut data, len, stride, row, &[*x])),
+            Source::Vector(xs) => drop(put(&mut data, len, stride, row, xs)),
             Source::Live(node, first) => {
                 live.push(Live { leaf: number, row: row as u32, node: *node, first: *first });
             }
@@ -122,11 +122,15 @@ fn global(source: &Source) -> Register {
     }
 }
 
-fn put(data: &mut [f64], len: usize, stride: usize, row: usize, xs: &[f64]) {
+/// Writes the numbers of a row. Whether they are other ones.
+fn put(data: &mut [f64], len: usize, stride: usize, row: usize, xs: &[f64]) -> bool {
     let start = (row / stride) * len * stride + row % stride;
+    let mut changed = false;
     for (k, x) in xs.iter().enumerate().take(len) {
-        data[start + k * stride] = *x;
+        let before = std::mem::replace(&mut data[start + k * stride], *x);
+        changed |= before.to_bits() != x.to_bits();
     }
+    changed
 }
 
 /// Lets products of uniform weights and data read both where they are. Says which leaves have to
@@ -205,9 +209,11 @@ impl Rows {
         !self.live.is_empty()
     }
 
-    /// Reads the numbers that may have changed. False if a value no longer has the same form.
-    pub(crate) fn refresh(&mut self, trace: &mut Trace) -> Result<bool, EvalError> {
+    /// Reads the numbers that may have changed. Whether some have; none if a value no longer has the
+    /// same form.
+    pub(crate) fn refresh(&mut self, trace: &mut Trace) -> Result<Option<bool>, EvalError> {
         let stride = self.stride;
+        let mut changed = false;
         let mut xs = Vec::new();
         for live in &self.live {
             let leaf = &self.tape.leaves[live.leaf as usize];
@@ -216,21 +222,21 @@ impl Rows {
             };
             let (row, len) = (live.row as usize, leaf.len as usize);
             if live.first == LOG_ODDS {
-                put(data, len, stride, row, &[log_odds_of(trace.value(live.node)?)]);
+                changed |= put(data, len, stride, row, &[log_odds_of(trace.value(live.node)?)]);
                 continue;
             }
             if let Value::Number(x) = trace.value(live.node)? {
-                put(data, len, stride, row, &[*x]);
+                changed |= put(data, len, stride, row, &[*x]);
                 continue;
             }
             xs.clear();
             let value = trace.value(live.node)?;
             if !marked::plain_numbers(value, &mut xs) || xs.len() < live.first as usize + len {
-                return Ok(false);
+                return Ok(None);
             }
-            put(data, len, stride, row, &xs[live.first as usize..]);
+            changed |= put(data, len, stride, row, &xs[live.first as usize..]);
         }
-        Ok(true)
+        Ok(Some(changed))
     }
 
     /// Σ of the terms of all rows; adds the slopes of the global registers.
