@@ -31,7 +31,7 @@ use crate::trace::Trace;
 pub(crate) enum Guard {
     Cell(Column),
     /// A number computed from the row.
-    Computed(Rows),
+    Computed(Box<Rows>),
 }
 
 impl Guard {
@@ -251,7 +251,7 @@ impl Writer<'_, '_> {
             _ => {
                 let mut tape = self.tape.clone();
                 tape.terms = vec![register];
-                Guard::Computed(Rows::over_cells(tape, &self.cells))
+                Guard::Computed(Box::new(Rows::over_cells(tape, &self.cells)))
             }
         };
         let value = guard.value(self.row).ok_or(Stop::NoPlate)?;

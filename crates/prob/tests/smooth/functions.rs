@@ -307,10 +307,9 @@ fn value_of(entries: &[f64], shape: Shape) -> Value {
 
 fn entries_of(value: &Value) -> Vec<f64> {
     match value {
-        Value::Number(x) => vec![*x],
         Value::Vector(xs) => xs.to_vec(),
         Value::Matrix(m) => m.as_slice().to_vec(),
-        other => panic!("{other:?}"),
+        other => vec![other.as_number().unwrap_or_else(|| panic!("{other:?}"))],
     }
 }
 
