@@ -82,7 +82,7 @@ fn by_hand(seed: u64, bug: Bug) -> (f64, Vec<f64>) {
     let mut copy = |world: &World| {
         number += 1;
         let (model, rng) = (world.model.copy(number), Rng::for_chain(seed + 1, number.into()));
-        World { model, rng, run: Default::default(), predicted: vec![] }
+        World::around(model, rng)
     };
     let first = World::new(DEFINED, seed);
     let mut particles: Vec<World> = (0..COUNT).map(|_| copy(&first)).collect();

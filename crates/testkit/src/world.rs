@@ -83,6 +83,11 @@ impl World {
         World { model, rng, run, predicted: Vec::new(), made_by: Some(Vec::new()) }
     }
 
+    /// A model that was made elsewhere.
+    pub fn around(model: Model, rng: Rng) -> World {
+        World { model, made_by: None, ..World::empty(rng) }
+    }
+
     /// Does what may be noted, whole or not at all.
     pub fn perform(&mut self, noted: Arc<Noted>) -> Result<(), String> {
         let environment = Environment::default();
