@@ -65,7 +65,7 @@ fn family(w: &mut Writer) {
 fn family_of_random_keys(w: &mut Writer) {
     let (f, v) = (w.name("f"), w.name("v"));
     let body = match w.rng.below(3) {
-        0 => format!("(gamma 2 (+ 1 j))"),
+        0 => "(gamma 2 (+ 1 j))".to_owned(),
         1 => {
             let p = w.probability();
             format!("(if (flip {p}) j (normal j 1))")
