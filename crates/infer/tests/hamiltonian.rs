@@ -52,7 +52,7 @@ fn choices(world: &mut World) -> Vec<NodeId> {
 
 fn smoothed(world: &mut World, form: Form) -> Smoothed {
     let block = choices(world);
-    Smoothed::new(world.model.trace_mut(), &block, form, "test").unwrap()
+    Smoothed::new(world.model.trace_mut(), &block[..], form, "test").unwrap()
 }
 
 /// Leapfrog steps from fresh momentum, accepted whatever the energy.

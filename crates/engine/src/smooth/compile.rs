@@ -46,6 +46,8 @@ impl Owner {
 pub(super) struct Compiler<'t> {
     pub(super) trace: &'t mut Trace,
     scaffold: &'t Scaffold,
+    /// Choices that are summed out.
+    left_out: &'t FxHashSet<NodeId>,
     form: Form,
     /// Places in D.
     places: FxHashMap<NodeId, u32>,
@@ -85,11 +87,13 @@ pub(super) fn compile(
     trace: &mut Trace,
     scaffold: &Scaffold,
     form: Form,
+    left_out: &FxHashSet<NodeId>,
 ) -> Result<Result<Density, NotSmooth>, EvalError> {
     let places = scaffold.target.iter().enumerate().map(|(k, id)| (*id, k as u32)).collect();
     let mut compiler = Compiler {
         trace,
         scaffold,
+        left_out,
         form,
         places,
         owners: Vec::new(),
@@ -317,6 +321,7 @@ impl Compiler<'_> {
                             self.owners[*place as usize]
                         }
                         Some(_) => Owner::Global,
+                        None if self.left_out.contains(&child.node) => Owner::Nobody,
                         // In T: a branch that runs only now.
                         None => Owner::Global,
                     },

@@ -14,6 +14,7 @@ mod plates;
 mod terms;
 mod transform;
 
+use rustc_hash::FxHashSet;
 use smidgen_prob::Support;
 use smidgen_prob::support::TURN;
 use smidgen_value::{Matrix, Rng, Value};
@@ -108,9 +109,20 @@ impl Density {
         principals: &[NodeId],
         form: Form,
     ) -> Result<Result<Density, NotSmooth>, EvalError> {
+        Density::compile_without(trace, principals, form, &FxHashSet::default())
+    }
+
+    /// The same with some idle choices ([`crate::idle`]) summed out: whoever moves the block has to draw them anew.
+    pub fn compile_without(
+        trace: &mut Trace,
+        principals: &[NodeId],
+        form: Form,
+        left_out: &FxHashSet<NodeId>,
+    ) -> Result<Result<Density, NotSmooth>, EvalError> {
         let mut scaffold = Scaffold::new();
         scaffold.build(trace, principals);
-        compile::compile(trace, &scaffold, form)
+        scaffold.absorbing.retain(|id| !left_out.contains(id));
+        compile::compile(trace, &scaffold, form, left_out)
     }
 
     fn new(trace: &mut Trace, parts: Parts, branches: Vec<NodeId>) -> Result<Density, EvalError> {

@@ -11,6 +11,7 @@ pub mod trajectory;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustc_hash::FxHashSet;
 use smidgen_engine::smooth::{Density, Form, NotSmooth, Validity};
 use smidgen_engine::{EvalError, NodeId, Trace};
 use smidgen_value::Rng;
@@ -28,15 +29,33 @@ pub struct Smoothed {
     form: Form,
 }
 
+/// A block of choices, and idle ones that are summed out of its density: whoever moves the block draws them anew.
+#[derive(Clone, Copy)]
+pub struct Block<'a> {
+    pub choices: &'a [NodeId],
+    pub left_out: Option<&'a FxHashSet<NodeId>>,
+}
+
+impl<'a> From<&'a [NodeId]> for Block<'a> {
+    fn from(choices: &'a [NodeId]) -> Block<'a> {
+        Block { choices, left_out: None }
+    }
+}
+
 impl Smoothed {
     /// Compiles the density of a block. `kernel` is named where that is not possible.
-    pub fn new(
+    pub fn new<'a>(
         trace: &mut Trace,
-        block: &[NodeId],
+        block: impl Into<Block<'a>>,
         form: Form,
         kernel: &str,
     ) -> Result<Smoothed, EvalError> {
-        match Density::compile(trace, block, form)? {
+        let block = block.into();
+        let compiled = match block.left_out {
+            Some(left_out) => Density::compile_without(trace, block.choices, form, left_out),
+            None => Density::compile(trace, block.choices, form),
+        };
+        match compiled? {
             Ok(density) => Ok(Smoothed { density: Arc::new(Mutex::new(density)), form }),
             Err(why) => Err(no_gradient(trace, kernel, &why)),
         }
@@ -55,7 +74,7 @@ impl Smoothed {
     pub fn refresh(
         &mut self,
         trace: &mut Trace,
-        block: &[NodeId],
+        block: Block<'_>,
         kernel: &str,
     ) -> Result<Validity, EvalError> {
         let validity = self.density().refresh(trace)?;

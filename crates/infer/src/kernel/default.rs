@@ -6,7 +6,7 @@
 //!
 //! | kernel | what it hangs on | why that is unchanged |
 //! |---|---|---|
-//! | `joint`: all continuous choices with a gradient, by `nuts`, plain and standardised | the block, found from the structure and the other choices | the block decides nothing, or only branches whose sides are functions of existing values |
+//! | `joint`: all continuous choices with a gradient, by `nuts`, plain and standardised, with idle choices summed out and drawn anew | the block, found from the structure and the other choices | the block decides nothing, or only branches whose sides are functions of existing values |
 //! | `chains`: each chain of other choices as a whole | the chains, found likewise, from what any side of a branch reads | chains decide nothing but which side is taken |
 //! | `leftovers`: what may be joint or in a chain but is not so *now*, one by one | whether it is, by the plan for the structure as it is when its turn comes | a choice decides neither its own distribution nor whether it may be joint |
 //! | `rest`: all other choices one by one ([`single`]) | the kind of the choice when its turn comes | the same |
@@ -33,6 +33,7 @@ use smidgen_value::Rng;
 
 use crate::block::{Block, Scope, Sweep, Target};
 use crate::explain::{Explanation, Look};
+use crate::hamiltonian as joint;
 use crate::kernel::Kernel;
 use crate::kernel::nuts::Blocks;
 use crate::kernel::subsampled_mh::SubsampledMh;
@@ -170,9 +171,15 @@ impl Default {
         let planned = log.planned().and_then(|n| n.checked_sub(self.sweeps)).filter(|n| *n > 0);
         let planned = planned.map(|n| n * self.rounds.number as u64);
         // From an impossible state there are no trajectories: one by one, until it is possible.
-        self.stuck = !self.nuts.transition(trace, &self.plan.smooth, planned, rng, log)?;
+        let Plan { smooth, left_out, .. } = &self.plan;
+        let block = joint::Block { choices: smooth, left_out: Some(left_out) };
+        self.stuck = !self.nuts.transition(trace, block, planned, rng, log)?;
         if !self.stuck && self.plan.is_hierarchical {
-            self.standardised.transition(trace, &self.plan.smooth, planned, rng, log)?;
+            self.standardised.transition(trace, block, planned, rng, log)?;
+        }
+        // What the block was moved without must fit before anybody looks at it.
+        if self.plan.has_others() {
+            self.draw_idle(trace, log)?;
         }
         self.check_plan(trace, round, "a joint move has changed what is joint")
     }
@@ -184,7 +191,7 @@ impl Default {
         round: Round,
         message: &str,
     ) -> Result<(), EvalError> {
-        if cfg!(debug_assertions) && self.sweeps % CHECKED == 0 {
+        if cfg!(debug_assertions) && self.sweeps.is_multiple_of(CHECKED) {
             let before = self.plan.whole();
             self.plan.forget();
             self.plan.update(trace, false, round.approximate)?;
@@ -270,13 +277,17 @@ impl Default {
     /// Hangs on which choices are idle: drawing them makes no observation depend on any. In the warm-up nobody looks, but a
     /// structure that they decide is better not left as it is.
     fn forward(&mut self, trace: &mut Trace, log: &mut Log<'_>) -> Result<(), EvalError> {
+        let may_wait = log.run.phase == Phase::Warmup && !self.plan.has_fickle_idle();
+        if may_wait && !self.sweeps.is_multiple_of(SELDOM) {
+            return Ok(());
+        }
+        self.draw_idle(trace, log)
+    }
+
+    fn draw_idle(&mut self, trace: &mut Trace, log: &mut Log<'_>) -> Result<(), EvalError> {
         let (Some(forward), Some(stream)) = (&self.plan.forward, &mut self.stream) else {
             return Ok(());
         };
-        let may_wait = log.run.phase == Phase::Warmup && !self.plan.has_fickle_idle();
-        if may_wait && self.sweeps % SELDOM != 0 {
-            return Ok(());
-        }
         log.tally.draw(0, true);
         forward.draw(trace, stream)
     }

@@ -70,7 +70,7 @@ impl Densities {
         kernel: &str,
     ) -> Result<Smoothed, EvalError> {
         if let Some(known) = self.0.get_mut(block) {
-            known.refresh(trace, block, kernel)?;
+            known.refresh(trace, block.into(), kernel)?;
             return Ok(known.clone());
         }
         if self.0.len() >= MOST_BLOCKS {

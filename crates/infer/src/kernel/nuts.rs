@@ -16,10 +16,10 @@ use smidgen_value::Rng;
 
 use crate::block::Target;
 use crate::explain::{Explanation, Look, blocks};
-use crate::hamiltonian::Smoothed;
 use crate::hamiltonian::learning::Learning;
 use crate::hamiltonian::metric::Metric;
 use crate::hamiltonian::trajectory::{self, Adapting, Drawn, Metrics, Options};
+use crate::hamiltonian::{Block, Smoothed};
 use crate::kernel::Kernel;
 use crate::run::{Log, Phase};
 use crate::spec::{Arguments, KernelSpec};
@@ -86,7 +86,7 @@ impl Kernel for Nuts {
         target.moves(trace, rng, log, spare, &mut |trace, block, selection, rng, log| {
             // How often a block that is drawn has its turn nobody knows beforehand.
             let planned = if selection.is_some() { None } else { log.planned() };
-            match blocks.transition(trace, block, planned, rng, log)? {
+            match blocks.transition(trace, block.into(), planned, rng, log)? {
                 true => Ok(()),
                 false => blocks.cannot_start(trace, block),
             }
@@ -173,7 +173,7 @@ impl Blocks {
     pub fn transition(
         &mut self,
         trace: &mut Trace,
-        block: &[NodeId],
+        block: Block<'_>,
         planned: Option<u64>,
         rng: &mut Rng,
         log: &mut Log<'_>,
@@ -182,7 +182,7 @@ impl Blocks {
             self.known.clear();
         }
         let phase = log.run.phase;
-        let key = addresses(trace, block);
+        let key = addresses(trace, block.choices);
         let drawn = match self.known.get_mut(&key) {
             None => {
                 let smoothed = Smoothed::new(trace, block, self.form, "nuts")?;

@@ -111,6 +111,8 @@ pub struct Plan {
     /// How choices that no observation depends on are drawn, and how many of them are moved by nothing else.
     pub forward: Option<Forward>,
     idle: usize,
+    /// Those that are summed out of the joint block.
+    pub left_out: FxHashSet<NodeId>,
     /// Whether nothing is observed: then it is so in every state.
     pub is_all_idle: bool,
     /// Whether these are moved as all others.
@@ -163,6 +165,13 @@ impl Plan {
                 }
             }
             self.classes.insert(*id, (*address, class));
+        }
+        if let Some(forward) = &self.forward {
+            self.left_out.extend(forward.choices());
+            // All or none: what stays may depend on what would go.
+            if candidates.iter().any(|id| self.left_out.contains(id)) {
+                self.left_out.clear();
+            }
         }
         self.find_smooth(trace, candidates)?;
         self.find_chains(trace, &choices)?;
@@ -217,6 +226,7 @@ impl Plan {
     /// The choices that are drawn forward.
     fn find_idle(&mut self, trace: &mut Trace, learns: bool) -> FxHashSet<NodeId> {
         (self.forward, self.idle, self.is_all_idle) = (None, 0, false);
+        self.left_out.clear();
         if self.moves_idle {
             self.steady_idle = Steady::default();
             return FxHashSet::default();
@@ -241,7 +251,11 @@ impl Plan {
         mut candidates: Vec<NodeId>,
     ) -> Result<(), EvalError> {
         while !candidates.is_empty() {
-            let Err(why) = Density::compile(trace, &candidates, Form::Plain)? else { break };
+            let Err(why) =
+                Density::compile_without(trace, &candidates, Form::Plain, &self.left_out)?
+            else {
+                break;
+            };
             let mut blamed = why.culprits;
             blamed.retain(|id| candidates.contains(id));
             if blamed.is_empty() {
@@ -261,8 +275,10 @@ impl Plan {
         self.smooth = candidates;
         self.is_hierarchical = match self.smooth.is_empty() {
             true => false,
-            false => Density::compile(trace, &self.smooth, Form::Standardised)?
-                .is_ok_and(|density| density.is_standardised()),
+            false => {
+                Density::compile_without(trace, &self.smooth, Form::Standardised, &self.left_out)?
+                    .is_ok_and(|density| density.is_standardised())
+            }
         };
         Ok(())
     }
