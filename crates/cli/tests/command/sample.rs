@@ -191,3 +191,24 @@ fn programs_start_where_the_first_draw_does_not_fit() {
         folder.call(&["run", "m.smg", "--seed", &seed]).good();
     }
 }
+
+/// Procedures as keys and blocks: the draws are those of another process, and of the program with comments.
+#[test]
+fn another_process_makes_the_same_draws() {
+    let program = "[assume f (mem (lambda (k) (scope_include 'f k (normal 0 1))))]
+[assume s (+ (f normal) (* 2 (f +)))]
+[observe (normal s 1) 3]
+[infer (mh f each 1)]
+";
+    let commented = program.replace("(scope_include", "; of its own\n\n(scope_include");
+    let unused = format!("[define unused '(zebra ant)]\n{program}");
+    let drawn = |text: &str| {
+        let folder = Folder::with_program(text);
+        let json = args(&["--format", "json", "--chains", "5", "--record", "(f normal)"]);
+        folder.call(&json).json()["draws"].clone()
+    };
+    let first = drawn(program);
+    for text in [program, program, program, &commented, &unused] {
+        assert_eq!(drawn(text), first, "{text}");
+    }
+}
