@@ -17,10 +17,14 @@ impl Trace {
     ) -> Result<f64, EvalError> {
         let weighs = proposer.is_some();
         let mut log_old = 0.0;
-        // Everything that will be read is made fresh first, while nothing has changed.
+        // Everything that will be read or written is made fresh first, while nothing has changed: what is brought back when
+        // the move is undone counts as fresh if anybody has looked at it meanwhile.
         if self.last_lazy > 0 {
             for id in scaffold.absorbing.iter().chain(&scaffold.makers).chain(&scaffold.target) {
                 self.refresh_arguments(*id)?;
+            }
+            for id in &scaffold.target {
+                self.refresh(*id)?;
             }
         }
         if weighs {

@@ -43,15 +43,24 @@ impl Owner {
     }
 }
 
+/// Where the coordinates of a choice stand.
+#[derive(Clone, Copy)]
+struct Placed {
+    first: usize,
+    size: usize,
+    standardised: bool,
+}
+
 pub(super) struct Compiler<'t> {
     pub(super) trace: &'t mut Trace,
-    scaffold: &'t Scaffold,
+    pub(super) scaffold: &'t Scaffold,
     /// Choices that are summed out.
     left_out: &'t FxHashSet<NodeId>,
     form: Form,
     /// Places in D.
-    places: FxHashMap<NodeId, u32>,
+    pub(super) places: FxHashMap<NodeId, u32>,
     owners: Vec<Owner>,
+    placed: FxHashMap<NodeId, Placed>,
     /// The global part.
     pub(super) globals: Tape,
     pub(super) global_values: FxHashMap<NodeId, Value>,
@@ -97,6 +106,7 @@ pub(super) fn compile(
         form,
         places,
         owners: Vec::new(),
+        placed: FxHashMap::default(),
         globals: Tape { is_global: true, ..Tape::default() },
         global_values: FxHashMap::default(),
         row: Tape::default(),
@@ -132,18 +142,16 @@ impl Compiler<'_> {
         terms.extend(absorbing);
         self.find_owners(&terms);
 
+        let dimension = self.place_choices()?;
         let mut coordinates = Vec::with_capacity(choices);
-        let mut dimension = 0;
         for k in 0..self.scaffold.target.len() {
             let id = self.scaffold.target[k];
-            if self.trace.node(id).is_random() {
-                let (value, size, standardised) = self.choice(id, dimension)?;
-                self.global_values.insert(id, value.clone());
+            if self.owners[k] == Owner::Global {
+                self.make_global(id)?;
+            }
+            if let Some(Placed { size, standardised, .. }) = self.placed.get(&id).copied() {
+                let value = self.global_values[&id].clone();
                 coordinates.push(Coordinates { node: id, value, size, standardised, last: 0.0 });
-                dimension += size;
-            } else if self.owners[k] == Owner::Global {
-                let value = self.node(id, true)?;
-                self.global_values.insert(id, value);
             }
         }
         self.row.global_jumps = self.globals.jumps.clone();
@@ -196,6 +204,35 @@ impl Compiler<'_> {
             false => self.scaffold.branches(self.trace).collect(),
         };
         Ok(Density::new(self.trace, parts, branches)?)
+    }
+
+    /// Gives the choices of the block their places among the coordinates, in the order of D; says how many there are.
+    fn place_choices(&mut self) -> Compiled<usize> {
+        let mut first = 0;
+        for id in &self.scaffold.target {
+            let NodeOp::Random(distribution) = self.trace.node(*id).op else { continue };
+            self.trace.refresh_arguments(*id)?;
+            let Some(size) = self.support(*id, distribution)?.dimension() else {
+                let name = distribution.spec().name;
+                return Err(Failure::At(*id, format!("{name} is not continuous")));
+            };
+            self.placed.insert(*id, Placed { first, size, standardised: false });
+            first += size;
+        }
+        Ok(first)
+    }
+
+    /// Makes a node of the global part, unless it is there. The side of a branch that is not taken may name one that comes
+    /// later in D.
+    fn make_global(&mut self, id: NodeId) -> Compiled<()> {
+        if !self.global_values.contains_key(&id) {
+            let value = match self.placed.contains_key(&id) {
+                true => self.choice(id)?,
+                false => self.node(id, true)?,
+            };
+            self.global_values.insert(id, value);
+        }
+        Ok(())
     }
 
     /// The rows of a plate: a term with a program of its own.
@@ -303,10 +340,30 @@ impl Compiler<'_> {
     fn find_owners(&mut self, terms: &[NodeId]) {
         let numbers: FxHashMap<NodeId, u32> =
             terms.iter().enumerate().map(|(k, id)| (*id, k as u32)).collect();
+        // What the sides of branches that are read name, taken or not: both are computed.
+        let mut named = FxHashSet::default();
+        loop {
+            self.find_owners_with(&numbers, &named);
+            let before = named.len();
+            for (place, id) in self.scaffold.target.iter().enumerate() {
+                let follows = self.trace.node(*id).role == Role::Restructured;
+                if follows && self.owners[place] != Owner::Nobody {
+                    branch::visit_operands(self.trace, *id, &mut |node| {
+                        named.insert(node);
+                    });
+                }
+            }
+            if named.len() == before {
+                return;
+            }
+        }
+    }
+
+    fn find_owners_with(&mut self, numbers: &FxHashMap<NodeId, u32>, named: &FxHashSet<NodeId>) {
         self.owners = vec![Owner::Nobody; self.scaffold.target.len()];
         for place in (0..self.scaffold.target.len()).rev() {
             let id = self.scaffold.target[place];
-            if self.trace.node(id).is_random() {
+            if self.trace.node(id).is_random() || named.contains(&id) {
                 self.owners[place] = Owner::Global;
                 continue;
             }
@@ -351,18 +408,13 @@ impl Compiler<'_> {
         support.map_err(|e| self.trace.argument_error(name, e, self.trace.node(id).origin))
     }
 
-    /// The marked value of a choice of the block, the number of its coordinates, and whether they
-    /// are standardised.
-    fn choice(&mut self, id: NodeId, first: usize) -> Compiled<(Value, usize, bool)> {
-        self.trace.refresh_arguments(id)?;
+    /// The marked value of a choice of the block.
+    fn choice(&mut self, id: NodeId) -> Compiled<Value> {
         let NodeOp::Random(distribution) = self.trace.node(id).op else {
             unreachable!("checked before")
         };
+        let first = self.placed[&id].first;
         let support = self.support(id, distribution)?;
-        let Some(size) = support.dimension() else {
-            let name = distribution.spec().name;
-            return Err(Failure::At(id, format!("{name} is not continuous")));
-        };
         let arity = self.trace.node(id).args.len();
         if self.form == Form::Standardised
             && let Some(places) = transform::location_and_scale(distribution.spec().name, arity)
@@ -374,7 +426,8 @@ impl Compiler<'_> {
                 && [&args[0], &args[1]].iter().any(|arg| self.is_in_block(arg))
             {
                 let x = transform::standardise(&mut self.globals, location, scale, first as u32);
-                return Ok((Value::Number(x), 1, true));
+                self.placed.entry(id).and_modify(|placed| placed.standardised = true);
+                return Ok(Value::Number(x));
             }
         }
         let mut ends = match support {
@@ -388,8 +441,7 @@ impl Compiler<'_> {
             let high = self.argument(&args[1], true)?.as_number();
             ends = (low.unwrap_or(ends.0), high.unwrap_or(ends.1));
         }
-        let value = transform::constrain(&mut self.globals, &support, ends, first as u32);
-        Ok((value, size, false))
+        Ok(transform::constrain(&mut self.globals, &support, ends, first as u32))
     }
 
     fn is_in_block(&self, operand: &Operand) -> bool {
@@ -409,7 +461,14 @@ impl Compiler<'_> {
         if let Some(value) = self.row_values.get(&id).or_else(|| self.global_values.get(&id)) {
             return Ok(value.clone());
         }
-        debug_assert!(!self.places.contains_key(&id), "arguments come first in D");
+        if let Some(place) = self.places.get(&id) {
+            debug_assert!(
+                self.owners[*place as usize] == Owner::Global,
+                "arguments come first in D"
+            );
+            self.make_global(id)?;
+            return Ok(self.global_values[&id].clone());
+        }
         let value = self.trace.value(id)?.clone();
         let tape = self.tape(global);
         match lower::live(tape, id, &value) {
@@ -497,76 +556,5 @@ impl Compiler<'_> {
         lower: impl FnOnce(&mut Tape) -> Result<Value, Obstacle>,
     ) -> Compiled<Value> {
         lower(self.tape(global)).map_err(|reason| Failure::At(id, reason))
-    }
-
-    /// The block's choices that nodes of D, A or T hang on, those among them included.
-    fn choices_above(&self, nodes: &[NodeId]) -> Vec<NodeId> {
-        let mut found = Vec::new();
-        self.visit_above(nodes, &mut |id, is_choice| {
-            if is_choice {
-                found.push(id);
-            }
-        });
-        found.sort_unstable();
-        found
-    }
-
-    /// The block's choices that decide what body a structure has: those above its existential arguments. What hangs
-    /// on its root alone is not to blame.
-    fn choices_deciding(&self, structure: NodeId) -> Vec<NodeId> {
-        let args = &self.trace.node(structure).args;
-        let deciding = &args[..args.len() - 1];
-        let deciding: Vec<NodeId> = deciding.iter().filter_map(|a| a.operand.node()).collect();
-        self.choices_above(&deciding)
-    }
-
-    /// The block's choices above the comparisons that a term hangs on.
-    fn choices_compared(&self, term: NodeId) -> Vec<NodeId> {
-        let mut compared = self.compared_in_plate(term);
-        self.visit_above(&[term], &mut |id, _| {
-            let node = self.trace.node(id);
-            match &node.op {
-                NodeOp::Function(function) if lower::compares(function.spec.name) => {
-                    compared.push(id);
-                }
-                NodeOp::Structure(_) if node.role == Role::Restructured => {
-                    compared.extend(node.args[0].operand.node());
-                }
-                _ => {}
-            }
-        });
-        match self.choices_above(&compared) {
-            found if found.is_empty() => self.choices_above(&[term]),
-            found => found,
-        }
-    }
-
-    /// The arguments of a plate that its rows compare with something.
-    fn compared_in_plate(&self, term: NodeId) -> Vec<NodeId> {
-        let node = self.trace.node(term);
-        let NodeOp::Plate(plate) = &node.op else { return Vec::new() };
-        let compared = plate.program.compared.iter();
-        compared.filter_map(|k| node.args[*k].operand.node()).collect()
-    }
-
-    /// Visits nodes of D, A and T and what they hang on in D and T, up to the block's choices.
-    fn visit_above(&self, nodes: &[NodeId], visit: &mut dyn FnMut(NodeId, bool)) {
-        let inside = |id: &NodeId| {
-            self.places.contains_key(id) || self.trace.role(*id) == Some(Role::Transient)
-        };
-        let mut seen: FxHashSet<NodeId> = FxHashSet::default();
-        let mut work: Vec<NodeId> = nodes.to_vec();
-        while let Some(id) = work.pop() {
-            if !seen.insert(id) {
-                continue;
-            }
-            let is_choice = self.places.contains_key(&id) && self.trace.node(id).is_random();
-            visit(id, is_choice);
-            // The arguments of a choice are not to blame, unless it was asked for.
-            if !is_choice || nodes.contains(&id) {
-                let args = self.trace.node(id).args.iter();
-                work.extend(args.filter_map(|arg| arg.operand.node()).filter(inside));
-            }
-        }
     }
 }

@@ -8,6 +8,7 @@
 //! What the code relies on is watched: numbers outside the block are read again by
 //! [`Density::refresh`], and when the structure has changed the block is compiled anew.
 
+mod blame;
 pub(crate) mod branch;
 mod compile;
 mod plates;
