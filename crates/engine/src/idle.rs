@@ -23,7 +23,8 @@ use crate::smooth::branch;
 use crate::trace::Trace;
 
 /// The choices that no observation depends on. Applications of made procedures, which count for one another, and
-/// choices without a proper prior are never among them.
+/// choices without a proper prior are never among them, nor is what something hangs on that may have no value: that it
+/// has one is an observation too.
 pub fn idle_choices(trace: &mut Trace) -> Vec<NodeId> {
     let may_be_idle = |node: &Node| {
         let proper = matches!(node.op, Op::Random(distribution) if distribution.is_proper());
@@ -34,7 +35,8 @@ pub fn idle_choices(trace: &mut Trace) -> Vec<NodeId> {
         // Plates and makers have densities too.
         let follows =
             matches!(node.op, Op::Function(_) | Op::Structure(_) | Op::Memo(_) | Op::Frozen);
-        node.observed.is_some() || node.constrained || !(follows || may_be_idle(node))
+        let has_density = node.constrained || !(follows || may_be_idle(node));
+        node.observed.is_some() || has_density || !trace.is_total(*id)
     };
     let mut needed = vec![false; trace.nodes.len()];
     let mut work: Vec<NodeId> = trace.live_nodes().filter(stays).collect();

@@ -27,6 +27,7 @@
 //! | [`bound`] | an upper bound of what absorbs |
 //! | [`section`], [`partition`] | local sections of a hub; border, global part and population of a block |
 //! | [`proposal`] | a tentative move that undoes itself when dropped |
+//! | `total` | what has a value whatever its arguments become |
 //! | [`idle`] | choices that no observation depends on, drawn forward |
 //! | [`enumerate`] | all combinations of values of a block of finite choices, weighed |
 //! | [`particles`] | many continuations of a block at a time, group by group |
@@ -68,6 +69,7 @@ pub mod section;
 pub mod smooth;
 pub mod tag;
 mod tape;
+mod total;
 pub mod trace;
 
 pub use enumerate::{DrawnFrom, Enumeration, draw_place};

@@ -4,8 +4,8 @@
 //! A chain is moved as a whole, in one of two ways:
 //!
 //! * Finite choices are drawn from their conditional law, by forward filtering and backward sampling
-//!   ([`Sequence::draw_path`]), also where they select among branches, rows of a table or procedures. If it turns out
-//!   that a row would have to be made, those that select are moved one by one.
+//!   ([`Sequence::draw_path`]), also where they select among branches, rows of a table or procedures; not if a row would
+//!   have to be made for some path.
 //! * Others, and finite ones with too many values or an infinite density, by particles: one pass of
 //!   conditional sequential Monte Carlo ([`conditional_smc`]), with ancestor sampling where it costs little.
 //!   Then each choice once by itself, at once, before anything else moves: so that every path can be
@@ -99,6 +99,11 @@ impl Chain {
         Chain { choices, path, particles, lots: Lots::default() }
     }
 
+    /// Whether its choices select among branches.
+    pub(super) fn selects(&self) -> bool {
+        self.path.as_ref().is_some_and(Sequence::selects)
+    }
+
     /// How its choices are moved, as things stand.
     pub(super) fn class(&mut self, trace: &mut Trace) -> Result<Class, EvalError> {
         let Some(path) = &mut self.path else { return Ok(Class::Particles) };
@@ -136,7 +141,7 @@ impl Chain {
                 return Ok(());
             }
         }
-        if !self.path.as_ref().is_some_and(Sequence::selects) {
+        if !self.selects() {
             self.pass(trace, rng, tally)?;
         }
         for id in &self.choices {

@@ -304,7 +304,12 @@ impl Plan {
                 }
             }
         }
-        self.chains = Chain::paths(trace, &finite, before);
+        for mut chain in Chain::paths(trace, &finite, before) {
+            // Where a row would have to be made for a path, moves of single choices make and unmake rows: that is no chain.
+            if !chain.selects() || chain.class(trace)? == Class::Chain {
+                self.chains.push(chain);
+            }
+        }
         self.note_chains(trace, 0, Class::Chain);
         rest.retain(|id| self.classes[id].1 != Class::Chain);
         let drawn = self.chains.len();
