@@ -139,6 +139,11 @@ pub trait Distribution: Send + Sync {
         Ok(None)
     }
 
+    /// How many values there are at most, where that can be told without listing them.
+    fn most_values(&self, _args: Args<'_>) -> Option<usize> {
+        None
+    }
+
     /// The log density with its derivatives, if it has any.
     fn score(&self) -> Option<Score> {
         None

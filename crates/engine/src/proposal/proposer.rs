@@ -66,6 +66,16 @@ impl Choice<'_> {
         support.map_err(|error| trace.argument_error(name, error, node.origin))
     }
 
+    /// How many values it can take at most, where that can be told without listing them.
+    pub fn most_values(&self) -> Option<usize> {
+        match &self.trace.node(self.node).op {
+            Op::Random(distribution) => {
+                self.trace.with_args(self.node, |args| distribution.most_values(args))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether it can be proposed from its prior.
     pub fn is_proper(&self) -> bool {
         match &self.trace.node(self.node).op {

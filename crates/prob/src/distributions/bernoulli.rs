@@ -103,6 +103,10 @@ impl Distribution for Bernoulli {
         outcome::admit_coin(x)
     }
 
+    fn most_values(&self, _: Args<'_>) -> Option<usize> {
+        Some(2)
+    }
+
     fn enumerate(&self, args: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
         let [success, failure] = success(args)?.possible();
         let possible = [(0.0, failure), (1.0, success)];

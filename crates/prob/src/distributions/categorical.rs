@@ -180,6 +180,14 @@ impl Distribution for Categorical {
         Ok(x.clone())
     }
 
+    fn most_values(&self, args: Args<'_>) -> Option<usize> {
+        match args.first()? {
+            Value::Vector(weights) => Some(weights.len()),
+            Value::Array(weights) => Some(weights.len()),
+            _ => None,
+        }
+    }
+
     fn enumerate(&self, args: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
         let weights = Weights::read(args)?;
         let each = weights.as_slice();

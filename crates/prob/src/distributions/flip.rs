@@ -57,6 +57,10 @@ impl Distribution for Flip {
         }
     }
 
+    fn most_values(&self, _: Args<'_>) -> Option<usize> {
+        Some(2)
+    }
+
     fn enumerate(&self, args: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
         let [success, failure] = success(args)?.possible();
         let possible = [(false, failure), (true, success)];

@@ -400,6 +400,9 @@ fn alone(trace: &mut Trace, id: NodeId) -> Result<Class, EvalError> {
 /// The class of a choice; [`Class::Smooth`] for every continuous one.
 fn classify(trace: &mut Trace, id: NodeId, most: usize) -> Result<Class, EvalError> {
     let choice = trace.choice(id)?;
+    if choice.most_values().is_some_and(|values| values <= most) {
+        return Ok(Class::Finite);
+    }
     // The latent parameters of some makers have no single support.
     let Ok(support) = choice.support() else { return Ok(Class::Other) };
     if support.is_continuous() {
