@@ -160,6 +160,8 @@ impl Known {
 /// Reused from draw to draw.
 #[derive(Default)]
 pub(super) struct Room {
+    /// Whether a row that does not exist was asked for.
+    pub misses_rows: bool,
     steps: Vec<Weighed>,
     /// Columns of the segment before and of this one.
     before: Vec<Column>,
@@ -437,7 +439,10 @@ impl Lattice<'_> {
                             let formula = &self.plan.formulas[formula as usize];
                             match formula.value(self.trace, &self.plan.away, &args) {
                                 Ok(value) => Ok(value),
-                                Err(Stop::Missing) => return Ok(false),
+                                Err(Stop::Missing) => {
+                                    self.room.misses_rows = true;
+                                    return Ok(false);
+                                }
                                 Err(Stop::Error(error)) => Err(error),
                             }
                         }

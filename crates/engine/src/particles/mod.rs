@@ -185,6 +185,12 @@ impl Sequence {
         Lattice { trace, plan, shape, room: &mut self.room }.forward()
     }
 
+    /// Whether some path would ask for a row of a memoised procedure that does not exist.
+    pub fn misses_rows(&mut self, trace: &mut Trace) -> Result<bool, EvalError> {
+        self.room.misses_rows = false;
+        Ok(!self.has_paths(trace)? && self.room.misses_rows)
+    }
+
     /// Draws a whole path of a chain from its conditional law (see [`lattice`]); `draw` picks a place
     /// from log weights. The number of choices that changed; none if it cannot be done.
     pub fn draw_path(

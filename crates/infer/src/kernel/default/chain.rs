@@ -104,6 +104,14 @@ impl Chain {
         self.path.as_ref().is_some_and(Sequence::selects)
     }
 
+    /// Whether some path would ask for a row that does not exist.
+    pub(super) fn misses_rows(&mut self, trace: &mut Trace) -> Result<bool, EvalError> {
+        match &mut self.path {
+            Some(path) if path.selects() => path.misses_rows(trace),
+            _ => Ok(false),
+        }
+    }
+
     /// How its choices are moved, as things stand.
     pub(super) fn class(&mut self, trace: &mut Trace) -> Result<Class, EvalError> {
         let Some(path) = &mut self.path else { return Ok(Class::Particles) };

@@ -193,12 +193,6 @@ impl Plan {
         self.structure == Some(trace.structure_revision())
     }
 
-    /// The joint block and the chains.
-    pub fn whole(&self) -> Vec<Vec<NodeId>> {
-        let chains = self.chains.iter().map(|chain| chain.choices.clone());
-        std::iter::once(self.smooth.clone()).chain(chains).collect()
-    }
-
     /// Makes the plan anew when it is next needed.
     pub fn forget(&mut self) {
         self.structure = None;
@@ -306,7 +300,7 @@ impl Plan {
         }
         for mut chain in Chain::paths(trace, &finite, before) {
             // Where a row would have to be made for a path, moves of single choices make and unmake rows: that is no chain.
-            if !chain.selects() || chain.class(trace)? == Class::Chain {
+            if !chain.misses_rows(trace)? {
                 self.chains.push(chain);
             }
         }
