@@ -213,9 +213,7 @@ impl Trace {
         observed: bool,
         cx: &mut Evaluation<'_>,
     ) -> Result<(), EvalError> {
-        if let Some(making) = &mut cx.making {
-            making.choices.push(id);
-        }
+        cx.note_made(id);
         if observed {
             self.node_mut(id).constrained = true;
             cx.observed_at = Some(id);

@@ -45,17 +45,29 @@ pub struct Evaluation<'r> {
     pub(crate) phase: Phase<'r>,
 }
 
-/// The choices made for T' below a restructured node, in order.
+/// How many choices were made for T' below a restructured node.
 pub(crate) struct Making {
     pub(crate) structure: NodeId,
-    pub(crate) choices: Vec<NodeId>,
+    pub(crate) choices: usize,
 }
 
-/// A choice to be made for T' that an observation comes to: the so-manieth below a structure.
-#[derive(Clone)]
-pub(crate) struct NewClaim {
+impl Making {
+    pub(crate) fn next(&self) -> MadeAt {
+        MadeAt { structure: self.structure, ordinal: self.choices }
+    }
+}
+
+/// Where a choice is made for T': how many were made below the same structure before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MadeAt {
     pub(crate) structure: NodeId,
     pub(crate) ordinal: usize,
+}
+
+/// A choice to be made for T' that an observation comes to.
+#[derive(Clone)]
+pub(crate) struct NewClaim {
+    pub(crate) at: MadeAt,
     pub(crate) observed: Observed,
 }
 
@@ -81,6 +93,8 @@ pub(crate) struct Regeneration<'r> {
     /// Likewise for choices that are made for T'.
     pub(crate) claimed_new: &'r [NewClaim],
     pub(crate) redirected_new: Vec<NewClaim>,
+    /// The choices that were made for T', if the attempt may have to be made again.
+    pub(crate) made: Vec<(NodeId, MadeAt)>,
     /// Claimed choices that their observations did come to.
     pub(crate) reached: Vec<NodeId>,
     /// If the attempt may have to be made again: the seed of what runs for T', so that it runs
@@ -104,6 +118,7 @@ impl<'r> Regeneration<'r> {
             redirected: Vec::new(),
             claimed_new: &[],
             redirected_new: Vec::new(),
+            made: Vec::new(),
             reached: Vec::new(),
             replay: None,
             parked: None,
@@ -145,9 +160,17 @@ impl<'r> Evaluation<'r> {
         let (Some(making), Phase::Proposal(regeneration)) = (&self.making, &self.phase) else {
             return None;
         };
-        let next = (making.structure, making.choices.len());
-        let claim = regeneration.claimed_new.iter().find(|c| (c.structure, c.ordinal) == next);
+        let next = making.next();
+        let claim = regeneration.claimed_new.iter().find(|claim| claim.at == next);
         claim.map(|claim| claim.observed.clone())
+    }
+
+    /// Notes that a choice was made for T', if it may have to be made again.
+    pub(crate) fn note_made(&mut self, id: NodeId) {
+        if let (Some(making), Phase::Proposal(regeneration)) = (&mut self.making, &mut self.phase) {
+            regeneration.made.push((id, making.next()));
+            making.choices += 1;
+        }
     }
 
     /// The script of the particle that is being made.

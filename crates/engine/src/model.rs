@@ -1,6 +1,7 @@
 //! Directives on one trace: each happens whole or not at all.
 
 mod constrain;
+mod distance;
 mod retry;
 mod rows;
 mod start;

@@ -8,7 +8,7 @@ use smidgen_lang::Span;
 use smidgen_value::Value;
 
 use crate::error::{EvalError, Mistake};
-use crate::eval::{Evaluation, Making, NewClaim, Phase};
+use crate::eval::{Evaluation, NewClaim, Phase};
 use crate::id::NodeId;
 use crate::node::{Observed, Op, Role};
 use crate::operand::Operand;
@@ -59,6 +59,13 @@ impl Trace {
         path
     }
 
+    /// The structure nodes between an expression and the choice it refers to carry the observed value from now on.
+    fn set_observed_path(&mut self, operand: &Operand, observed: &Observed) {
+        for node in self.observed_path(operand) {
+            self.set_observed(node, Some(Box::new(observed.clone())));
+        }
+    }
+
     /// An observation may come to refer to something else: the structures that it passed through
     /// beyond this one forget it, unless they go anyway.
     pub(crate) fn leave_observed_path(&mut self, id: NodeId) {
@@ -104,12 +111,12 @@ impl Trace {
 
     /// A regenerated structure on the way of an observation has a new root: the choice it now
     /// refers to has to hold the observed value. `taken` is the choice that took it when it was
-    /// made, `making` all that was made below the structure.
+    /// made below the structure.
     pub(crate) fn follow_observation(
         &mut self,
         root: &Operand,
         observed: &Observed,
-        (taken, making): (Option<NodeId>, Option<Making>),
+        taken: Option<NodeId>,
         cx: &mut Evaluation<'_>,
     ) -> Result<(), EvalError> {
         let id = match self.referent(root) {
@@ -125,18 +132,22 @@ impl Trace {
         let Phase::Proposal(regeneration) = &mut cx.phase else {
             unreachable!("structures are regenerated only in proposals")
         };
-        if regeneration.claimed_new.iter().any(|c| c.observed.number == observed.number) {
-            // The choice that was prepared is not the one: the way hangs on its value.
-            return Err(circular(self.node(id).origin));
+        let made_at = regeneration.made.iter().find(|(made, _)| *made == id).map(|(_, at)| *at);
+        let claim = regeneration.claimed_new.iter().find(|c| c.observed.number == observed.number);
+        if let Some(claim) = claim {
+            // If it is not the choice that was prepared, the way hangs on its value.
+            if made_at != Some(claim.at) {
+                return Err(circular(self.node(id).origin));
+            }
+            self.set_observed_path(root, observed);
+            return Ok(());
         }
         if let Some((_, claim)) = regeneration.claimed.iter().find(|(node, _)| *node == id) {
             if claim.number != observed.number {
                 return Err(EvalError::new(Mistake::Clash, self.node(id).origin));
             }
             regeneration.reached.push(id);
-            for node in self.observed_path(root) {
-                self.set_observed(node, Some(Box::new(observed.clone())));
-            }
+            self.set_observed_path(root, observed);
             return Ok(());
         }
         if self.node(id).constrained {
@@ -147,18 +158,14 @@ impl Trace {
             regeneration.redirected.push((id, observed.clone()));
             return Err(EvalError::new(Mistake::Clash, self.node(id).origin));
         }
-        let ordinal = making.as_ref().and_then(|m| m.choices.iter().position(|c| *c == id));
-        if let (false, Some(making), Some(ordinal)) =
-            (self.node(id).children.is_empty(), making, ordinal)
-        {
-            let (structure, observed) = (making.structure, observed.clone());
-            regeneration.redirected_new.push(NewClaim { structure, ordinal, observed });
-            return Err(EvalError::new(Mistake::Clash, self.node(id).origin));
-        }
         if !self.node(id).children.is_empty() {
-            let message =
-                "an observation came to refer to a new choice that other new choices already use";
-            return Err(EvalError::other(self.node(id).origin, message));
+            // Others have read it: it has to hold the value when it is made.
+            let Some(at) = made_at else {
+                let message = "an observation came to refer to a new choice that other new choices already use";
+                return Err(EvalError::other(self.node(id).origin, message));
+            };
+            regeneration.redirected_new.push(NewClaim { at, observed: observed.clone() });
+            return Err(EvalError::new(Mistake::Clash, self.node(id).origin));
         }
         let value = self.admit(id, observed)?;
         if let Op::Draw(maker) = self.node(id).op {

@@ -32,6 +32,8 @@ pub struct Tally {
     /// Those whose energy error grew beyond bounds, and those that were cut short.
     pub diverged: u64,
     pub cut: u64,
+    /// Those in standardised coordinates, beside others in plain ones.
+    pub standardised: u64,
 }
 
 impl Tally {
@@ -59,6 +61,7 @@ impl Tally {
         self.gradients += other.gradients;
         self.diverged += other.diverged;
         self.cut += other.cut;
+        self.standardised += other.standardised;
     }
 }
 
@@ -221,7 +224,7 @@ impl KernelRecord {
         let Tally { trajectories, cut, .. } = self.tally;
         if 20 * cut > trajectories {
             warnings.push(format!(
-                "{cut} of {trajectories} trajectories of {kernel} were cut at their greatest length: the draws are right, but correlated. Choices of very different scale or strong correlation are the usual cause"
+                "{cut} of {trajectories} trajectories of {kernel} were cut at their greatest length: successive draws are correlated, and a short run may not have been everywhere. Choices of very different scale or strong correlation are the usual cause"
             ));
         }
         if let Some(found) = audit::report(&self.audits) {
@@ -243,19 +246,23 @@ impl KernelRecord {
 }
 
 impl KernelRecord {
-    /// A warning about trajectories that diverged, where they matter: if there are many, or if
-    /// something else speaks against the draws as well. The default kernel moves in two systems of
-    /// coordinates, so that what the one cannot enter the other can: of its trajectories more may
-    /// diverge. `at` says where they did, if that is known.
+    /// A warning about trajectories that diverged, where they matter: if there are many, if some did and all in one
+    /// place, or if something else speaks against the draws as well. Where trajectories run in two systems of
+    /// coordinates, what the one cannot enter the other can: of these more may diverge. `at` says where they did, if
+    /// that is one place.
     pub fn divergence(&self, kernel: &str, is_sound: bool, at: Option<String>) -> Option<String> {
-        let Tally { trajectories, diverged, .. } = self.tally;
-        let (many, advice) = match head(kernel) {
-            "default" => (MANY_BY_DEFAULT, "Write the model in other coordinates"),
-            "nuts" => (
-                MANY_DIVERGED,
-                "Raise the acceptance that the warm-up aims at (`'accept 0.99`), or write the model in other coordinates",
-            ),
-            _ => (MANY_DIVERGED, "Take smaller steps, or write the model in other coordinates"),
+        let Tally { trajectories, diverged, standardised, .. } = self.tally;
+        let advice = match head(kernel) {
+            "default" => "Write the model in other coordinates",
+            "nuts" => {
+                "Raise the acceptance that the warm-up aims at (`'accept 0.99`), or write the model in other coordinates"
+            }
+            _ => "Take smaller steps, or write the model in other coordinates",
+        };
+        let many = match standardised > 0 {
+            true => MANY_OF_TWO,
+            false if at.is_some() => MANY_IN_ONE_PLACE,
+            false => MANY_DIVERGED,
         };
         let matters = diverged as f64 > many * trajectories as f64 || (!is_sound && diverged > 0);
         let at = at.map_or_else(String::new, |at| format!(", mostly {at}"));
@@ -267,7 +274,8 @@ impl KernelRecord {
 
 /// Shares of diverged trajectories that matter whatever else is known.
 const MANY_DIVERGED: f64 = 0.01;
-const MANY_BY_DEFAULT: f64 = 0.05;
+const MANY_IN_ONE_PLACE: f64 = 0.001;
+const MANY_OF_TWO: f64 = 0.05;
 
 /// The name that a kernel begins with.
 fn head(kernel: &str) -> &str {

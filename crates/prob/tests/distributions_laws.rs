@@ -314,6 +314,15 @@ fn improper_priors_have_a_starting_value() {
     assert_eq!(improper, 2);
 }
 
+#[test]
+fn a_poisson_law_of_rate_zero_is_a_point() {
+    let law = Call::new("poisson 0");
+    assert_eq!(law.draw(&mut Rng::from_seed(1)), 0.0);
+    for (k, log_mass) in [(0.0, 0.0), (3.0, f64::NEG_INFINITY), (40.0, f64::NEG_INFINITY)] {
+        assert_eq!(law.log_density(&Value::Number(k)), log_mass, "at {k}");
+    }
+}
+
 // ---------------------------------------------------------------- errors
 
 #[test]
@@ -328,7 +337,7 @@ fn errors_are_in_the_promised_words() {
         ("geometric 0", "positive probability", true),
         ("negative_binomial 0 0.5", "positive", true),
         ("negative_binomial 2 0", "probability", true),
-        ("poisson 0", "positive", true),
+        ("poisson -1", "positive", true),
         ("categorical [0,0]", "positive", true),
         ("categorical [1,-1]", "non-negative", true),
         ("categorical [1,2] (a,b,c)", "dimension", false),

@@ -55,6 +55,7 @@ negative_binomial 1e-8 0.3 | 2 | -19.82717781442950358
 negative_binomial 5 1 | 0 | 0.0
 negative_binomial 7.25 1e-9 | 3000000000 | -23.909124477457181439
 poisson 4 | 0 | -4.0
+poisson 0 | 0 | 0.0
 poisson 4 | 3 | -1.6328763858683831443
 poisson 4 | 60 | -109.45051175647815406
 poisson 1e-300 | 1 | -690.77552789821370518

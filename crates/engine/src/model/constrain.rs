@@ -4,7 +4,7 @@ use smidgen_lang::Span;
 use smidgen_value::{Rng, Value};
 
 use super::{Code, Model};
-use crate::error::EvalError;
+use crate::error::{EvalError, Mistake};
 use crate::id::{FamilyId, NodeId};
 use crate::node::{Observed, Op, Role};
 use crate::observe::Referent;
@@ -22,7 +22,13 @@ impl Model {
     ) -> Result<(FamilyId, Operand), EvalError> {
         let span = code.expr.span;
         let (family, root, taken, log_observed) = self.evaluate(code, rng, true, Some(observed))?;
-        let id = self.observable(&root, span, "observe")?;
+        let id = self.observable(&root, span, "observe").map_err(|error| {
+            // With other values it may refer to a choice.
+            match self.trace.observed_path(&root).is_empty() {
+                true => error,
+                false => EvalError::new(Mistake::Nowhere, span).hanging(true),
+            }
+        })?;
         self.check_circularity(id, &root, span)?;
         if taken == Some(id) {
             // Where something decides which choice is meant, another one may take the value.
@@ -32,6 +38,9 @@ impl Model {
             self.suspect |= log_observed == f64::NEG_INFINITY;
             self.log_weight += log_observed;
         } else {
+            if self.trace.node(id).constrained && self.may_part(id, &root) {
+                return Err(EvalError::new(Mistake::Clash, span).hanging(true));
+            }
             // The way to the choice may hang on the choice itself: the value is imposed first.
             for node in self.trace.observed_path(&root) {
                 self.trace.set_observed(node, None);
@@ -50,6 +59,16 @@ impl Model {
             self.log_weight += log_observed + log_change;
         }
         Ok((family, root))
+    }
+
+    /// Whether this observation of a choice, or the one that it has already, may come to refer to another.
+    fn may_part(&self, id: NodeId, root: &Operand) -> bool {
+        let refers = |node: &NodeId| {
+            let is_here = matches!(self.trace.referent(&Operand::Node(*node)), Referent::Choice(choice) if choice == id);
+            is_here && self.trace.node(*node).observed.is_some()
+        };
+        !self.trace.observed_path(root).is_empty()
+            || self.trace.live_nodes().any(|node| refers(&node))
     }
 
     /// The unconstrained choice that an expression refers to, or why there is none.

@@ -11,12 +11,14 @@
 //!    one that some impossible observation hangs on) is kept if V falls, seldom if V grows, and else
 //!    with probability min(1, r^β), where r is the ratio of the densities of everything that is
 //!    possible and β goes from 1 to 0: at first the search stays where the prior is, at last only V
-//!    counts. Then moves with β = 1 lead back to where the density is.
+//!    counts. Between states of equal V, one whose conditions are nearer to holding ([`distance`]) is better by e^(20
+//!    times as much). Then moves with β = 1 lead back to where the density is.
 //!
 //! Forced and improper choices stay as they are. What was found is a start, not a draw: the chain's
 //! warm-up does the rest.
 //!
 //! [`wander`]: super::wander
+//! [`distance`]: super::distance
 
 use rustc_hash::FxHashSet;
 use smidgen_value::{Rng, Value};
@@ -41,6 +43,8 @@ const MOVES_PER_CHOICE: usize = 200;
 /// Log probability of a move that makes one more observation impossible: a way out of where every
 /// single move does.
 const LOG_ESCAPE: f64 = -4.0;
+/// What a unit of distance counts, in log probability.
+const GUIDANCE: f64 = 20.0;
 /// Times that all exponents are gone through.
 const ROUNDS: usize = 3;
 
@@ -91,7 +95,8 @@ impl Model {
         }
         for _ in 0..ROUNDS {
             for exponent in EXPONENTS {
-                let targets = self.targets()?;
+                let impossible = self.impossible_observations(usize::MAX)?;
+                let targets = self.targets(&impossible);
                 if targets.is_empty() {
                     return Ok(tried);
                 }
@@ -116,13 +121,20 @@ impl Model {
                 return Ok(false);
             }
             tried.draws += 1;
-            let proposal = Proposal::propose(
-                &mut self.trace,
-                &mut scaffold,
-                &principals,
-                &mut FromPrior,
-                rng,
-            )?;
+            let proposal =
+                Proposal::propose(&mut self.trace, &mut scaffold, &principals, &mut FromPrior, rng);
+            let proposal = match proposal {
+                Ok(proposal) => proposal,
+                Err(error) if error.is_interruption() => return Err(error),
+                // All at once may be too much where observations move.
+                Err(_) => {
+                    self.draw_one_by_one(principals, rng)?;
+                    if self.impossible_observations(1)?.is_empty() {
+                        return Ok(true);
+                    }
+                    continue;
+                }
+            };
             let (old, new) = proposal.impossible();
             // The same value again is no news, whatever it is worth.
             let is_fit = proposal.log_new() > f64::NEG_INFINITY && !proposal.is_identity();
@@ -136,6 +148,22 @@ impl Model {
         Ok(false)
     }
 
+    /// Draws choices from the prior, one after the other, as far as that goes.
+    fn draw_one_by_one(&mut self, choices: Vec<NodeId>, rng: &mut Rng) -> Result<(), EvalError> {
+        let mut scaffold = Scaffold::new();
+        for id in choices {
+            if !self.trace.is_choice(id) {
+                continue;
+            }
+            match Proposal::propose(&mut self.trace, &mut scaffold, &[id], &mut FromPrior, rng) {
+                Ok(proposal) if proposal.log_new() > f64::NEG_INFINITY => proposal.commit(),
+                Err(error) if error.is_interruption() => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Moves of single choices, see above. True as soon as everything is possible; what is possible
     /// from the beginning stays so.
     fn wander(
@@ -147,15 +175,17 @@ impl Model {
         rng: &mut Rng,
     ) -> Result<bool, EvalError> {
         let mut scaffold = Scaffold::new();
-        let searches = !self.impossible_observations(1)?.is_empty();
-        let mut population = self.trace.population();
+        let mut impossible = self.impossible_observations(usize::MAX)?;
+        let searches = !impossible.is_empty();
+        let mut structure = None;
         for _ in 0..moves {
             self.check_interrupt()?;
-            if population != self.trace.population() {
-                population = self.trace.population();
+            // What conditions read, and what exists, hangs on the structure.
+            if structure != Some(self.trace.structure_revision()) {
+                structure = Some(self.trace.structure_revision());
                 let free: FxHashSet<NodeId> = self.free_choices().into_iter().collect();
                 targets = match searches {
-                    true => self.targets()?,
+                    true => self.targets(&impossible),
                     false => targets.into_iter().filter(|id| free.contains(id)).collect(),
                 };
             }
@@ -165,11 +195,13 @@ impl Model {
             tried.moves += 1;
             let target = targets[rng.below(targets.len())];
             let log_escape = if searches { LOG_ESCAPE } else { f64::NEG_INFINITY };
-            if self.wander_once(&mut scaffold, target, [exponent, log_escape], rng)? {
-                targets = self.targets()?;
-                if targets.is_empty() {
-                    return Ok(self.impossible_observations(1)?.is_empty());
+            let how = [exponent, log_escape];
+            if self.wander_once(&mut scaffold, target, how, &impossible, rng)? {
+                impossible = self.impossible_observations(usize::MAX)?;
+                if impossible.is_empty() {
+                    return Ok(true);
                 }
+                structure = None;
             }
         }
         Ok(false)
@@ -181,9 +213,11 @@ impl Model {
         scaffold: &mut Scaffold,
         target: NodeId,
         [exponent, log_escape]: [f64; 2],
+        impossible: &[NodeId],
         rng: &mut Rng,
     ) -> Result<bool, EvalError> {
         let mut wander = Wander::new(rng);
+        let before = self.trace.distance(impossible);
         let proposal = Proposal::propose(&mut self.trace, scaffold, &[target], &mut wander, rng);
         let proposal = match proposal {
             Ok(proposal) => proposal,
@@ -193,7 +227,10 @@ impl Model {
         };
         let (old, new) = proposal.impossible();
         let accepts = match proposal.log_new() > f64::NEG_INFINITY {
-            true if new == old => rng.log_uniform() < exponent * proposal.log_ratio(),
+            true if new == old => {
+                let nearer = before - proposal.trace().distance(impossible);
+                rng.log_uniform() < exponent * proposal.log_ratio() + GUIDANCE * nearer
+            }
             true => new < old || rng.log_uniform() < log_escape * (new - old) as f64,
             false => false,
         };
@@ -213,12 +250,12 @@ impl Model {
     }
 
     /// The free choices that some impossible observation hangs on.
-    fn targets(&mut self) -> Result<Vec<NodeId>, EvalError> {
-        let impossible = self.impossible_observations(usize::MAX)?;
-        let above = self.trace.ancestors(impossible);
+    fn targets(&self, impossible: &[NodeId]) -> Vec<NodeId> {
+        let live = |id: &NodeId| self.trace.node(*id).is_live();
+        let above = self.trace.ancestors(impossible.iter().copied().filter(live).collect());
         let mut free = self.free_choices();
         free.retain(|id| above.contains(id));
-        Ok(free)
+        free
     }
 
     /// The error that no start was found, with what was tried.

@@ -93,7 +93,7 @@ impl Trace {
     }
 
     /// What a node reads; for a draw from a made procedure also its maker.
-    pub(super) fn arguments_of(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+    pub(crate) fn arguments_of(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         let node = self.node(id);
         let maker = match node.op {
             Op::Draw(maker) => Some(maker),

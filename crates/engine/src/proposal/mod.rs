@@ -19,6 +19,7 @@ mod detach;
 mod proposer;
 mod redirect;
 mod regenerate;
+mod walls;
 
 use std::ops::ControlFlow;
 

@@ -120,7 +120,7 @@ impl Proposal<'_> {
             for claim in found.claimed_new {
                 let same = |c: &NewClaim| c.observed.number == claim.observed.number;
                 if self.claimed_new.iter().any(same) {
-                    return Err(circular(self.trace.node(claim.structure).origin));
+                    return Err(circular(self.trace.node(claim.at.structure).origin));
                 }
                 news.push(claim.observed.number);
                 self.claimed_new.push(claim);

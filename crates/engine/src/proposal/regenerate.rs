@@ -330,14 +330,14 @@ impl Evaluation<'_> {
         if let Phase::Proposal(regeneration) = &self.phase
             && regeneration.replay.is_some()
         {
-            self.making = Some(Making { structure, choices: Vec::new() });
+            self.making = Some(Making { structure, choices: 0 });
         }
     }
 
-    /// Gives back the choice that took the observed value meanwhile, and what was made.
-    fn resume(&mut self, outer: Suspended) -> (Option<NodeId>, Option<Making>) {
+    /// Gives back the choice that took the observed value meanwhile.
+    fn resume(&mut self, outer: Suspended) -> Option<NodeId> {
         (self.family, self.tags, self.depth) = (outer.family, outer.tags, outer.depth);
-        let taken = std::mem::replace(&mut self.observed_at, outer.observed_at);
-        (taken, std::mem::replace(&mut self.making, outer.making))
+        self.making = outer.making;
+        std::mem::replace(&mut self.observed_at, outer.observed_at)
     }
 }

@@ -10,6 +10,7 @@
 //! | `chains`: each chain of other choices as a whole | the chains, found likewise, from what any side of a branch reads | chains decide nothing but which side is taken |
 //! | `leftovers`: what may be joint or in a chain but is not so *now*, one by one | whether it is, by the plan for the structure as it is when its turn comes | a choice decides neither its own distribution nor whether it may be joint |
 //! | `rest`: all other choices one by one ([`single`]) | the kind of the choice when its turn comes | the same |
+//! | `walls`: choices that a hard constraint holds together ([`walls`]) | which exist of a set of addresses | what exists because of others of the set is redrawn with these in any case |
 //! | `forward`: choices that no observation depends on, from their law given the rest ([`smidgen_engine::idle`]) | which these are, found from the structure | what exists because of them depends on no observation either |
 //!
 //! `leftovers` and `rest` go through the addresses of all choices there could ever be, in a fixed order, and leave out those
@@ -24,6 +25,7 @@ mod explain;
 pub mod plan;
 mod rounds;
 mod single;
+mod walls;
 
 use rustc_hash::FxHashMap;
 use smidgen_engine::fault::Fault;
@@ -41,6 +43,7 @@ use crate::run::{Log, Phase};
 use plan::{Class, Plan};
 use rounds::Rounds;
 use single::Singles;
+use walls::Walls;
 
 /// Moves per sweep of a choice that is moved by `mh`, or by `subsampled_mh`.
 const TRIES: usize = 4;
@@ -59,6 +62,7 @@ pub struct Default {
     singles: Singles,
     /// By the addresses of their choices.
     subsampled: FxHashMap<u64, SubsampledMh>,
+    walls: Walls,
     rounds: Rounds,
     sweeps: u64,
     /// Whether the joint block could not start from where it is.
@@ -75,6 +79,7 @@ impl std::default::Default for Default {
             standardised: Blocks::standard(Form::Standardised),
             singles: Singles::new(),
             subsampled: FxHashMap::default(),
+            walls: Walls::default(),
             rounds: Rounds::default(),
             sweeps: 0,
             stuck: false,
@@ -90,8 +95,20 @@ impl Default {
         let blocks = |form| Blocks::standard(form).with_step(step);
         let (nuts, standardised) = (blocks(Form::Plain), blocks(Form::Standardised));
         let mut kernel = Default { nuts, standardised, ..Default::default() };
-        kernel.plan.by_state();
-        kernel
+        kernel.plan.settle_for(|_| true);
+        kernel.walled_for(|_| false, |_| false)
+    }
+
+    /// As if a warm-up had found that only the choices of these addresses may be part of the joint block or of a chain.
+    pub fn settled_for(mut self, contains: fn(u64) -> bool) -> Default {
+        self.plan.settle_for(contains);
+        self
+    }
+
+    /// As if it had found that a wall holds the first, and another wall the finite ones of the second.
+    pub fn walled_for(mut self, together: fn(u64) -> bool, finite: fn(u64) -> bool) -> Default {
+        self.walls = Walls::given(together, finite);
+        self
     }
 
     /// Choices that no observation depends on are moved as all others.
@@ -124,6 +141,7 @@ impl Kernel for Default {
             self.chains(trace, run, rng, log)?;
             self.leftovers(trace, run, rng, log)?;
             self.rest(trace, rng, log)?;
+            self.walls(trace, run, rng, log)?;
             self.plan.update(trace, learns, approximate)?;
             match self.plan.has_others() && !self.plan.smooth.is_empty() {
                 true if learns => self.rounds.learn(trace, &self.plan.smooth),
@@ -138,7 +156,8 @@ impl Kernel for Default {
 
     fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
         self.plan.update(look.trace, true, false)?;
-        explain::explain(&mut self.plan, look)
+        let groups = self.walls.groups(look.trace);
+        explain::explain(&mut self.plan, &groups, look)
     }
 }
 
@@ -175,7 +194,9 @@ impl Default {
         let block = joint::Block { choices: smooth, left_out: Some(left_out) };
         self.stuck = !self.nuts.transition(trace, block, planned, rng, log)?;
         if !self.stuck && self.plan.is_hierarchical {
+            let before = log.tally.trajectories;
             self.standardised.transition(trace, block, planned, rng, log)?;
+            log.tally.standardised += log.tally.trajectories - before;
         }
         // What the block was moved without must fit before anybody looks at it.
         if self.plan.has_others() {
@@ -267,6 +288,21 @@ impl Default {
             }
         }
         Ok(())
+    }
+
+    /// Choices that a wall holds, together. Hangs on addresses alone.
+    fn walls(
+        &mut self,
+        trace: &mut Trace,
+        round: Round,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<(), EvalError> {
+        if round.learns {
+            self.plan.update(trace, round.learns, round.approximate)?;
+            self.walls.look(trace, &self.plan, rng)?;
+        }
+        self.walls.transition(trace, round.learns, rng, &mut log.tally)
     }
 
     /// Hangs on which choices are idle: drawing them makes no observation depend on any. In the warm-up nobody looks, but a

@@ -1,4 +1,4 @@
-//! P(k) = rate^k e^-rate / k!.
+//! P(k) = rate^k e^-rate / k!; at rate 0 all mass is at 0.
 
 use rand_distr::{Distribution as _, StandardNormal};
 use smidgen_value::math::{HALF_LN_2PI, ln, ln_gamma};
@@ -22,7 +22,11 @@ static SPEC: Spec = Spec {
 };
 
 fn rate(args: Args<'_>) -> Result<f64, ArgumentError> {
-    arguments::positive(args, 0, "a positive rate")
+    arguments::number_where(args, 0, "a rate of 0 or a positive one", is_rate)
+}
+
+fn is_rate(rate: f64) -> bool {
+    rate >= 0.0 && rate.is_finite()
 }
 
 pub(crate) fn draw(rate: f64, rng: &mut Rng) -> f64 {
@@ -30,6 +34,9 @@ pub(crate) fn draw(rate: f64, rng: &mut Rng) -> f64 {
         // Doubles this large are further apart than the normal law is from the exact one.
         let z: f64 = StandardNormal.sample(rng);
         return outcome::finite((rate + rate.sqrt() * z).round());
+    }
+    if rate == 0.0 {
+        return 0.0;
     }
     rand_distr::Poisson::new(rate).expect("a positive rate").sample(rng)
 }
@@ -48,10 +55,12 @@ pub(crate) fn log_mass(k: f64, rate: f64) -> f64 {
 
 fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     let rate = args[0];
-    if !(arguments::is_positive(rate)) {
+    if !is_rate(rate) {
         return f64::NEG_INFINITY;
     }
-    slope.copy_from_slice(&[0.0, x / rate - 1.0]);
+    // No 0/0 at rate 0.
+    let relative = if x == 0.0 { 0.0 } else { x / rate };
+    slope.copy_from_slice(&[0.0, relative - 1.0]);
     log_mass(x, rate)
 }
 

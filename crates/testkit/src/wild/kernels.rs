@@ -18,14 +18,23 @@ pub enum Moves {
     /// The same, but choices that no observation depends on move as all others instead of being drawn anew: in programs
     /// without observations nothing else would be tested.
     IdleSweeps(usize),
+    /// The same, as if a warm-up had found that only some of the choices may move together, and that walls hold
+    /// some: users get kernels like that.
+    SettledSweeps(usize),
     /// An inference program.
     Program(&'static str),
 }
 
 /// The default kernel, which has to take every program. Some mistakes are small in one sweep, and
 /// add up.
-pub const DEFAULT: [Moves; 4] =
-    [Moves::IdleSweeps(1), Moves::Sweeps(2), Moves::IdleSweeps(3), Moves::IdleSweeps(8)];
+pub const DEFAULT: [Moves; 6] = [
+    Moves::IdleSweeps(1),
+    Moves::Sweeps(2),
+    Moves::SettledSweeps(2),
+    Moves::IdleSweeps(3),
+    Moves::IdleSweeps(8),
+    Moves::SettledSweeps(4),
+];
 
 /// Every other kernel, before and after others, more than once: what one leaves stale or changes, another has to find, also where it
 /// follows a plan that it made before. They may refuse a program.
@@ -58,7 +67,7 @@ pub const OTHERS: &[Moves] = &[
 
 impl Moves {
     pub fn is_default(self) -> bool {
-        matches!(self, Moves::Sweeps(_) | Moves::IdleSweeps(_))
+        !matches!(self, Moves::Program(_))
     }
 
     pub fn make(self, world: &mut World) -> Result<(), String> {
@@ -69,6 +78,13 @@ impl Moves {
             }
             Moves::Sweeps(n) => sweeps(world, Default::with_step(STEP), n),
             Moves::IdleSweeps(n) => sweeps(world, Default::with_step(STEP).moving_idle(), n),
+            Moves::SettledSweeps(n) => {
+                // Addresses are hashes.
+                let settled = Default::with_step(STEP)
+                    .settled_for(|address| address.is_multiple_of(2))
+                    .walled_for(|address| address % 4 == 1, |address| address % 5 == 1);
+                sweeps(world, settled.moving_idle(), n)
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use smidgen_engine::{EvalError, NodeId};
+use smidgen_engine::{EvalError, NodeId, Scaffold};
 use smidgen_lang::Span;
 
 use super::chain::PARTICLES;
@@ -14,7 +14,12 @@ use crate::explain::{Explanation, Look, blocks};
 /// Places of the program that are named for one class.
 const NAMED: usize = 6;
 
-pub(super) fn explain(plan: &mut Plan, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
+/// `walled`: choices that walls hold together.
+pub(super) fn explain(
+    plan: &mut Plan,
+    walled: &[Vec<NodeId>],
+    look: &mut Look<'_>,
+) -> Result<Explanation, EvalError> {
     let target = Target { scope: Scope::Default, block: Block::Each };
     let mut explanation = blocks::explain(look, &target, &mut |_, _, _| Ok(()))?;
     explanation.target = match plan.has_others() {
@@ -27,6 +32,10 @@ pub(super) fn explain(plan: &mut Plan, look: &mut Look<'_>) -> Result<Explanatio
         let class = match unlisted.get(&id) {
             Some(class) => *class,
             None => plan.class(look.trace, id)?,
+        };
+        let class = match class {
+            Class::Line | Class::Integer if decides(look, id) => Class::Other,
+            class => class,
         };
         classes.entry(class).or_default().push(id);
     }
@@ -42,6 +51,10 @@ pub(super) fn explain(plan: &mut Plan, look: &mut Look<'_>) -> Result<Explanatio
                 "nuts once more in standardised coordinates, (x - location) / scale: a location or scale in the block depends on others of its choices".to_owned(),
             );
         }
+    }
+    for group in walled {
+        let names = named(look, group);
+        explanation.notes.push(format!("also together: {names} (a hard constraint holds them)"));
     }
     if plan.has_others() && !plan.smooth.is_empty() {
         let note = "several rounds a sweep, if the warm-up finds that the joint block and the others, which move given each other, are slow";
@@ -69,6 +82,13 @@ fn unlisted(plan: &mut Plan, look: &mut Look<'_>) -> Result<FxHashMap<NodeId, Cl
         }
     }
     Ok(found)
+}
+
+/// Whether a choice decides what exists: then it is moved by proposals, not by slices.
+fn decides(look: &mut Look<'_>, id: NodeId) -> bool {
+    let mut scaffold = Scaffold::new();
+    scaffold.build(look.trace, &[id]);
+    scaffold.restructured(look.trace).is_some()
 }
 
 /// How particles move chains.
@@ -101,7 +121,10 @@ fn words(class: Class) -> (&'static str, &'static str) {
         Class::Integer => {
             ("slices over the integers, one by one", "a whole number with many values")
         }
-        Class::Other => ("mh, one by one", "neither a gradient nor a few values"),
+        Class::Other => (
+            "mh, one by one, from the prior and by walks",
+            "neither a gradient nor a few values, or it decides what exists",
+        ),
     }
 }
 

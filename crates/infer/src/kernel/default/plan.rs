@@ -54,7 +54,6 @@ pub enum Class {
 #[derive(Clone, Debug)]
 pub struct Exclusion {
     pub choice: NodeId,
-    pub at: Option<NodeId>,
     pub reason: String,
 }
 
@@ -64,8 +63,8 @@ enum Steady {
     #[default]
     Unknown,
     Known(FxHashSet<u64>),
-    /// Every choice may have the part, and has it whenever it can.
-    All,
+    /// Given from outside: these have the part whenever they can.
+    Given(fn(u64) -> bool),
 }
 
 impl Steady {
@@ -78,7 +77,7 @@ impl Steady {
         match self {
             Steady::Unknown => false,
             Steady::Known(steady) => steady.contains(&address),
-            Steady::All => true,
+            Steady::Given(contains) => contains(address),
         }
     }
 
@@ -87,7 +86,7 @@ impl Steady {
         match self {
             Steady::Unknown => *self = Steady::Known(now),
             Steady::Known(steady) if learns => steady.retain(|address| now.contains(address)),
-            Steady::Known(_) | Steady::All => {}
+            Steady::Known(_) | Steady::Given(_) => {}
         }
     }
 }
@@ -103,6 +102,8 @@ pub struct Plan {
     /// Whether the location or the scale of some of its choices depends on others.
     pub is_hierarchical: bool,
     pub excluded: Vec<Exclusion>,
+    /// Why choices were once excluded, by their addresses.
+    reasons: FxHashMap<u64, String>,
     pub chains: Vec<Chain>,
     /// What may be part of the joint block, and what of chains.
     steady_smooth: Steady,
@@ -151,8 +152,9 @@ impl Plan {
             let mut class = classify(trace, *id, MOST_VALUES)?;
             if class == Class::Smooth {
                 if !self.steady_smooth.admits(*address) {
-                    let reason = "it comes and goes, or once had no gradient".to_owned();
-                    self.excluded.push(Exclusion { choice: *id, at: None, reason });
+                    let reason = self.reasons.get(address);
+                    let reason = reason.map_or("it comes and goes", String::as_str).to_owned();
+                    self.excluded.push(Exclusion { choice: *id, reason });
                     class = alone(trace, *id)?;
                 } else if approximate
                     && !self.exact.contains(address)
@@ -205,10 +207,11 @@ impl Plan {
             .any(|steady| steady.contains(address))
     }
 
-    /// Nothing is settled in a warm-up: a choice has its part whenever the state allows it. Every change of structure
-    /// costs a plan.
-    pub fn by_state(&mut self) {
-        (self.steady_smooth, self.steady_chains) = (Steady::All, Steady::All);
+    /// Nothing is settled in a warm-up: these choices have their part whenever the state allows it. Every change of
+    /// structure costs a plan.
+    pub fn settle_for(&mut self, contains: fn(u64) -> bool) {
+        (self.steady_smooth, self.steady_chains) =
+            (Steady::Given(contains), Steady::Given(contains));
     }
 
     /// From now on choices that no observation depends on are moved as all others.
@@ -256,10 +259,11 @@ impl Plan {
                 blamed.clone_from(&candidates);
             }
             for choice in &blamed {
-                let (at, reason) = (Some(why.node), why.reason.clone());
-                self.excluded.push(Exclusion { choice: *choice, at, reason });
+                let (address, reason) = (trace.address(*choice), why.reason.clone());
+                self.reasons.entry(address).or_insert_with(|| reason.clone());
+                self.excluded.push(Exclusion { choice: *choice, reason });
                 let class = alone(trace, *choice)?;
-                self.classes.insert(*choice, (trace.address(*choice), class));
+                self.classes.insert(*choice, (address, class));
             }
             candidates.retain(|id| !blamed.contains(id));
         }

@@ -1,0 +1,358 @@
+//! Choices that a wall holds: `a` and `b` under `[observe (flip (if (= a b) 1 0)) true]`. No move of one of them alone gets
+//! anywhere, and a chain that stays on one side for ever looks as good as any.
+//!
+//! In the warm-up every choice is now and then tried at another value. If that makes an observation or another choice
+//! impossible, what this reads, and the choice itself, become a *group*; groups that share a choice are one. A group moves
+//! together:
+//!
+//! * by Gibbs, if it has few combinations of values;
+//! * else in pairs, by Gibbs or from the prior, and as a whole from the prior. What was never accepted in the warm-up is
+//!   not tried later on.
+//!
+//! Groups are sets of addresses and are settled in the warm-up. A move takes those of the group that exist: what exists only
+//! because of others of them is redrawn with these in any case, so which choices are moved does not hang on the move.
+
+use rustc_hash::FxHashSet;
+use smidgen_engine::proposal::FromPrior;
+use smidgen_engine::{
+    Choice, Enumeration, EvalError, NodeId, Proposal, Proposed, Proposer, Scaffold, Trace,
+};
+use smidgen_prob::Support;
+use smidgen_value::{Rng, Value};
+
+use super::plan::{Class, Plan, by_itself};
+use crate::kernel::gibbs::gibbs_move;
+use crate::kernel::mh::mh_move;
+use crate::record::Tally;
+
+/// Combinations of values that are weighed together.
+const MOST_COMBINATIONS: usize = 64;
+/// Pairs of a larger group that are moved in a sweep.
+const MOST_PAIRS: usize = 16;
+/// Values that a choice is tried at in a look.
+const TRIES: usize = 2;
+/// Proposals from the prior without success after which no more are made.
+const MOST_VAIN: u32 = 200;
+
+/// The choices of a group, by their addresses.
+enum Members {
+    Known(Vec<u64>),
+    /// Given from outside.
+    Given(fn(u64) -> bool),
+}
+
+struct Group {
+    members: Members,
+    /// Whether its finite choices move together by Gibbs, and no others belong to it.
+    is_finite: bool,
+    pairs: Luck,
+    whole: Luck,
+}
+
+/// How proposals from the prior fared in the warm-up.
+#[derive(Clone, Copy, Default)]
+struct Luck {
+    tried: u32,
+    accepted: u32,
+}
+
+impl Luck {
+    /// Whether to go on.
+    fn holds(self, learns: bool) -> bool {
+        self.accepted > 0 || (learns && self.tried < MOST_VAIN)
+    }
+
+    fn note(&mut self, accepted: bool, learns: bool) {
+        if learns {
+            self.tried += 1;
+            self.accepted += u32::from(accepted);
+        }
+    }
+}
+
+impl Group {
+    fn new(members: Members, is_finite: bool) -> Group {
+        Group { members, is_finite, pairs: Luck::default(), whole: Luck::default() }
+    }
+}
+
+#[derive(Default)]
+pub struct Walls {
+    groups: Vec<Group>,
+    is_given: bool,
+    looks: u64,
+    room: Room,
+}
+
+/// What moves work in.
+#[derive(Default)]
+struct Room {
+    scaffold: Scaffold,
+    enumeration: Enumeration,
+    /// All choices by their addresses, for one structure.
+    choices: Vec<(u64, NodeId)>,
+    structure: Option<u64>,
+}
+
+impl Walls {
+    /// Groups that no warm-up has found, nor will change: proposals from the prior for some, Gibbs for others.
+    pub fn given(together: fn(u64) -> bool, finite: fn(u64) -> bool) -> Walls {
+        let mut proposed = Group::new(Members::Given(together), false);
+        proposed.whole.accepted = 1;
+        let groups = vec![proposed, Group::new(Members::Given(finite), true)];
+        Walls { groups, is_given: true, ..Walls::default() }
+    }
+
+    /// The choices of each group that exist.
+    pub fn groups(&mut self, trace: &Trace) -> Vec<Vec<NodeId>> {
+        let Walls { groups, room, .. } = self;
+        groups.iter().map(|group| room.existing(trace, &group.members)).collect()
+    }
+
+    /// Looks for walls, in the first, second, fourth, ... sweep of the warm-up.
+    pub fn look(&mut self, trace: &mut Trace, plan: &Plan, rng: &mut Rng) -> Result<(), EvalError> {
+        self.looks += 1;
+        if self.is_given || !self.looks.is_power_of_two() {
+            return Ok(());
+        }
+        let mut held: Vec<Vec<u64>> = Vec::new();
+        for (_, id) in trace.choices_by_address() {
+            // Chains move as a whole.
+            if matches!(plan.class(trace, id)?, Class::Idle | Class::Chain | Class::Particles) {
+                continue;
+            }
+            for _ in 0..TRIES {
+                held.extend(self.try_elsewhere(trace, id, rng)?);
+            }
+        }
+        for held in held {
+            self.join(trace, held)?;
+        }
+        Ok(())
+    }
+
+    /// The addresses of what each wall holds that a choice meets at another value.
+    fn try_elsewhere(
+        &mut self,
+        trace: &mut Trace,
+        id: NodeId,
+        rng: &mut Rng,
+    ) -> Result<Vec<Vec<u64>>, EvalError> {
+        let scaffold = &mut self.room.scaffold;
+        let proposal = match Proposal::propose(trace, scaffold, &[id], &mut Elsewhere, rng) {
+            Ok(proposal) => proposal,
+            Err(error) if error.is_interruption() => return Err(error),
+            Err(_) => return Ok(Vec::new()),
+        };
+        let walls = proposal.walls();
+        drop(proposal);
+        let mut held = Vec::new();
+        for wall in walls {
+            let mut choices = trace.choices_read_by(wall);
+            choices.push(id);
+            choices.retain(|id| trace.choice(*id).is_ok_and(|choice| choice.is_proper()));
+            let mut addresses: Vec<u64> = choices.iter().map(|id| trace.address(*id)).collect();
+            addresses.sort_unstable();
+            addresses.dedup();
+            if addresses.len() > 1 {
+                held.push(addresses);
+            }
+        }
+        Ok(held)
+    }
+
+    /// Makes a group of these and of the groups that share a choice with them.
+    fn join(&mut self, trace: &mut Trace, held: Vec<u64>) -> Result<(), EvalError> {
+        let mut joined: FxHashSet<u64> = held.into_iter().collect();
+        let mut is_news = true;
+        self.groups.retain(|group| {
+            let Members::Known(members) = &group.members else { return true };
+            if !members.iter().any(|member| joined.contains(member)) {
+                return true;
+            }
+            is_news &= !joined.iter().all(|address| members.contains(address));
+            if is_news {
+                joined.extend(members);
+            }
+            !is_news
+        });
+        if is_news {
+            let mut members: Vec<u64> = joined.into_iter().collect();
+            members.sort_unstable();
+            let members = Members::Known(members);
+            let choices = self.room.existing(trace, &members);
+            let is_finite = combinations(trace, &choices)?.is_some_and(|n| n <= MOST_COMBINATIONS);
+            self.groups.push(Group::new(members, is_finite));
+        }
+        Ok(())
+    }
+
+    /// Moves every group.
+    pub fn transition(
+        &mut self,
+        trace: &mut Trace,
+        learns: bool,
+        rng: &mut Rng,
+        tally: &mut Tally,
+    ) -> Result<(), EvalError> {
+        let Walls { groups, room, .. } = self;
+        for group in groups {
+            let choices = room.existing(trace, &group.members);
+            if group.is_finite {
+                room.draw(trace, &choices, rng, tally)?;
+                continue;
+            }
+            if let Members::Known(members) = &group.members
+                && group.pairs.holds(learns)
+            {
+                for _ in 0..members.len().min(MOST_PAIRS) {
+                    let first = rng.below(members.len());
+                    let second = (first + 1 + rng.below(members.len() - 1)) % members.len();
+                    let pair = Members::Known(vec![members[first], members[second]]);
+                    let pair = room.existing(trace, &pair);
+                    let moved = room.move_pair(trace, &pair, rng, tally)?;
+                    group.pairs.note(moved, learns);
+                }
+            }
+            if group.whole.holds(learns) {
+                let choices = room.existing(trace, &group.members);
+                let moved = room.propose(trace, &choices, rng, tally)?;
+                group.whole.note(moved, learns);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Room {
+    /// Those that exist, in the order of their addresses.
+    fn existing(&mut self, trace: &Trace, members: &Members) -> Vec<NodeId> {
+        if self.structure != Some(trace.structure_revision()) {
+            self.choices = trace.choices_by_address();
+            self.structure = Some(trace.structure_revision());
+        }
+        match members {
+            Members::Given(contains) => {
+                let given = self.choices.iter().filter(|(address, _)| contains(*address));
+                given.map(|(_, id)| *id).collect()
+            }
+            Members::Known(members) => {
+                let find = |address: &u64| {
+                    let place = self.choices.binary_search_by_key(address, |choice| choice.0);
+                    place.ok().map(|place| self.choices[place].1)
+                };
+                members.iter().filter_map(find).collect()
+            }
+        }
+    }
+
+    /// Whether observations may come to refer to other choices: not every such move of several choices can be made.
+    fn moves_observations(&mut self, trace: &mut Trace, choices: &[NodeId]) -> bool {
+        self.scaffold.build(trace, choices);
+        self.scaffold.moves_observations()
+    }
+
+    /// One draw of the finite ones of these from their conditional law. Whether it changed anything is in the tally.
+    fn draw(
+        &mut self,
+        trace: &mut Trace,
+        choices: &[NodeId],
+        rng: &mut Rng,
+        tally: &mut Tally,
+    ) -> Result<(), EvalError> {
+        let mut finite = Vec::with_capacity(choices.len());
+        for id in choices {
+            if by_itself(trace, *id)? == Class::Finite {
+                finite.push(*id);
+            }
+        }
+        if finite.is_empty() || self.moves_observations(trace, &finite) {
+            return Ok(());
+        }
+        match gibbs_move(trace, &mut self.enumeration, &finite, None, rng, tally) {
+            // There may be too many combinations with the values that others have.
+            Err(error) if !error.is_interruption() => Ok(()),
+            result => result,
+        }
+    }
+
+    /// One move of two choices, or of one that is left. Whether it was accepted; a draw always is.
+    fn move_pair(
+        &mut self,
+        trace: &mut Trace,
+        pair: &[NodeId],
+        rng: &mut Rng,
+        tally: &mut Tally,
+    ) -> Result<bool, EvalError> {
+        let mut is_finite = true;
+        for id in pair {
+            is_finite &= by_itself(trace, *id)? == Class::Finite;
+        }
+        match is_finite {
+            true => self.draw(trace, pair, rng, tally).map(|()| true),
+            false => self.propose(trace, pair, rng, tally),
+        }
+    }
+
+    /// One proposal from the prior. Whether it was accepted.
+    fn propose(
+        &mut self,
+        trace: &mut Trace,
+        choices: &[NodeId],
+        rng: &mut Rng,
+        tally: &mut Tally,
+    ) -> Result<bool, EvalError> {
+        let mut proper = choices.to_vec();
+        proper.retain(|id| trace.choice(*id).is_ok_and(|choice| choice.is_proper()));
+        if proper.is_empty() || self.moves_observations(trace, &proper) {
+            return Ok(false);
+        }
+        let moved = mh_move(trace, &mut self.scaffold, &proper, &mut FromPrior, None, rng, tally)?;
+        Ok(moved.accepted)
+    }
+}
+
+/// How many combinations of values choices have; none if they are not finite.
+fn combinations(trace: &mut Trace, choices: &[NodeId]) -> Result<Option<usize>, EvalError> {
+    let mut product: usize = 1;
+    for id in choices {
+        if by_itself(trace, *id)? != Class::Finite {
+            return Ok(None);
+        }
+        let values = trace.choice(*id)?.enumerate()?.len();
+        product = product.saturating_mul(values);
+    }
+    Ok(Some(product))
+}
+
+/// Another value of a finite choice, a neighbour of a whole number, else a draw from the prior: to look at, not to move to.
+struct Elsewhere;
+
+impl Elsewhere {
+    fn value(choice: &Choice<'_>, rng: &mut Rng) -> Option<Value> {
+        if let Ok(Support::Integers { low, high }) = choice.support()
+            && choice.most_values().is_none()
+        {
+            let n = choice.current().as_number()?;
+            let n = if rng.coin() { n + 1.0 } else { n - 1.0 };
+            return (low..=high).contains(&n).then_some(Value::Number(n));
+        }
+        let mut values = choice.enumerate().ok()?;
+        values.retain(|value| value != choice.current());
+        (!values.is_empty()).then(|| values.swap_remove(rng.below(values.len())))
+    }
+}
+
+impl Proposer for Elsewhere {
+    fn is_local(&self, choice: &Choice<'_>) -> Result<bool, EvalError> {
+        Ok(choice.support().is_ok_and(|support| !support.is_continuous()))
+    }
+
+    fn propose(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> Result<Proposed, EvalError> {
+        if !self.is_local(choice)? {
+            return Ok(Proposed::Prior);
+        }
+        let value = Elsewhere::value(choice, rng).unwrap_or_else(|| choice.current().clone());
+        Ok(Proposed::Local { value, log_q_ratio: 0.0 })
+    }
+}
