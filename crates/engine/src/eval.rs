@@ -42,6 +42,8 @@ pub struct Evaluation<'r> {
     pub(crate) observed_at: Option<NodeId>,
     /// What runs for T' below a structure that may have to run again has made so far.
     pub(crate) making: Option<Making>,
+    /// All choices that were made so.
+    pub(crate) made: Vec<(NodeId, MadeAt)>,
     pub(crate) phase: Phase<'r>,
 }
 
@@ -93,8 +95,6 @@ pub(crate) struct Regeneration<'r> {
     /// Likewise for choices that are made for T'.
     pub(crate) claimed_new: &'r [NewClaim],
     pub(crate) redirected_new: Vec<NewClaim>,
-    /// The choices that were made for T', if the attempt may have to be made again.
-    pub(crate) made: Vec<(NodeId, MadeAt)>,
     /// Claimed choices that their observations did come to.
     pub(crate) reached: Vec<NodeId>,
     /// If the attempt may have to be made again: the seed of what runs for T', so that it runs
@@ -118,7 +118,6 @@ impl<'r> Regeneration<'r> {
             redirected: Vec::new(),
             claimed_new: &[],
             redirected_new: Vec::new(),
-            made: Vec::new(),
             reached: Vec::new(),
             replay: None,
             parked: None,
@@ -150,6 +149,7 @@ impl<'r> Evaluation<'r> {
             log_observed: 0.0,
             observed_at: None,
             making: None,
+            made: Vec::new(),
             phase: Phase::Directive { improper },
         }
     }
@@ -167,8 +167,8 @@ impl<'r> Evaluation<'r> {
 
     /// Notes that a choice was made for T', if it may have to be made again.
     pub(crate) fn note_made(&mut self, id: NodeId) {
-        if let (Some(making), Phase::Proposal(regeneration)) = (&mut self.making, &mut self.phase) {
-            regeneration.made.push((id, making.next()));
+        if let Some(making) = &mut self.making {
+            self.made.push((id, making.next()));
             making.choices += 1;
         }
     }

@@ -50,6 +50,33 @@ pub fn idle_choices(trace: &mut Trace) -> Vec<NodeId> {
     choices.filter(|id| !needed[id.index()] && may_be_idle(trace.node(*id))).collect()
 }
 
+/// The choices among the given ones that hang on a block, and on these in turn. Drawn anew together with
+/// the block ([`crate::Enumeration::weigh_with`]), they do not hold it where it is. That is right for any set of addresses; it
+/// is good for idle choices. None where observations move.
+pub fn hanging_below(
+    trace: &mut Trace,
+    scaffold: &mut Scaffold,
+    block: &[NodeId],
+    is_given: &dyn Fn(&Trace, NodeId) -> bool,
+) -> Vec<NodeId> {
+    let mut all = block.to_vec();
+    loop {
+        scaffold.build(trace, &all);
+        if scaffold.moves_observations() {
+            return Vec::new();
+        }
+        let is_below = |id: &&NodeId| {
+            let is_proper = matches!(trace.node(**id).op, Op::Random(law) if law.is_proper());
+            is_proper && trace.is_choice(**id) && is_given(trace, **id)
+        };
+        let before = all.len();
+        all.extend(scaffold.absorbing.iter().filter(is_below));
+        if all.len() == before {
+            return all.split_off(block.len());
+        }
+    }
+}
+
 /// How idle choices are drawn, for one structure of the trace.
 pub struct Forward {
     choices: Vec<NodeId>,

@@ -132,7 +132,7 @@ impl Trace {
         let Phase::Proposal(regeneration) = &mut cx.phase else {
             unreachable!("structures are regenerated only in proposals")
         };
-        let made_at = regeneration.made.iter().find(|(made, _)| *made == id).map(|(_, at)| *at);
+        let made_at = cx.made.iter().find(|(made, _)| *made == id).map(|(_, at)| *at);
         let claim = regeneration.claimed_new.iter().find(|c| c.observed.number == observed.number);
         if let Some(claim) = claim {
             // If it is not the choice that was prepared, the way hangs on its value.

@@ -267,7 +267,11 @@ fn a_hidden_markov_model_by_branches() {
 fn draw_flat(world: &mut World, target: &Target) {
     let groups = target.groups(&world.model, &mut world.rng);
     let (World { model, rng, .. }, mut sequence) = (world, Sequence::new());
-    assert!(sequence.prepare_path(model.trace_mut(), &groups.concat()).unwrap());
+    assert!(
+        sequence
+            .prepare_path(model.trace_mut(), &groups.concat(), &std::default::Default::default())
+            .unwrap()
+    );
     let flat = &mut |log_weights: &[f64], rng: &mut Rng| {
         draw_place(&log_weights.iter().map(|w| w * 0.1).collect::<Vec<_>>(), rng.uniform())
     };
@@ -339,7 +343,13 @@ fn an_observation_of_distant_states_is_no_chain() {
         let mut world = World::new(&text(observed), 1);
         let groups = target("x", Block::Each).groups(&world.model, &mut world.rng);
         let mut sequence = Sequence::new();
-        let is_chain = sequence.prepare_path(world.model.trace_mut(), &groups.concat()).unwrap();
+        let is_chain = sequence
+            .prepare_path(
+                world.model.trace_mut(),
+                &groups.concat(),
+                &std::default::Default::default(),
+            )
+            .unwrap();
         assert_eq!(is_chain, expected, "{observed}");
         world.infer("20");
     }
@@ -399,7 +409,9 @@ fn what_decides_what_exists_is_no_chain() {
             let groups = target("x", Block::Each).groups(&world.model, &mut world.rng);
             let mut sequence = Sequence::new();
             let trace = world.model.trace_mut();
-            let is_chain = sequence.prepare_path(trace, &groups.concat()).unwrap();
+            let is_chain = sequence
+                .prepare_path(trace, &groups.concat(), &std::default::Default::default())
+                .unwrap();
             let found = is_chain.then(|| sequence.has_paths(trace).unwrap());
             assert_eq!(found, expected, "{text}");
             if !more.contains("(g (+ n 1))") {

@@ -337,7 +337,9 @@ pub fn paths(world: &mut World, chain: &Chain, target: &Target, tilt: f64) -> Ve
             let mut sequence = Sequence::new();
             let trace = model.trace_mut();
             assert!(
-                sequence.prepare_path(trace, &groups.concat()).expect("a sequence"),
+                sequence
+                    .prepare_path(trace, &groups.concat(), &std::default::Default::default())
+                    .expect("a sequence"),
                 "no chain"
             );
             let mut lots = Enumerated { way: &way, probabilities: vec![] };

@@ -92,6 +92,7 @@ pub struct Enumeration {
     scaffold: Scaffold,
     script: Script,
     sketch: Option<Sketch>,
+    /// The block, and what is drawn anew with it.
     principals: Vec<NodeId>,
     seed: u64,
     log_weights: Vec<f64>,
@@ -136,13 +137,27 @@ impl Enumeration {
         drawn_from: DrawnFrom<'_>,
         rng: &mut Rng,
     ) -> Result<(), EvalError> {
+        self.weigh_with(trace, principals, &[], drawn_from, rng)
+    }
+
+    /// The same with other choices that belong to the brush: they are drawn from their prior for each candidate.
+    pub fn weigh_with(
+        &mut self,
+        trace: &mut Trace,
+        principals: &[NodeId],
+        brush: &[NodeId],
+        drawn_from: DrawnFrom<'_>,
+        rng: &mut Rng,
+    ) -> Result<(), EvalError> {
         self.seed = rng.seed();
         self.principals.clear();
         self.principals.extend_from_slice(principals);
+        self.principals.extend_from_slice(brush);
+        self.script.set_brush(brush);
         self.log_weights.clear();
         self.candidates.clear();
         (self.pairwise, self.sketched) = (false, false);
-        if let ([choice], Some(sketch)) = (principals, &mut self.sketch) {
+        if let ([choice], [], Some(sketch)) = (principals, brush, &mut self.sketch) {
             let block = (*choice, drawn_from);
             let log_weights = &mut self.log_weights;
             let done = sketch.weigh(trace, &mut self.scaffold, block, self.seed, log_weights);

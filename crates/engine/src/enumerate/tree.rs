@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use smidgen_value::Rng;
 
 use crate::error::EvalError;
+use crate::id::NodeId;
 use crate::proposal::{Choice, Proposed, Proposer};
 
 #[derive(Default)]
@@ -16,12 +17,19 @@ pub(super) struct Script {
     steps: Vec<(u32, u32)>,
     depth: usize,
     is_current: bool,
+    /// Principals that are drawn from their prior.
+    brush: Vec<NodeId>,
 }
 
 impl Script {
     /// The first leaf comes next.
     pub fn restart(&mut self) {
         self.steps.clear();
+    }
+
+    pub fn set_brush(&mut self, brush: &[NodeId]) {
+        self.brush.clear();
+        self.brush.extend_from_slice(brush);
     }
 
     /// Before every proposal.
@@ -66,11 +74,14 @@ impl Script {
 }
 
 impl Proposer for Script {
-    fn is_local(&self, _: &Choice<'_>) -> Result<bool, EvalError> {
-        Ok(true)
+    fn is_local(&self, choice: &Choice<'_>) -> Result<bool, EvalError> {
+        Ok(!self.brush.contains(&choice.node))
     }
 
     fn propose(&mut self, choice: &Choice<'_>, _: &mut Rng) -> Result<Proposed, EvalError> {
+        if !self.is_local(choice)? {
+            return Ok(Proposed::Prior);
+        }
         let mut values = choice.enumerate()?;
         if self.depth == self.steps.len() {
             self.steps.push((0, 0));

@@ -121,28 +121,27 @@ impl Model {
                 return Ok(false);
             }
             tried.draws += 1;
-            let proposal =
-                Proposal::propose(&mut self.trace, &mut scaffold, &principals, &mut FromPrior, rng);
-            let proposal = match proposal {
-                Ok(proposal) => proposal,
+            let drawn =
+                Proposal::propose(&mut self.trace, &mut scaffold, &principals, &mut FromPrior, rng)
+                    .map(|proposal| {
+                        let (old, new) = proposal.impossible();
+                        // The same value again is no news, whatever it is worth.
+                        let is_fit =
+                            proposal.log_new() > f64::NEG_INFINITY && !proposal.is_identity();
+                        let is_kept = is_fit && new <= old;
+                        if is_kept {
+                            proposal.commit();
+                        }
+                        is_kept && new == 0
+                    });
+            let may_be_possible = match drawn {
+                Ok(may_be_possible) => may_be_possible,
                 Err(error) if error.is_interruption() => return Err(error),
                 // All at once may be too much where observations move.
-                Err(_) => {
-                    self.draw_one_by_one(principals, rng)?;
-                    if self.impossible_observations(1)?.is_empty() {
-                        return Ok(true);
-                    }
-                    continue;
-                }
+                Err(_) => self.draw_one_by_one(principals, rng).map(|()| true)?,
             };
-            let (old, new) = proposal.impossible();
-            // The same value again is no news, whatever it is worth.
-            let is_fit = proposal.log_new() > f64::NEG_INFINITY && !proposal.is_identity();
-            if is_fit && new <= old {
-                proposal.commit();
-                if new == 0 && self.impossible_observations(1)?.is_empty() {
-                    return Ok(true);
-                }
+            if may_be_possible && self.impossible_observations(1)?.is_empty() {
+                return Ok(true);
             }
         }
         Ok(false)

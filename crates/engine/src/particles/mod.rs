@@ -30,6 +30,7 @@ mod rewrite;
 mod segment;
 mod select;
 
+use rustc_hash::FxHashSet;
 use smidgen_value::{Rng, Value};
 
 use crate::error::EvalError;
@@ -117,14 +118,17 @@ impl Sequence {
         self.plan.is_some() && self.structure == trace.structure_revision()
     }
 
-    /// Prepares draws of whole paths of a chain, first choice to last. False if these are no chain.
+    /// Prepares draws of whole paths of a chain, first choice to last, with some idle choices ([`crate::idle`]) summed out:
+    /// whoever draws a path has to draw them anew. False if these are no chain.
     pub fn prepare_path(
         &mut self,
         trace: &mut Trace,
         choices: &[NodeId],
+        left_out: &FxHashSet<NodeId>,
     ) -> Result<bool, EvalError> {
         (self.plan, self.shape, self.selects) = (None, None, false);
         self.scaffold.build(trace, choices);
+        self.scaffold.absorbing.retain(|id| !left_out.contains(id));
         if !self.scaffold.released.is_empty() || self.has_other_nodes(trace) {
             return Ok(false);
         }

@@ -225,8 +225,11 @@ impl Default {
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
         self.plan.update(trace, round.learns, round.approximate)?;
-        for chain in &mut self.plan.chains {
-            chain.transition(trace, &mut self.singles, rng, &mut log.tally)?;
+        let Default { plan, singles, stream, .. } = self;
+        let Plan { chains, left_out, .. } = plan;
+        for chain in chains {
+            let idle = stream.as_mut().expect("a stream for every transition");
+            chain.transition(trace, (left_out, idle), singles, rng, &mut log.tally)?;
         }
         Ok(())
     }
@@ -246,7 +249,7 @@ impl Default {
             default.plan.smooth.is_empty()
                 || (!default.stuck && default.moves_jointly(trace, round))
         };
-        if self.plan.covers_all() && joint(self, trace) {
+        if !self.plan.has_leftovers && joint(self, trace) {
             return Ok(());
         }
         let mut sweep = Sweep::of(Target { scope: Scope::Default, block: Block::Each });
@@ -302,7 +305,9 @@ impl Default {
             self.plan.update(trace, round.learns, round.approximate)?;
             self.walls.look(trace, &self.plan, rng)?;
         }
-        self.walls.transition(trace, round.learns, rng, &mut log.tally)
+        let Default { plan, walls, .. } = self;
+        let is_idle = |trace: &Trace, id: NodeId| plan.is_steadily_idle(trace.address(id));
+        walls.transition(trace, &is_idle, round.learns, rng, &mut log.tally)
     }
 
     /// Hangs on which choices are idle: drawing them makes no observation depend on any. In the warm-up nobody looks, but a
@@ -332,7 +337,15 @@ impl Default {
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
         let class = plan::by_itself(trace, id)?;
-        self.singles.step(trace, (id, class), TRIES, rng, &mut log.tally)?;
+        let Default { plan, singles, .. } = self;
+        // What is idle below must not hold it where it is.
+        let is_done = plan.has_steady_idle() && {
+            let is_idle = |trace: &Trace, id: NodeId| plan.is_steadily_idle(trace.address(id));
+            singles.step_with_below(trace, (id, class), &is_idle, rng, &mut log.tally)?
+        };
+        if !is_done {
+            singles.step(trace, (id, class), TRIES, rng, &mut log.tally)?;
+        }
         debug_assert_eq!(class, plan::by_itself(trace, id)?, "a move has changed its own kind");
         Ok(())
     }

@@ -97,6 +97,16 @@ pub fn gibbs_move(
     tally: &mut Tally,
 ) -> Result<(), EvalError> {
     enumeration.weigh(trace, principals, drawn_from(selection), rng)?;
+    draw_candidate(trace, enumeration, rng, tally)
+}
+
+/// One of the candidates that were weighed.
+pub fn draw_candidate(
+    trace: &mut Trace,
+    enumeration: &mut Enumeration,
+    rng: &mut Rng,
+    tally: &mut Tally,
+) -> Result<(), EvalError> {
     let log_weights = enumeration.log_weights();
     let chosen = match enumeration.is_pairwise() {
         true => draw_pair(log_weights, rng),

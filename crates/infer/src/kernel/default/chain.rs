@@ -16,8 +16,9 @@
 //! What was prepared for one structure is prepared anew for another.
 
 use rustc_hash::FxHashSet;
+use smidgen_engine::idle::{Forward, hanging_below};
 use smidgen_engine::particles::LookAhead;
-use smidgen_engine::{EvalError, NodeId, Sequence, Trace, draw_place};
+use smidgen_engine::{EvalError, NodeId, Scaffold, Sequence, Trace, draw_place};
 use smidgen_value::Rng;
 
 use super::plan::{self, Class};
@@ -43,6 +44,8 @@ pub struct Chain {
     pub choices: Vec<NodeId>,
     /// For draws from the conditional law, if they may be possible.
     path: Option<Sequence>,
+    /// The idle choices that hang on it: such draws leave them out, and they are drawn anew.
+    below: Option<Forward>,
     /// For particles, prepared when they are first needed.
     particles: Option<Sequence>,
     lots: Lots,
@@ -56,19 +59,23 @@ fn prepare(sequence: &mut Sequence, trace: &mut Trace, choices: &[NodeId]) -> bo
 }
 
 impl Chain {
-    /// The chains among these choices that are drawn from their conditional law. `before`: those of
+    /// The chains among these choices that are drawn from their conditional law, with idle choices left out. `before`: those of
     /// another structure, whose room is used again.
     pub(super) fn paths(
         trace: &mut Trace,
         candidates: &[NodeId],
+        left_out: &FxHashSet<NodeId>,
         before: Vec<Chain>,
     ) -> Vec<Chain> {
+        if candidates.len() < LEAST {
+            return Vec::new();
+        }
         let mut spare = before.into_iter().filter_map(|chain| chain.path);
         let mut sort = |trace: &mut Trace, found: Vec<Vec<NodeId>>| {
             let prepared = found.into_iter().filter_map(|choices| {
-                let mut sequence = spare.next().unwrap_or_default();
-                let is_chain = matches!(sequence.prepare_path(trace, &choices), Ok(true));
-                is_chain.then(|| Chain::new(choices, Some(sequence), None))
+                let sequence = spare.next().unwrap_or_default();
+                let mut chain = Chain::new(choices, Some(sequence), None);
+                matches!(chain.prepare_path(trace, left_out), Ok(true)).then_some(chain)
             });
             prepared.collect::<Vec<Chain>>()
         };
@@ -86,6 +93,9 @@ impl Chain {
 
     /// The chains among these choices that are moved by particles.
     pub(super) fn by_particles(trace: &mut Trace, candidates: &[NodeId]) -> Vec<Chain> {
+        if candidates.len() < LEAST {
+            return Vec::new();
+        }
         let found = trace.chains(candidates, LEAST, READERS);
         let chain = |choices: Vec<NodeId>| {
             let mut sequence = Sequence::new();
@@ -96,7 +106,7 @@ impl Chain {
     }
 
     fn new(choices: Vec<NodeId>, path: Option<Sequence>, particles: Option<Sequence>) -> Chain {
-        Chain { choices, path, particles, lots: Lots::default() }
+        Chain { choices, path, below: None, particles, lots: Lots::default() }
     }
 
     /// Whether its choices select among branches.
@@ -127,9 +137,28 @@ impl Chain {
         self.particles.as_ref().is_some_and(|sequence| !sequence.looks_ahead())
     }
 
+    /// Prepares draws of whole paths. False if that cannot be.
+    fn prepare_path(
+        &mut self,
+        trace: &mut Trace,
+        left_out: &FxHashSet<NodeId>,
+    ) -> Result<bool, EvalError> {
+        let Some(path) = &mut self.path else { return Ok(false) };
+        // All or none: what stays may depend on what would go.
+        let mut below = Vec::new();
+        if !self.choices.iter().any(|id| left_out.contains(id)) {
+            let is_left_out = |_: &Trace, id: NodeId| left_out.contains(&id);
+            below = hanging_below(trace, &mut Scaffold::new(), &self.choices, &is_left_out);
+        }
+        self.below = (!below.is_empty()).then(|| Forward::new(trace, below.clone()));
+        path.prepare_path(trace, &self.choices, &below.into_iter().collect())
+    }
+
+    /// `left_out`: choices that are idle, and the stream from which these are drawn.
     pub(super) fn transition(
         &mut self,
         trace: &mut Trace,
+        (left_out, idle): (&FxHashSet<NodeId>, &mut Rng),
         singles: &mut Singles,
         rng: &mut Rng,
         tally: &mut Tally,
@@ -138,15 +167,15 @@ impl Chain {
         if !self.choices.iter().all(|id| trace.is_choice(*id)) {
             return Ok(());
         }
+        if self.path.as_ref().is_some_and(|path| !path.is_current(trace)) {
+            self.prepare_path(trace, left_out)?;
+        }
         if let Some(sequence) = &mut self.path {
-            if !sequence.is_current(trace) {
-                sequence.prepare_path(trace, &self.choices)?;
-            }
             let pick =
                 &mut |log_weights: &[f64], rng: &mut Rng| draw_place(log_weights, rng.uniform());
             if let Some(changed) = sequence.draw_path(trace, pick, rng)? {
                 tally.draw(sequence.absorbing() as u64, changed > 0);
-                return Ok(());
+                return self.below.iter().try_for_each(|below| below.draw(trace, idle));
             }
         }
         if !self.selects() {

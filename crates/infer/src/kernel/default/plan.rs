@@ -120,6 +120,8 @@ pub struct Plan {
     pub moves_idle: bool,
     /// Whether every choice may be part of one or the other.
     pub is_all_steady: bool,
+    /// Whether one that may be is not so now.
+    pub has_leftovers: bool,
     /// Addresses of choices above many sections of which all have to be read.
     exact: FxHashSet<u64>,
 }
@@ -185,6 +187,13 @@ impl Plan {
         let in_chains = in_chains.map(|id| trace.address(*id)).collect();
         self.steady_chains.settle(in_chains, learns);
         self.is_all_steady = choices.iter().all(|(address, _)| self.is_steady(*address));
+        self.has_leftovers = choices.iter().any(|(address, id)| {
+            let is_moved = matches!(
+                self.classes[id].1,
+                Class::Smooth | Class::Chain | Class::Particles | Class::Idle
+            );
+            !is_moved && self.is_steady(*address)
+        });
         // Compiling changes nothing.
         self.structure = Some(trace.structure_revision());
         Ok(())
@@ -205,6 +214,15 @@ impl Plan {
         [&self.steady_smooth, &self.steady_chains, &self.steady_idle]
             .iter()
             .any(|steady| steady.contains(address))
+    }
+
+    /// Whether a choice is drawn forward and moved by nothing else.
+    pub fn is_steadily_idle(&self, address: u64) -> bool {
+        self.steady_idle.contains(address)
+    }
+
+    pub fn has_steady_idle(&self) -> bool {
+        matches!(&self.steady_idle, Steady::Known(steady) if !steady.is_empty())
     }
 
     /// Nothing is settled in a warm-up: these choices have their part whenever the state allows it. Every change of
@@ -291,8 +309,9 @@ impl Plan {
     ) -> Result<(), EvalError> {
         let before = std::mem::take(&mut self.chains);
         let (mut finite, mut rest) = (Vec::new(), Vec::new());
-        for (_, id) in choices {
-            if !matches!(self.classes[id].1, Class::Smooth | Class::Tall | Class::Idle) {
+        for (address, id) in choices {
+            let is_taken = matches!(self.classes[id].1, Class::Smooth | Class::Tall | Class::Idle);
+            if !is_taken && self.steady_chains.admits(*address) {
                 let choice = trace.choice(*id)?;
                 if choice.is_proper() {
                     rest.push(*id);
@@ -302,7 +321,7 @@ impl Plan {
                 }
             }
         }
-        for mut chain in Chain::paths(trace, &finite, before) {
+        for mut chain in Chain::paths(trace, &finite, &self.left_out, before) {
             // Where a row would have to be made for a path, moves of single choices make and unmake rows: that is no chain.
             if !chain.misses_rows(trace)? {
                 self.chains.push(chain);
@@ -339,12 +358,6 @@ impl Plan {
     /// some states.
     pub fn has_fickle_idle(&self) -> bool {
         self.forward.as_ref().is_some_and(|forward| forward.choices().len() > self.idle)
-    }
-
-    /// Whether all choices are part of the joint block or of chains, or drawn forward.
-    pub fn covers_all(&self) -> bool {
-        let drawn: usize = self.chains.iter().map(|chain| chain.choices.len()).sum();
-        self.classes.len() == self.smooth.len() + drawn + self.idle
     }
 
     /// How a choice is moved, by the plan for this structure.

@@ -6,13 +6,16 @@
 //! of a whole number comes one proposal from the prior: slices leave out what is beyond 2⁵³, and modes
 //! far apart.
 
+use smidgen_engine::idle::hanging_below;
 use smidgen_engine::proposal::FromPrior;
-use smidgen_engine::{Choice, Enumeration, EvalError, NodeId, Proposed, Proposer, Scaffold, Trace};
+use smidgen_engine::{
+    Choice, DrawnFrom, Enumeration, EvalError, NodeId, Proposed, Proposer, Scaffold, Trace,
+};
 use smidgen_prob::Support;
 use smidgen_value::{Rng, Value, math};
 
 use super::plan::Class;
-use crate::kernel::gibbs::gibbs_move;
+use crate::kernel::gibbs::{draw_candidate, gibbs_move};
 use crate::kernel::mh::mh_move;
 use crate::kernel::slice::integers::LARGEST;
 use crate::kernel::slice::{Conditional, How, Search};
@@ -70,6 +73,25 @@ impl Proposer for Mixed {
     }
 }
 
+/// A mixed proposal for one choice; all others are drawn from the prior.
+struct WithBelow {
+    mixed: Mixed,
+    above: NodeId,
+}
+
+impl Proposer for WithBelow {
+    fn is_local(&self, choice: &Choice<'_>) -> Result<bool, EvalError> {
+        Ok(choice.node == self.above && self.mixed.is_local(choice)?)
+    }
+
+    fn propose(&mut self, choice: &Choice<'_>, rng: &mut Rng) -> Result<Proposed, EvalError> {
+        match choice.node == self.above {
+            true => self.mixed.propose(choice, rng),
+            false => Ok(Proposed::Prior),
+        }
+    }
+}
+
 /// Whether the values of a choice are numbers rather than names, as those of the tables of a restaurant
 /// process are, which can be listed although there is no last one.
 pub(super) fn is_number(choice: &Choice<'_>) -> bool {
@@ -101,6 +123,33 @@ pub(super) struct Singles {
 impl Singles {
     pub fn new() -> Singles {
         Singles { enumeration: Enumeration::new(), scaffold: Scaffold::new() }
+    }
+
+    /// Moves a choice together with what hangs on it of the given addresses, which is drawn anew. False if nothing does.
+    /// Beside the moves of [`Singles::step`], except for finite choices, which need no other.
+    pub fn step_with_below(
+        &mut self,
+        trace: &mut Trace,
+        (id, class): (NodeId, Class),
+        is_given: &dyn Fn(&Trace, NodeId) -> bool,
+        rng: &mut Rng,
+        tally: &mut Tally,
+    ) -> Result<bool, EvalError> {
+        let below = hanging_below(trace, &mut self.scaffold, &[id], is_given);
+        if below.is_empty() {
+            return Ok(false);
+        }
+        if class == Class::Finite {
+            let enumeration = &mut self.enumeration;
+            enumeration.weigh_with(trace, &[id], &below, DrawnFrom::Nothing, rng)?;
+            draw_candidate(trace, enumeration, rng, tally)?;
+            return Ok(true);
+        }
+        let mut proposer = WithBelow { mixed: Mixed::draw(rng), above: id };
+        let mut block = below;
+        block.push(id);
+        mh_move(trace, &mut self.scaffold, &block, &mut proposer, None, rng, tally)?;
+        Ok(false)
     }
 
     /// Moves a choice as its class tells; `tries`: how often, by `mh`.

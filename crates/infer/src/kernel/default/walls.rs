@@ -13,15 +13,17 @@
 //! because of others of them is redrawn with these in any case, so which choices are moved does not hang on the move.
 
 use rustc_hash::FxHashSet;
+use smidgen_engine::idle::hanging_below;
 use smidgen_engine::proposal::FromPrior;
 use smidgen_engine::{
-    Choice, Enumeration, EvalError, NodeId, Proposal, Proposed, Proposer, Scaffold, Trace,
+    Choice, DrawnFrom, Enumeration, EvalError, NodeId, Proposal, Proposed, Proposer, Scaffold,
+    Trace,
 };
 use smidgen_prob::Support;
 use smidgen_value::{Rng, Value};
 
 use super::plan::{Class, Plan, by_itself};
-use crate::kernel::gibbs::gibbs_move;
+use crate::kernel::gibbs::draw_candidate;
 use crate::kernel::mh::mh_move;
 use crate::record::Tally;
 
@@ -187,10 +189,11 @@ impl Walls {
         Ok(())
     }
 
-    /// Moves every group.
+    /// Moves every group, together with what hangs on it of the given addresses: these are idle choices.
     pub fn transition(
         &mut self,
         trace: &mut Trace,
+        is_idle: &dyn Fn(&Trace, NodeId) -> bool,
         learns: bool,
         rng: &mut Rng,
         tally: &mut Tally,
@@ -199,7 +202,7 @@ impl Walls {
         for group in groups {
             let choices = room.existing(trace, &group.members);
             if group.is_finite {
-                room.draw(trace, &choices, rng, tally)?;
+                room.draw(trace, &choices, is_idle, rng, tally)?;
                 continue;
             }
             if let Members::Known(members) = &group.members
@@ -210,13 +213,13 @@ impl Walls {
                     let second = (first + 1 + rng.below(members.len() - 1)) % members.len();
                     let pair = Members::Known(vec![members[first], members[second]]);
                     let pair = room.existing(trace, &pair);
-                    let moved = room.move_pair(trace, &pair, rng, tally)?;
+                    let moved = room.move_pair(trace, &pair, is_idle, rng, tally)?;
                     group.pairs.note(moved, learns);
                 }
             }
             if group.whole.holds(learns) {
                 let choices = room.existing(trace, &group.members);
-                let moved = room.propose(trace, &choices, rng, tally)?;
+                let moved = room.propose(trace, &choices, is_idle, rng, tally)?;
                 group.whole.note(moved, learns);
             }
         }
@@ -257,6 +260,7 @@ impl Room {
         &mut self,
         trace: &mut Trace,
         choices: &[NodeId],
+        is_idle: &dyn Fn(&Trace, NodeId) -> bool,
         rng: &mut Rng,
         tally: &mut Tally,
     ) -> Result<(), EvalError> {
@@ -269,10 +273,13 @@ impl Room {
         if finite.is_empty() || self.moves_observations(trace, &finite) {
             return Ok(());
         }
-        match gibbs_move(trace, &mut self.enumeration, &finite, None, rng, tally) {
+        let below = hanging_below(trace, &mut self.scaffold, &finite, is_idle);
+        let enumeration = &mut self.enumeration;
+        match enumeration.weigh_with(trace, &finite, &below, DrawnFrom::Nothing, rng) {
+            Ok(()) => draw_candidate(trace, enumeration, rng, tally),
             // There may be too many combinations with the values that others have.
             Err(error) if !error.is_interruption() => Ok(()),
-            result => result,
+            Err(error) => Err(error),
         }
     }
 
@@ -281,6 +288,7 @@ impl Room {
         &mut self,
         trace: &mut Trace,
         pair: &[NodeId],
+        is_idle: &dyn Fn(&Trace, NodeId) -> bool,
         rng: &mut Rng,
         tally: &mut Tally,
     ) -> Result<bool, EvalError> {
@@ -289,8 +297,8 @@ impl Room {
             is_finite &= by_itself(trace, *id)? == Class::Finite;
         }
         match is_finite {
-            true => self.draw(trace, pair, rng, tally).map(|()| true),
-            false => self.propose(trace, pair, rng, tally),
+            true => self.draw(trace, pair, is_idle, rng, tally).map(|()| true),
+            false => self.propose(trace, pair, is_idle, rng, tally),
         }
     }
 
@@ -299,6 +307,7 @@ impl Room {
         &mut self,
         trace: &mut Trace,
         choices: &[NodeId],
+        is_idle: &dyn Fn(&Trace, NodeId) -> bool,
         rng: &mut Rng,
         tally: &mut Tally,
     ) -> Result<bool, EvalError> {
@@ -307,6 +316,7 @@ impl Room {
         if proper.is_empty() || self.moves_observations(trace, &proper) {
             return Ok(false);
         }
+        proper.extend(hanging_below(trace, &mut self.scaffold, &proper, is_idle));
         let moved = mh_move(trace, &mut self.scaffold, &proper, &mut FromPrior, None, rng, tally)?;
         Ok(moved.accepted)
     }
