@@ -5,19 +5,22 @@
 //! p(I, rest | observations) = p(I | rest) p(rest | observations),
 //!
 //! and p(I | rest) is the prior: running the program forward draws from it. So I need not be part of any move; it
-//! is *drawn forward* when somebody wants to look. [`idle_choices`] finds such a set, by marking everything that leads to an observation, O(nodes);
-//! [`Forward`] draws it. Both sides of a branch lead there: a joint move may take the other side, and what is idle must not
-//! depend on that.
+//! is *drawn forward* when somebody wants to look. [`Idle::find`] finds such a set, by marking everything that leads to an observation, O(nodes);
+//! [`Forward`] draws it.
+//!
+//! Drawing I must not change what I is: else choices would be drawn from some states and not from others, and no law would stay as it
+//! is. So a choice of I decides nothing, or only branches whose both sides are functions of existing values, and both sides count.
+//! Where nothing is observed at all, everything is drawn, whatever it decides.
 //!
 //! Where nothing is decided by the choices, they are drawn layer by layer and written lazily; else a
-//! proposal of all of them redoes what they decide, and has nothing to be weighed.
+//! proposal of all of them redoes what they decide. It is accepted unless the program stops with an error.
 
 use smidgen_value::{Rng, Value};
 
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::node::{Node, Op, Role};
-use crate::proposal::{FromPrior, Proposal};
+use crate::proposal::{Choice, FromPrior, Proposal};
 use crate::scaffold::Scaffold;
 use crate::smooth::branch;
 use crate::trace::Trace;
@@ -25,7 +28,31 @@ use crate::trace::Trace;
 /// The choices that no observation depends on. Applications of made procedures, which count for one another, and
 /// choices without a proper prior are never among them, nor is what something hangs on that may have no value: that it
 /// has one is an observation too.
-pub fn idle_choices(trace: &mut Trace) -> Vec<NodeId> {
+#[derive(Debug, Default)]
+pub struct Idle {
+    pub choices: Vec<NodeId>,
+    /// Whether nothing is observed: then these are all choices, in every state.
+    pub is_everything: bool,
+}
+
+impl Idle {
+    pub fn find(trace: &mut Trace) -> Idle {
+        let observes = |id: NodeId| {
+            let node = trace.node(id);
+            node.constrained || node.observed.is_some() || matches!(node.op, Op::Plate(_))
+        };
+        if !trace.live_nodes().any(observes) {
+            let choices = trace.choices().to_vec();
+            let is_proper = |id: &NodeId| Choice { trace, node: *id }.is_proper();
+            if choices.iter().all(is_proper) {
+                return Idle { choices, is_everything: true };
+            }
+        }
+        Idle { choices: unneeded(trace), is_everything: false }
+    }
+}
+
+fn unneeded(trace: &mut Trace) -> Vec<NodeId> {
     let may_be_idle = |node: &Node| {
         let proper = matches!(node.op, Op::Random(distribution) if distribution.is_proper());
         proper && !node.constrained
@@ -38,8 +65,16 @@ pub fn idle_choices(trace: &mut Trace) -> Vec<NodeId> {
         let has_density = node.constrained || !(follows || may_be_idle(node));
         node.observed.is_some() || has_density || !trace.is_total(*id)
     };
-    let mut needed = vec![false; trace.nodes.len()];
     let mut work: Vec<NodeId> = trace.live_nodes().filter(stays).collect();
+    let is_structure = |id: &NodeId| matches!(trace.node(*id).op, Op::Structure(_));
+    let structures: Vec<NodeId> = trace.live_nodes().filter(is_structure).collect();
+    for id in structures {
+        if !branch::is_plain(trace, id) {
+            let args = &trace.node(id).args;
+            work.extend(args[..args.len() - 1].iter().filter_map(|arg| arg.operand.node()));
+        }
+    }
+    let mut needed = vec![false; trace.nodes.len()];
     while let Some(id) = work.pop() {
         if !std::mem::replace(&mut needed[id.index()], true) {
             work.extend(trace.node(id).args.iter().filter_map(|arg| arg.operand.node()));
@@ -85,12 +120,13 @@ pub struct Forward {
 }
 
 impl Forward {
-    /// For choices found by [`idle_choices`].
+    /// For idle choices, all that hang on any of them among them.
     pub fn new(trace: &mut Trace, choices: Vec<NodeId>) -> Forward {
         let mut scaffold = Scaffold::new();
         scaffold.build(trace, &choices);
-        debug_assert!(scaffold.absorbing.is_empty() && scaffold.makers.is_empty());
-        let decides = scaffold.restructured(trace).is_some();
+        debug_assert!(scaffold.absorbing.is_empty());
+        let is_plain = |id: &NodeId| matches!(trace.node(*id).op, Op::Random(_));
+        let decides = scaffold.restructured(trace).is_some() || !choices.iter().all(is_plain);
         let layers = (!decides).then(|| layers(trace, &scaffold));
         Forward { choices, layers }
     }
@@ -99,17 +135,18 @@ impl Forward {
         &self.choices
     }
 
-    /// Draws all of them from their law given everything else.
-    pub fn draw(&self, trace: &mut Trace, rng: &mut Rng) -> Result<(), EvalError> {
+    /// Draws all of them from their law given everything else. False if the program would stop with an error there: then
+    /// they stay as they are.
+    pub fn draw(&self, trace: &mut Trace, rng: &mut Rng) -> Result<bool, EvalError> {
         let Some(layers) = &self.layers else {
             let mut scaffold = Scaffold::new();
             let proposal =
                 Proposal::propose(trace, &mut scaffold, &self.choices, &mut FromPrior, rng)?;
-            // Impossible only if the program stops with an error there.
-            if proposal.log_new() > f64::NEG_INFINITY {
+            let is_possible = proposal.log_new() > f64::NEG_INFINITY;
+            if is_possible {
                 proposal.commit();
             }
-            return Ok(());
+            return Ok(is_possible);
         };
         let mut drawn: Vec<Value> = Vec::new();
         for layer in layers {
@@ -122,7 +159,7 @@ impl Forward {
             }
             trace.commit_lazily();
         }
-        Ok(())
+        Ok(true)
     }
 }
 

@@ -83,6 +83,11 @@ enum Range {
     Unknown,
 }
 
+/// Whether a procedure has a value for all arguments of the types that it was seen with.
+pub(crate) fn is_total_procedure(name: &str) -> bool {
+    TOTAL.contains(&name)
+}
+
 impl Trace {
     /// See [`mod@self`].
     pub(crate) fn is_total(&self, id: NodeId) -> bool {
@@ -90,7 +95,7 @@ impl Trace {
         let operand = |k: usize| &node.args[k].operand;
         match &node.op {
             Op::Function(function) => match function.spec.name {
-                name if TOTAL.contains(&name) => true,
+                name if is_total_procedure(name) => true,
                 "log" | "sqrt" | "log1p" => self.lies_in(operand(0), Range::Positive, DEPTH),
                 "/" | "pow" => {
                     let k = if function.spec.name == "/" { node.args.len() - 1 } else { 0 };

@@ -148,19 +148,19 @@ impl Target {
         match self.turn(trace, rng, std::mem::take(spare)) {
             Turn::Nothing => log.warn(self.nothing(trace)),
             Turn::Drawn { principals, blocks } => {
-                log.kinds(trace, &principals);
                 one_move(trace, &principals, Some((&self.scope, blocks)), rng, log)?;
+                log.kinds(trace, &principals);
                 *spare = principals;
             }
             Turn::Block(principals) => {
-                log.kinds(trace, &principals);
                 one_move(trace, &principals, None, rng, log)?;
+                log.kinds(trace, &principals);
                 *spare = principals;
             }
             Turn::Sweep(mut sweep) => {
                 while let Some(principals) = sweep.next(trace) {
-                    log.kinds(trace, &principals);
                     one_move(trace, &principals, None, rng, log)?;
+                    log.kinds(trace, &principals);
                 }
             }
         }

@@ -122,15 +122,17 @@ impl<'a> Log<'a> {
         self.run.planned.get(self.number).copied().flatten().filter(|n| *n > 0)
     }
 
-    /// Notes what kinds of choices are moved, of the first few blocks.
+    /// Notes what kinds of choices were moved, of the first few blocks. After the move: to look at a choice refreshes
+    /// what it hangs on, and no move may rely on that.
     pub fn kinds(&mut self, trace: &mut Trace, principals: &[NodeId]) {
         const BLOCKS: u64 = 64;
         if self.tally.transitions >= BLOCKS {
             return;
         }
         let moves = &mut self.run.kernel(self.number).moves;
-        for id in principals {
-            let support = trace.choice(*id).and_then(|choice| choice.support());
+        for id in principals.iter().filter(|id| trace.is_choice(**id)).copied().collect::<Vec<_>>()
+        {
+            let support = trace.choice(id).and_then(|choice| choice.support());
             match support.is_ok_and(|support| support.is_continuous()) {
                 true => moves.continuous = true,
                 false => moves.discrete = true,

@@ -1,6 +1,6 @@
 //! Choices that no observation depends on.
 
-use smidgen_engine::idle::{Forward, idle_choices};
+use smidgen_engine::idle::{Forward, Idle};
 use smidgen_testkit::world::World;
 
 /// The names of the places where idle choices are made, sorted.
@@ -8,7 +8,7 @@ fn idle(text: &str) -> Vec<String> {
     let mut world = World::new(text, 1);
     let trace = world.model.trace_mut();
     let mut found: Vec<String> =
-        idle_choices(trace).iter().map(|id| trace.origin(*id).0.to_owned()).collect();
+        Idle::find(trace).choices.iter().map(|id| trace.origin(*id).0.to_owned()).collect();
     found.sort_unstable();
     found
 }
@@ -27,6 +27,9 @@ fn what_an_observation_depends_on_is_not_idle() {
     // A condition of an observation, and the side of a branch that is not taken.
     let sides = "[assume c (flip 0.5)] [assume x (normal 0 1)] [assume y (cauchy 0 1)] [observe (normal (if c x y) 1) 0]";
     assert_eq!(idle(sides), [""; 0]);
+    // What decides whether a choice is made, whichever side is taken: what is on the other is not known.
+    let deciding = "[assume a (normal 0 1)] [observe (normal a 1) 0] [assume b (flip 0.5)] [assume u (if b 3 (laplace (if b 0.2 0.8) 1))]";
+    assert!(!idle(deciding).contains(&"flip".to_owned()));
     // An observation that moves.
     let moving = "[assume c (flip 0.5)] [assume x (normal 0 1)] [assume y (cauchy 0 1)] [observe (if c x y) 0]";
     assert!(!idle(moving).contains(&"flip".to_owned()));
@@ -44,19 +47,19 @@ const SQRT_5: f64 = 2.236_067_977_499_79;
 fn idle_choices_are_drawn_from_their_law_given_the_rest() {
     for (text, sd) in [
         ("[assume y (normal a 1)] [assume w (normal y 2)]", SQRT_5),
-        ("[assume y (normal a 1)] [assume w (if (< y 3) (normal y 2) (normal y 2))]", SQRT_5),
+        ("[assume y (normal a 1)] [assume w (normal (if (< y 3) y (+ y 0)) 2)]", SQRT_5),
     ] {
         let text = format!("[assume a (normal 0 1)] [observe (normal a 0.1) 3] {text}");
         let mut world = World::new(&text, 4);
         let a = world.number("a");
         let trace = world.model.trace_mut();
-        let choices = idle_choices(trace);
+        let choices = Idle::find(trace).choices;
         assert_eq!(choices.len(), 2, "{text}");
         let n = 20_000;
         let (mut sum, mut squares) = (0.0, 0.0);
         for _ in 0..n {
             let trace = world.model.trace_mut();
-            let choices = idle_choices(trace);
+            let choices = Idle::find(trace).choices;
             Forward::new(trace, choices).draw(trace, &mut world.rng).expect("a draw");
             assert_eq!(world.number("a"), a, "what an observation depends on stays");
             let x = world.number("w") - a;

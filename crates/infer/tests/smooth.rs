@@ -241,7 +241,7 @@ fn what_other_moves_change_is_read_again() {
     let mut density = compiled(&mut world, text, Form::Plain);
     let mut changes = 0;
     for _ in 0..50 {
-        world.infer("(mh z one 3)");
+        world.infer("(mh z one 10)");
         let validity = density.refresh(world.model.trace_mut()).unwrap();
         assert_ne!(validity, Validity::Gone);
         changes += usize::from(validity == Validity::Changed);

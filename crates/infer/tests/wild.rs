@@ -177,7 +177,7 @@ fn stale_arguments_are_noticed() {
 /// How many standard errors, by batch means, the first quantity of a long run is off.
 fn off(text: &str, truth: f64, fault: Option<Fault>) -> f64 {
     const BATCHES: usize = 60;
-    const SWEEPS: usize = 200;
+    const SWEEPS: usize = 600;
     let mut world = World::new(text, budget::seed(text));
     world.model.trace_mut().put_fault(fault);
     let mut kernel = default::Default::with_step(0.35).moving_idle();

@@ -165,6 +165,88 @@ fn the_upper_tail_of_a_probability() {
     assert!((mean - 36.0).abs() > ERRORS * mcse + ROUNDING, "the tail is not looked at: {mean}");
 }
 
+/// A wall holds choices that single moves cannot take to its other side, and nothing else would tell.
+#[test]
+fn choices_that_a_wall_holds() {
+    let equal = "[assume a (flip 0.3)] [assume b (flip 0.3)] [observe (flip (if (= a b) 1 0)) true]
+        [assume x (normal (if a 10 0) 1)]";
+    holds(equal, None, &[("x", 0.9 / 0.58)]);
+    let even = "[assume d1 (uniform_discrete 1 7)] [assume d2 (uniform_discrete 1 7)]
+        [observe (flip (if (= (int_mod (+ d1 d2) 2) 0) 1 0)) true]";
+    holds(even, None, &[("d1", 3.5), ("(= d1 d2)", 1.0 / 3.0)]);
+    let halves = "[assume a (categorical (array 0.4 0.3 0.2 0.1))] [assume b (categorical (array 0.4 0.3 0.2 0.1))]
+        [observe (flip (if (= (< a 2) (< b 2)) 1 0)) true]";
+    holds(halves, None, &[("a", 0.724_138)]);
+    // One choice decides another for certain.
+    let certain =
+        "[assume a (flip 0.3)] [assume b (flip (if a 1 0))] [observe (normal (if b 1 0) 1) 0.8]";
+    holds(certain, None, &[("b", 0.366_492)]);
+    // Given the sum, binomial with 12 trials and probability 5/8.
+    let sum = "[assume n1 (poisson 5)] [assume n2 (poisson 3)]
+        [observe (flip (if (= (+ n1 n2) 12) 1 0)) true]";
+    holds(sum, None, &[("n1", 7.5)]);
+    // A coin and the sign of a number: −0.6 √(2/π).
+    let sign = "[assume s (flip 0.2)] [assume x (normal 0 1)] [observe (flip (if (= s (> x 0)) 1 0)) true]";
+    holds(sign, None, &[("x", -0.478_731)]);
+    // Three, of which none can move alone.
+    let odd = "[assume a (flip 0.2)] [assume b (flip 0.3)] [assume c (flip 0.4)]
+        [observe (flip (if (= (int_mod (+ (if a 1 0) (if b 1 0) (if c 1 0)) 2) 1) 1 0)) true]";
+    holds(odd, None, &[("a", 0.108 / 0.476)]);
+}
+
+/// Zero inflation: a rate of 0 is no mistake. a, given the observation, is Poisson of rate 1/e.
+#[test]
+fn rates_of_zero() {
+    let program =
+        "[assume a (poisson 1)] [assume b (poisson (* 2 a))] [observe (binomial b 0.5) 0]";
+    for kernel in [None, Some("(mh default one 8)")] {
+        holds(program, kernel, &[("a", 0.367_879)]);
+    }
+}
+
+/// What no observation depends on does not hold what it hangs on, neither a single choice nor a chain.
+#[test]
+fn idle_choices_hold_nothing() {
+    let label = "[assume a (flip 0.3)] [assume x (normal (if a 10 0) 1)] [assume y (normal x 0.1)]
+        [observe (flip (if a 0.4 0.5)) true]";
+    holds(label, None, &[("a", 0.12 / 0.47), ("y", 1.2 / 0.47)]);
+    // Drawing them does not change which they are.
+    let side =
+        "[assume d (normal 0 1)] [assume b (flip 0.5)] [assume u (if b 3 (flip (if b 0.2 0.81)))]
+        [observe (normal d 1) 0.5]";
+    holds(side, None, &[("b", 0.5)]);
+    // Given that one of n was seen, the others are Poisson of rate 3/2.
+    let number =
+        "[assume n (poisson 3)] [assume x (normal (* 20 n) 1)] [observe (binomial n 0.5) 1]";
+    holds(number, None, &[("n", 2.5)]);
+    // By enumeration of the 32 paths.
+    let chain =
+        "[assume s (mem (lambda (t) (if (= t 0) (flip 0.5) (flip (if (s (- t 1)) 0.8 0.2)))))]
+        [assume y (mem (lambda (t) (normal (if (s t) 10 -10) 1)))]
+        [for t in (range 0 5) [observe (normal (if (s t) 1 -1) 2) 0.5]]
+        [predict (y 0)] [predict (y 4)]";
+    holds(chain, None, &[("(s 2)", 0.673_784), ("(s 4)", 0.638_398)]);
+}
+
+/// Observations that meet in one choice, or follow one that another makes.
+#[test]
+fn observations_that_meet_and_follow() {
+    let meeting = "[assume f (mem (lambda (k) (normal (* 0.4 k) 1)))]
+        [assume a (categorical (array 0.3 0.4 0.3))] [assume b (categorical (array 0.3 0.4 0.3))]
+        [observe (f a) 0.3] [observe (f b) 0.8]";
+    holds(meeting, None, &[("a", 0.934_040), ("b", 1.110_328)]);
+    let made = "[assume x (flip 0.5)] [assume f (mem (lambda (k) (poisson (+ 1 k))))]
+        [observe (f (if x 2 2)) 3] [assume y (f (if x 0 2))]
+        [assume g (mem (lambda (k) (normal k 1)))] [observe (g y) 0.6]";
+    for kernel in [None, Some("(mh default one 8)")] {
+        holds(made, kernel, &[("x", 0.927_618), ("y", 0.846_624)]);
+    }
+    // A start that all choices together could not be drawn for.
+    let late = "[assume c (flip 0.5)] [assume a (normal 0 1)] [assume b (normal a 1)] [observe (if c a b) 0.4]
+        [assume d (normal 0 1)] [observe (flip (if (> d 1.5) 1 0)) true]";
+    holds(late, None, &[("c", 0.576_049)]);
+}
+
 /// Jumps that no gradient shows cost time, not truth: few gradients a transition.
 #[test]
 fn a_plate_with_a_jump() {

@@ -50,7 +50,7 @@ fn numbers(sampled: &Sampled, name: &str) -> Vec<f64> {
 }
 
 /// Each with a condition that every state must fulfil.
-const PROGRAMS: [(&str, &str); 13] = [
+const PROGRAMS: [(&str, &str); 18] = [
     ("[assume s (normal 0 1)] [observe (normal 0 s) 1.5]", "(> s 0)"),
     ("[assume n (poisson 10)] [observe (binomial n 0.5) 11]", "(>= n 11)"),
     ("[assume n (poisson 10)] [assume k (binomial n 0.5)] [observe k 11]", "(>= n 11)"),
@@ -71,6 +71,32 @@ const PROGRAMS: [(&str, &str); 13] = [
         "[assume x (mem (lambda (i) (normal 0 1)))]
          [for i in (range 0 6) [observe (bernoulli (if (< (x i) (x (+ i 1))) 1 0)) true]]",
         "(and (< (x 0) (x 1)) (< (x 5) (x 6)))",
+    ),
+    // One condition, of which parts are missing: the nearer the better.
+    (
+        "[assume x (mem (lambda (i) (normal 0 1)))]
+         [observe (flip (if (and (< (x 0) (x 1)) (< (x 1) (x 2)) (< (x 2) (x 3)) (< (x 3) (x 4)) (< (x 4) (x 5)) (< (x 5) (x 6)) (< (x 6) (x 7))) 1 0)) true]",
+        "(and (< (x 0) (x 1)) (< (x 3) (x 4)) (< (x 6) (x 7)))",
+    ),
+    (
+        "[assume b (mem (lambda (i) (bernoulli 0.5)))]
+         [observe (flip (if (>= (sum (map b (range 0 20))) 19) 1 0)) true]",
+        "(>= (sum (map b (range 0 20))) 19)",
+    ),
+    (
+        "[assume a0 (flip 0.01)] [assume a1 (flip 0.01)] [assume a2 (flip 0.01)]
+         [observe (flip (if (and a0 a1 a2) 1 0)) true]",
+        "(and a0 a1 a2)",
+    ),
+    // Choices that come and go while they are looked at.
+    (
+        "[assume a (mem (lambda (i) (flip 0.0001)))] [observe (flip (if (or (a 0) (a 1)) 1 0)) true]",
+        "(or (a 0) (a 1))",
+    ),
+    (
+        "[assume c (flip 0.5)] [assume a (normal 0 1)] [assume b (normal a 1)] [observe (if c a b) 0.4]
+         [assume d (normal 0 1)] [observe (flip (if (> d 1.5) 1 0)) true]",
+        "(> d 1.5)",
     ),
     // One in 10^15.
     ("[assume x (normal 0 1)] [observe (bernoulli (if (> x 8) 1 0)) true]", "(> x 8)"),

@@ -13,6 +13,7 @@ use crate::node::{Op, StructureKind};
 use crate::operand::Operand;
 use crate::procedure::Procedure;
 use crate::tape::lower;
+use crate::total;
 use crate::trace::Trace;
 
 /// Why a block is refused that decides whether this is evaluated.
@@ -55,6 +56,41 @@ pub(super) fn check(
             operands.iter().try_for_each(|operand| check(trace, operand, environment))
         }
         _ => Err("an expression"),
+    }
+}
+
+/// Whether a structure is a branch whose both sides are functions of values that exist, with a value whatever these are.
+pub(crate) fn is_plain(trace: &mut Trace, id: NodeId) -> bool {
+    let Op::Structure(structure) = &trace.node(id).op else { return false };
+    let StructureKind::Branch { then, otherwise } = &structure.kind else { return false };
+    let (sides, environment) = ([then.clone(), otherwise.clone()], structure.environment.clone());
+    sides.iter().all(|side| check(trace, side, &environment).is_ok() && has_value(trace, side))
+}
+
+/// Whether an expression that is such a function has a value whatever its names stand for.
+fn has_value(trace: &mut Trace, expression: &Expr) -> bool {
+    match &expression.kind {
+        ExprKind::If(condition, then, otherwise) => {
+            [condition, then, otherwise].iter().all(|part| has_value(trace, part))
+        }
+        ExprKind::Apply { operator, operands } => {
+            let is_total = |value: &Value| {
+                matches!(
+                    Procedure::of(value),
+                    Some(Procedure::Builtin(Builtin::Function(function)))
+                        if total::is_total_procedure(function.spec.name)
+                )
+            };
+            let is_total = match &operator.kind {
+                ExprKind::Constant(value) => is_total(value),
+                ExprKind::Global(name) => {
+                    trace.global(*name).as_ref().and_then(Operand::constant).is_some_and(is_total)
+                }
+                _ => false,
+            };
+            is_total && operands.iter().all(|operand| has_value(trace, operand))
+        }
+        _ => true,
     }
 }
 

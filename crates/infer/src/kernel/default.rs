@@ -198,11 +198,12 @@ impl Default {
             self.standardised.transition(trace, block, planned, rng, log)?;
             log.tally.standardised += log.tally.trajectories - before;
         }
+        self.check_block(trace, round)?;
         // What the block was moved without must fit before anybody looks at it.
         if self.plan.has_others() {
             self.draw_idle(trace, log)?;
         }
-        self.check_block(trace, round)
+        Ok(())
     }
 
     /// In debug builds, now and then: the move has not changed what belongs to the block.
@@ -324,8 +325,13 @@ impl Default {
         let (Some(forward), Some(stream)) = (&self.plan.forward, &mut self.stream) else {
             return Ok(());
         };
-        log.tally.draw(0, true);
-        forward.draw(trace, stream)
+        let is_drawn = forward.draw(trace, stream)?;
+        log.tally.draw(0, is_drawn);
+        // Where programs stop with errors, single moves lead to what does not.
+        if !is_drawn && self.plan.is_all_idle && log.run.phase != Phase::Draws {
+            self.plan.move_idle();
+        }
+        Ok(())
     }
 
     /// Hangs on the kind of the choice, which its own move does not change.

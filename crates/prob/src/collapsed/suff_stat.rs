@@ -18,6 +18,7 @@ use super::draw;
 use super::wide::Wide;
 use crate::arguments;
 use crate::chance::{Chance, times};
+use crate::distributions::poisson::rate;
 use crate::procedure::{Args, Arity, Spec};
 use crate::support::Support;
 
@@ -215,10 +216,6 @@ impl Summary for Events {
 /// Poisson counts of known rate; the rate is the first parameter.
 #[derive(Clone)]
 pub struct IndependentEvents;
-
-fn rate(params: Args<'_>) -> Result<f64, ArgumentError> {
-    arguments::positive(params, 0, "a positive rate")
-}
 
 impl Law<Events> for IndependentEvents {
     fn sample(&self, _: &Events, params: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {

@@ -21,7 +21,7 @@ static SPEC: Spec = Spec {
     example: "(poisson 4)",
 };
 
-fn rate(args: Args<'_>) -> Result<f64, ArgumentError> {
+pub(crate) fn rate(args: Args<'_>) -> Result<f64, ArgumentError> {
     arguments::number_where(args, 0, "a rate of 0 or a positive one", is_rate)
 }
 

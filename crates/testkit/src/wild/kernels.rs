@@ -21,19 +21,22 @@ pub enum Moves {
     /// The same, as if a warm-up had found that only some of the choices may move together, and that walls hold
     /// some: users get kernels like that.
     SettledSweeps(usize),
+    /// The same, and some choices that no observation depends on are drawn forward, others moved.
+    ForwardSweeps(usize),
     /// An inference program.
     Program(&'static str),
 }
 
 /// The default kernel, which has to take every program. Some mistakes are small in one sweep, and
 /// add up.
-pub const DEFAULT: [Moves; 6] = [
+pub const DEFAULT: [Moves; 7] = [
     Moves::IdleSweeps(1),
     Moves::Sweeps(2),
     Moves::SettledSweeps(2),
     Moves::IdleSweeps(3),
     Moves::IdleSweeps(8),
     Moves::SettledSweeps(4),
+    Moves::ForwardSweeps(3),
 ];
 
 /// Every other kernel, before and after others, more than once: what one leaves stale or changes, another has to find, also where it
@@ -78,15 +81,17 @@ impl Moves {
             }
             Moves::Sweeps(n) => sweeps(world, Default::with_step(STEP), n),
             Moves::IdleSweeps(n) => sweeps(world, Default::with_step(STEP).moving_idle(), n),
-            Moves::SettledSweeps(n) => {
-                // Addresses are hashes.
-                let settled = Default::with_step(STEP)
-                    .settled_for(|address| address.is_multiple_of(2))
-                    .walled_for(|address| address % 4 == 1, |address| address % 5 == 1);
-                sweeps(world, settled.moving_idle(), n)
-            }
+            Moves::SettledSweeps(n) => sweeps(world, settled().moving_idle(), n),
+            Moves::ForwardSweeps(n) => sweeps(world, settled(), n),
         }
     }
+}
+
+/// For half of the choices, with some that walls hold. Addresses are hashes.
+fn settled() -> Default {
+    Default::with_step(STEP)
+        .settled_for(|address| address.is_multiple_of(2))
+        .walled_for(|address| address % 4 == 1, |address| address % 5 == 1)
 }
 
 fn sweeps(world: &mut World, mut kernel: Default, n: usize) -> Result<(), String> {

@@ -175,7 +175,7 @@ impl Chain {
                 &mut |log_weights: &[f64], rng: &mut Rng| draw_place(log_weights, rng.uniform());
             if let Some(changed) = sequence.draw_path(trace, pick, rng)? {
                 tally.draw(sequence.absorbing() as u64, changed > 0);
-                return self.below.iter().try_for_each(|below| below.draw(trace, idle));
+                return self.below.iter().try_for_each(|below| below.draw(trace, idle).map(drop));
             }
         }
         if !self.selects() {

@@ -19,7 +19,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smidgen_engine::fault::Fault;
-use smidgen_engine::idle::{Forward, idle_choices};
+use smidgen_engine::idle::{Forward, Idle};
 use smidgen_engine::smooth::{Density, Form};
 use smidgen_engine::{EvalError, NodeId, Partition, Trace};
 use smidgen_prob::Support;
@@ -222,14 +222,19 @@ impl Plan {
     }
 
     pub fn has_steady_idle(&self) -> bool {
-        matches!(&self.steady_idle, Steady::Known(steady) if !steady.is_empty())
+        match &self.steady_idle {
+            Steady::Unknown => false,
+            Steady::Known(steady) => !steady.is_empty(),
+            Steady::Given(_) => true,
+        }
     }
 
     /// Nothing is settled in a warm-up: these choices have their part whenever the state allows it. Every change of
     /// structure costs a plan.
     pub fn settle_for(&mut self, contains: fn(u64) -> bool) {
-        (self.steady_smooth, self.steady_chains) =
-            (Steady::Given(contains), Steady::Given(contains));
+        for steady in [&mut self.steady_smooth, &mut self.steady_chains, &mut self.steady_idle] {
+            *steady = Steady::Given(contains);
+        }
     }
 
     /// From now on choices that no observation depends on are moved as all others.
@@ -246,10 +251,10 @@ impl Plan {
             self.steady_idle = Steady::default();
             return FxHashSet::default();
         }
-        let idle = idle_choices(trace);
+        let Idle { choices: idle, is_everything } = Idle::find(trace);
         let addresses = idle.iter().map(|id| trace.address(*id)).collect();
         self.steady_idle.settle(addresses, learns);
-        self.is_all_idle = idle.len() == trace.choices().len();
+        self.is_all_idle = is_everything;
         let steady = |id: &&NodeId| self.steady_idle.contains(trace.address(**id));
         let found: FxHashSet<NodeId> = idle.iter().filter(steady).copied().collect();
         self.idle = found.len();
