@@ -12,7 +12,7 @@
 //! is. So a choice of I decides nothing, or only branches whose both sides are functions of existing values, and both sides count.
 //! Where nothing is observed at all, everything is drawn, whatever it decides.
 //!
-//! Where nothing is decided by the choices, they are drawn layer by layer and written lazily; else a
+//! Where nothing is decided by the choices and nothing can go wrong, they are drawn layer by layer and written lazily; else a
 //! proposal of all of them redoes what they decide. It is accepted unless the program stops with an error.
 
 use smidgen_value::{Rng, Value};
@@ -65,24 +65,36 @@ fn unneeded(trace: &mut Trace) -> Vec<NodeId> {
         let has_density = node.constrained || !(follows || may_be_idle(node));
         node.observed.is_some() || has_density || !trace.is_total(*id)
     };
-    let mut work: Vec<NodeId> = trace.live_nodes().filter(stays).collect();
+    let work: Vec<NodeId> = trace.live_nodes().filter(stays).collect();
+    let mut needed = vec![false; trace.nodes.len()];
+    mark_needed(trace, work, &mut needed);
+    let mut choices = trace.choices().to_vec();
+    choices.retain(|id| !needed[id.index()] && may_be_idle(trace.node(*id)));
+    if choices.is_empty() {
+        return choices;
+    }
     let is_structure = |id: &NodeId| matches!(trace.node(*id).op, Op::Structure(_));
     let structures: Vec<NodeId> = trace.live_nodes().filter(is_structure).collect();
+    let mut deciding = Vec::new();
     for id in structures {
         if !branch::is_plain(trace, id) {
             let args = &trace.node(id).args;
-            work.extend(args[..args.len() - 1].iter().filter_map(|arg| arg.operand.node()));
+            deciding.extend(args[..args.len() - 1].iter().filter_map(|arg| arg.operand.node()));
         }
     }
-    let mut needed = vec![false; trace.nodes.len()];
+    mark_needed(trace, deciding, &mut needed);
+    choices.retain(|id| !needed[id.index()]);
+    choices
+}
+
+/// Marks nodes and all that they hang on.
+fn mark_needed(trace: &mut Trace, mut work: Vec<NodeId>, needed: &mut [bool]) {
     while let Some(id) = work.pop() {
         if !std::mem::replace(&mut needed[id.index()], true) {
             work.extend(trace.node(id).args.iter().filter_map(|arg| arg.operand.node()));
             branch::visit_operands(trace, id, &mut |operand| work.push(operand));
         }
     }
-    let choices = trace.choices().iter().copied();
-    choices.filter(|id| !needed[id.index()] && may_be_idle(trace.node(*id))).collect()
 }
 
 /// The choices among the given ones that hang on a block, and on these in turn. Drawn anew together with
@@ -115,7 +127,7 @@ pub fn hanging_below(
 /// How idle choices are drawn, for one structure of the trace.
 pub struct Forward {
     choices: Vec<NodeId>,
-    /// Choices by how many others lie above them, if none decides anything.
+    /// Choices by how many others lie above them, if none decides anything and all has a value whatever is drawn.
     layers: Option<Vec<Vec<NodeId>>>,
 }
 
@@ -125,9 +137,13 @@ impl Forward {
         let mut scaffold = Scaffold::new();
         scaffold.build(trace, &choices);
         debug_assert!(scaffold.absorbing.is_empty());
-        let is_plain = |id: &NodeId| matches!(trace.node(*id).op, Op::Random(_));
-        let decides = scaffold.restructured(trace).is_some() || !choices.iter().all(is_plain);
-        let layers = (!decides).then(|| layers(trace, &scaffold));
+        let is_plain = |id: &NodeId| {
+            let is_draw = matches!(trace.node(*id).op, Op::Draw(_) | Op::Maker(_));
+            !is_draw && trace.is_total(*id)
+        };
+        let decides = scaffold.restructured(trace).is_some();
+        let is_layered = !decides && scaffold.target.iter().all(is_plain);
+        let layers = is_layered.then(|| layers(trace, &scaffold));
         Forward { choices, layers }
     }
 

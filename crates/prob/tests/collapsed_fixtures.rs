@@ -434,7 +434,7 @@ fn bad_arguments_are_named_in_words() {
         ("make_uc_nig_normal", numbers(&[0.0, 1.0, 1.0, 0.0]), 3, "positive"),
         ("make_nig_normal", numbers(&[f64::INFINITY, 1.0, 1.0, 1.0]), 0, "finite"),
         ("make_suff_stat_bernoulli", numbers(&[1.5]), 0, "probability"),
-        ("make_suff_stat_poisson", numbers(&[0.0]), 0, "positive"),
+        ("make_suff_stat_poisson", numbers(&[-1.0]), 0, "positive"),
         ("make_suff_stat_normal", numbers(&[0.0, 0.0]), 1, "positive"),
         ("make_cmvn", vec![origin(), num(0.0), num(4.0), identity()], 1, "positive"),
         ("make_cmvn", vec![origin(), num(1.0), num(1.0), identity()], 2, "degrees of freedom"),

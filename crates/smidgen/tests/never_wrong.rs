@@ -194,6 +194,14 @@ fn choices_that_a_wall_holds() {
     holds(odd, None, &[("a", 0.108 / 0.476)]);
 }
 
+/// The same where the other side is only improbable: P(a) by enumeration.
+#[test]
+fn choices_that_a_steep_wall_holds() {
+    let odd = "[assume a (flip 0.3)] [assume b (flip 0.6)] [assume c (flip 0.2)]
+        [observe (flip (if (xor a (xor b c)) 0.9999 0.0001)) true]";
+    holds(odd, None, &[("a", 0.251_92), ("b", 0.709_90), ("c", 0.175_58)]);
+}
+
 /// Zero inflation: a rate of 0 is no mistake. a, given the observation, is Poisson of rate 1/e.
 #[test]
 fn rates_of_zero() {

@@ -1,26 +1,32 @@
-//! Walls: observations and other choices that a proposal makes impossible, though they were possible before. Choices
+//! Walls: observations and other choices that a proposal makes impossible, or much less probable than they were. Choices
 //! that read the same wall hold each other: none of them can pass it alone.
 
 use super::Proposal;
+use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::trace::Trace;
 
 impl Proposal<'_> {
-    /// What absorbs the proposed values and is impossible under them. None if the program stopped half-way.
-    pub fn walls(&self) -> Vec<NodeId> {
-        if self.stopped.is_some() || self.log_new > f64::NEG_INFINITY {
+    /// The log densities, under the proposed values, of what absorbs them. None if the program stopped half-way.
+    pub fn absorbed(&self) -> Vec<(NodeId, f64)> {
+        if self.stopped.is_some() {
             return Vec::new();
         }
-        let is_wall = |id: &NodeId| {
-            let value = &self.trace.node(*id).value;
-            let log_density = self.trace.log_density_at(*id, value);
-            log_density.is_ok_and(|log_density| log_density == f64::NEG_INFINITY)
+        let log_density = |id: NodeId| {
+            let value = &self.trace.node(id).value;
+            self.trace.log_density_at(id, value).ok().map(|log_density| (id, log_density))
         };
-        self.scaffold.absorbing.iter().copied().filter(is_wall).collect()
+        self.scaffold.absorbing.iter().filter_map(|id| log_density(*id)).collect()
     }
 }
 
 impl Trace {
+    /// The log density of a choice or of an observation as things stand.
+    pub fn log_density_of(&mut self, id: NodeId) -> Result<f64, EvalError> {
+        self.refresh_arguments(id)?;
+        self.log_density(id)
+    }
+
     /// The unconstrained choices that a node reads, through functions and structure alone, and itself if it is one.
     pub fn choices_read_by(&self, id: NodeId) -> Vec<NodeId> {
         let mut seen = rustc_hash::FxHashSet::default();

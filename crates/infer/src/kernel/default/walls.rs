@@ -2,8 +2,8 @@
 //! anywhere, and a chain that stays on one side for ever looks as good as any.
 //!
 //! In the warm-up every choice is now and then tried at another value. If that makes an observation or another choice
-//! impossible, what this reads, and the choice itself, become a *group*; groups that share a choice are one. A group moves
-//! together:
+//! impossible (or, if a finite choice has not moved for a while, much less probable), what this reads, and the choice itself,
+//! become a *group*; groups that share a choice are one. A group moves together:
 //!
 //! * by Gibbs, if it has few combinations of values;
 //! * else in pairs, by Gibbs or from the prior, and as a whole from the prior. What was never accepted in the warm-up is
@@ -12,7 +12,7 @@
 //! Groups are sets of addresses and are settled in the warm-up. A move takes those of the group that exist: what exists only
 //! because of others of them is redrawn with these in any case, so which choices are moved does not hang on the move.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smidgen_engine::idle::hanging_below;
 use smidgen_engine::proposal::FromPrior;
 use smidgen_engine::{
@@ -31,6 +31,9 @@ use crate::record::Tally;
 const MOST_COMBINATIONS: usize = 64;
 /// Pairs of a larger group that are moved in a sweep.
 const MOST_PAIRS: usize = 16;
+/// How much a log density falls at a steep wall, and sweeps that a choice has not moved in before such walls count.
+const STEEP: f64 = 4.0;
+const STILL: u64 = 32;
 /// Values that a choice is tried at in a look.
 const TRIES: usize = 2;
 /// Proposals from the prior without success after which no more are made.
@@ -82,7 +85,9 @@ impl Group {
 pub struct Walls {
     groups: Vec<Group>,
     is_given: bool,
-    looks: u64,
+    /// Sweeps of the warm-up, and the values of finite choices at the last look, by address.
+    sweeps: u64,
+    last: FxHashMap<u64, Value>,
     room: Room,
 }
 
@@ -113,18 +118,25 @@ impl Walls {
 
     /// Looks for walls, in the first, second, fourth, ... sweep of the warm-up.
     pub fn look(&mut self, trace: &mut Trace, plan: &Plan, rng: &mut Rng) -> Result<(), EvalError> {
-        self.looks += 1;
-        if self.is_given || !self.looks.is_power_of_two() {
+        self.sweeps += 1;
+        if self.is_given || !self.sweeps.is_power_of_two() {
             return Ok(());
         }
         let mut held: Vec<Vec<u64>> = Vec::new();
-        for (_, id) in trace.choices_by_address() {
+        for (address, id) in trace.choices_by_address() {
             // Chains move as a whole.
-            if matches!(plan.class(trace, id)?, Class::Idle | Class::Chain | Class::Particles) {
+            let class = plan.class(trace, id)?;
+            if matches!(class, Class::Idle | Class::Chain | Class::Particles) {
                 continue;
             }
+            let mut is_still = false;
+            if class == Class::Finite {
+                let value = trace.choice(id)?.current().clone();
+                let before = self.last.insert(address, value.clone());
+                is_still = self.sweeps >= STILL && before == Some(value);
+            }
             for _ in 0..TRIES {
-                held.extend(self.try_elsewhere(trace, id, rng)?);
+                held.extend(self.try_elsewhere(trace, id, is_still, rng)?);
             }
         }
         for held in held {
@@ -133,11 +145,13 @@ impl Walls {
         Ok(())
     }
 
-    /// The addresses of what each wall holds that a choice meets at another value.
+    /// The addresses of what each wall holds that a choice meets at another value. `is_still`: whether steep walls of
+    /// finite choices count.
     fn try_elsewhere(
         &mut self,
         trace: &mut Trace,
         id: NodeId,
+        is_still: bool,
         rng: &mut Rng,
     ) -> Result<Vec<Vec<u64>>, EvalError> {
         let scaffold = &mut self.room.scaffold;
@@ -146,14 +160,31 @@ impl Walls {
             Err(error) if error.is_interruption() => return Err(error),
             Err(_) => return Ok(Vec::new()),
         };
-        let walls = proposal.walls();
+        let is_impossible = proposal.log_new() == f64::NEG_INFINITY;
+        if !(is_impossible || is_still) {
+            return Ok(Vec::new());
+        }
+        let absorbed = proposal.absorbed();
         drop(proposal);
         let mut held = Vec::new();
-        for wall in walls {
+        for (wall, log_density) in absorbed {
+            let is_hard = log_density == f64::NEG_INFINITY;
+            let is_wall = is_hard || is_still && log_density < trace.log_density_of(wall)? - STEEP;
+            if !is_wall {
+                continue;
+            }
             let mut choices = trace.choices_read_by(wall);
             choices.push(id);
-            choices.retain(|id| trace.choice(*id).is_ok_and(|choice| choice.is_proper()));
-            let mut addresses: Vec<u64> = choices.iter().map(|id| trace.address(*id)).collect();
+            let mut addresses = Vec::with_capacity(choices.len());
+            for id in choices {
+                let is_held = match is_hard {
+                    true => trace.choice(id)?.is_proper(),
+                    false => by_itself(trace, id)? == Class::Finite,
+                };
+                if is_held {
+                    addresses.push(trace.address(id));
+                }
+            }
             addresses.sort_unstable();
             addresses.dedup();
             if addresses.len() > 1 {
