@@ -200,6 +200,10 @@ fn choices_that_a_steep_wall_holds() {
     let odd = "[assume a (flip 0.3)] [assume b (flip 0.6)] [assume c (flip 0.2)]
         [observe (flip (if (xor a (xor b c)) 0.9999 0.0001)) true]";
     holds(odd, None, &[("a", 0.251_92), ("b", 0.709_90), ("c", 0.175_58)]);
+    // A number far from where it would be under another label.
+    let label =
+        "[assume z (flip 0.5)] [assume m (normal (if z 10 -10) 1)] [observe (normal m 20) 5]";
+    holds(label, None, &[("z", 0.562_02)]);
 }
 
 /// Zero inflation: a rate of 0 is no mistake. a, given the observation, is Poisson of rate 1/e.

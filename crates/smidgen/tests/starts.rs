@@ -50,7 +50,7 @@ fn numbers(sampled: &Sampled, name: &str) -> Vec<f64> {
 }
 
 /// Each with a condition that every state must fulfil.
-const PROGRAMS: [(&str, &str); 18] = [
+const PROGRAMS: [(&str, &str); 19] = [
     ("[assume s (normal 0 1)] [observe (normal 0 s) 1.5]", "(> s 0)"),
     ("[assume n (poisson 10)] [observe (binomial n 0.5) 11]", "(>= n 11)"),
     ("[assume n (poisson 10)] [assume k (binomial n 0.5)] [observe k 11]", "(>= n 11)"),
@@ -77,6 +77,11 @@ const PROGRAMS: [(&str, &str); 18] = [
         "[assume x (mem (lambda (i) (normal 0 1)))]
          [observe (flip (if (and (< (x 0) (x 1)) (< (x 1) (x 2)) (< (x 2) (x 3)) (< (x 3) (x 4)) (< (x 4) (x 5)) (< (x 5) (x 6)) (< (x 6) (x 7))) 1 0)) true]",
         "(and (< (x 0) (x 1)) (< (x 3) (x 4)) (< (x 6) (x 7)))",
+    ),
+    (
+        "[assume x (mem (lambda (i) (normal 0 1)))]
+         [observe (flip (if (< (x 0) (x 1) (x 2) (x 3) (x 4) (x 5) (x 6) (x 7)) 1 0)) true]",
+        "(< (x 0) (x 1) (x 2) (x 3) (x 4) (x 5) (x 6) (x 7))",
     ),
     (
         "[assume b (mem (lambda (i) (bernoulli 0.5)))]

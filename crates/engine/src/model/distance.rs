@@ -67,13 +67,13 @@ impl Trace {
         }
         let node = self.node(*id);
         let Op::Function(function) = &node.op else { return 1.0 };
-        let number = |k: usize| node.args.get(k).map(|arg| self.settled_value(&arg.operand));
-        match (function.spec.name, number(0), number(1)) {
-            ("<" | "<=" | ">" | ">=" | "=", Some(a), Some(b)) => {
-                let gap = a.as_number().zip(b.as_number()).map_or(0.0, |(a, b)| (a - b).abs());
-                if gap > 0.0 { gap / (1.0 + gap) } else { 1.0 }
+        match function.spec.name {
+            name @ ("<" | "<=" | ">" | ">=" | "=") => {
+                let numbers =
+                    node.args.iter().map(|arg| self.settled_value(&arg.operand).as_number());
+                numbers.collect::<Option<Vec<f64>>>().map_or(1.0, |xs| gap(name, &xs, wanted))
             }
-            ("not", ..) => self.to_truth(&node.args[0].operand, !wanted, depth - 1),
+            "not" => self.to_truth(&node.args[0].operand, !wanted, depth - 1),
             _ => 1.0,
         }
     }
@@ -86,6 +86,26 @@ impl Trace {
         let condition = &node.args[0].operand;
         let taken = self.settled_value(condition).truth()?;
         Some((condition, taken, if taken { otherwise } else { then }))
+    }
+}
+
+/// How far numbers are from comparing, or from not comparing, as a procedure asks: what is missing between neighbours.
+fn gap(procedure: &str, numbers: &[f64], wanted: bool) -> f64 {
+    let holds = |a: f64, b: f64| match procedure {
+        "<" => a < b,
+        "<=" => a <= b,
+        ">" => a > b,
+        ">=" => a >= b,
+        _ => a == b,
+    };
+    let relative = |a: f64, b: f64| match (a - b).abs() {
+        gap if gap > 0.0 => gap / (1.0 + gap),
+        _ => 1.0,
+    };
+    let pairs = numbers.windows(2).map(|pair| (pair[0], pair[1]));
+    match wanted {
+        true => pairs.filter(|(a, b)| !holds(*a, *b)).map(|(a, b)| relative(a, b)).sum(),
+        false => pairs.map(|(a, b)| relative(a, b)).fold(1.0, f64::min),
     }
 }
 

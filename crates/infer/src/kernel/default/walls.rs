@@ -2,8 +2,9 @@
 //! anywhere, and a chain that stays on one side for ever looks as good as any.
 //!
 //! In the warm-up every choice is now and then tried at another value. If that makes an observation or another choice
-//! impossible (or, if a finite choice has not moved for a while, much less probable), what this reads, and the choice itself,
-//! become a *group*; groups that share a choice are one. A group moves together:
+//! impossible, what this reads, and the choice itself, become a *group*. If a discrete choice has not moved for a while, it is
+//! enough that something becomes much less probable: another choice, which joins it then, or an observation of several
+//! finite choices. Groups that share a choice are one. A group moves together:
 //!
 //! * by Gibbs, if it has few combinations of values;
 //! * else in pairs, by Gibbs or from the prior, and as a whole from the prior. What was never accepted in the warm-up is
@@ -85,7 +86,7 @@ impl Group {
 pub struct Walls {
     groups: Vec<Group>,
     is_given: bool,
-    /// Sweeps of the warm-up, and the values of finite choices at the last look, by address.
+    /// Sweeps of the warm-up, and the values of discrete choices at the last look, by address.
     sweeps: u64,
     last: FxHashMap<u64, Value>,
     room: Room,
@@ -130,7 +131,7 @@ impl Walls {
                 continue;
             }
             let mut is_still = false;
-            if class == Class::Finite {
+            if matches!(class, Class::Finite | Class::Integer) {
                 let value = trace.choice(id)?.current().clone();
                 let before = self.last.insert(address, value.clone());
                 is_still = self.sweeps >= STILL && before == Some(value);
@@ -145,8 +146,8 @@ impl Walls {
         Ok(())
     }
 
-    /// The addresses of what each wall holds that a choice meets at another value. `is_still`: whether steep walls of
-    /// finite choices count.
+    /// The addresses of what each wall holds that a choice meets at another value. `is_still`: whether steep walls
+    /// count.
     fn try_elsewhere(
         &mut self,
         trace: &mut Trace,
@@ -173,11 +174,15 @@ impl Walls {
             if !is_wall {
                 continue;
             }
-            let mut choices = trace.choices_read_by(wall);
+            let is_free = trace.is_choice(wall);
+            let mut choices = match is_hard || !is_free {
+                true => trace.choices_read_by(wall),
+                false => vec![wall],
+            };
             choices.push(id);
             let mut addresses = Vec::with_capacity(choices.len());
             for id in choices {
-                let is_held = match is_hard {
+                let is_held = match is_hard || is_free {
                     true => trace.choice(id)?.is_proper(),
                     false => by_itself(trace, id)? == Class::Finite,
                 };
