@@ -7,8 +7,9 @@
 //! finite choices. Groups that share a choice are one. A group moves together:
 //!
 //! * by Gibbs, if it has few combinations of values;
-//! * else in pairs, by Gibbs or from the prior, and as a whole from the prior. What was never accepted in the warm-up is
-//!   not tried later on.
+//! * else in pairs, by Gibbs or from the prior, and as a whole from the prior.
+//!
+//! What seldom changed a choice that met a wall is given up in the warm-up, the sooner the more it costs.
 //!
 //! Groups are sets of addresses and are settled in the warm-up. A move takes those of the group that exist: what exists only
 //! because of others of them is redrawn with these in any case, so which choices are moved does not hang on the move.
@@ -37,8 +38,12 @@ const STEEP: f64 = 4.0;
 const STILL: u64 = 32;
 /// Values that a choice is tried at in a look.
 const TRIES: usize = 2;
-/// Proposals from the prior without success after which no more are made.
+/// Moves at a wall and at a steep one, and sections that they read, before a kind of move is judged; and one in how many
+/// has to change something at a steep one.
 const MOST_VAIN: u32 = 200;
+const MOST_VAIN_AT_STEEP: u32 = 40;
+const MOST_SECTIONS: u64 = 20_000;
+const SELDOM: u32 = 50;
 
 /// The choices of a group, by their addresses.
 enum Members {
@@ -49,36 +54,60 @@ enum Members {
 
 struct Group {
     members: Members,
+    /// Those of them that met a wall.
+    walled: Vec<u64>,
     /// Whether its finite choices move together by Gibbs, and no others belong to it.
     is_finite: bool,
     pairs: Luck,
     whole: Luck,
 }
 
-/// How proposals from the prior fared in the warm-up.
+/// How often moves changed a choice that met a wall, in the warm-up, and how many sections they read.
 #[derive(Clone, Copy, Default)]
 struct Luck {
     tried: u32,
-    accepted: u32,
+    changed: u32,
+    sections: u64,
+    /// Whether the wall is not only steep: then every change counts.
+    is_hard: bool,
 }
 
 impl Luck {
     /// Whether to go on.
     fn holds(self, learns: bool) -> bool {
-        self.accepted > 0 || (learns && self.tried < MOST_VAIN)
+        let most_vain = if self.is_hard { MOST_VAIN } else { MOST_VAIN_AT_STEEP };
+        let is_early = learns && self.tried < most_vain && self.sections < MOST_SECTIONS;
+        let is_worth_it = self.is_hard || self.changed * SELDOM >= self.tried;
+        is_early || (self.changed > 0 && is_worth_it)
     }
 
-    fn note(&mut self, accepted: bool, learns: bool) {
+    /// What is known of groups that are now one.
+    fn add(&mut self, other: Luck) {
+        self.tried += other.tried;
+        self.changed += other.changed;
+        self.sections += other.sections;
+        self.is_hard |= other.is_hard;
+    }
+
+    fn note(&mut self, changed: bool, sections: u64, learns: bool) {
         if learns {
             self.tried += 1;
-            self.accepted += u32::from(accepted);
+            self.changed += u32::from(changed);
+            self.sections += sections;
         }
     }
 }
 
+/// What a wall holds, by the addresses, and whether nothing can pass it alone.
+struct Held {
+    addresses: Vec<u64>,
+    is_hard: bool,
+}
+
 impl Group {
-    fn new(members: Members, is_finite: bool) -> Group {
-        Group { members, is_finite, pairs: Luck::default(), whole: Luck::default() }
+    /// Whether it moves in the draws, as far as is known.
+    fn is_kept(&self) -> bool {
+        self.pairs.holds(false) || self.whole.holds(false)
     }
 }
 
@@ -86,9 +115,9 @@ impl Group {
 pub struct Walls {
     groups: Vec<Group>,
     is_given: bool,
-    /// Sweeps of the warm-up, and the values of discrete choices at the last look, by address.
+    /// Sweeps of the warm-up, and the values of discrete choices with the sweep since which they have them, by address.
     sweeps: u64,
-    last: FxHashMap<u64, Value>,
+    since: FxHashMap<u64, (Value, u64)>,
     room: Room,
 }
 
@@ -105,43 +134,67 @@ struct Room {
 impl Walls {
     /// Groups that no warm-up has found, nor will change: proposals from the prior for some, Gibbs for others.
     pub fn given(together: fn(u64) -> bool, finite: fn(u64) -> bool) -> Walls {
-        let mut proposed = Group::new(Members::Given(together), false);
-        proposed.whole.accepted = 1;
-        let groups = vec![proposed, Group::new(Members::Given(finite), true)];
+        let group = |members: fn(u64) -> bool, is_finite: bool| {
+            let (members, walled) = (Members::Given(members), Vec::new());
+            let whole = Luck { changed: 1, is_hard: true, ..Luck::default() };
+            Group { members, walled, is_finite, pairs: Luck::default(), whole }
+        };
+        let groups = vec![group(together, false), group(finite, true)];
         Walls { groups, is_given: true, ..Walls::default() }
     }
 
-    /// The choices of each group that exist.
+    /// The choices of each group that exist, of those that are not given up.
     pub fn groups(&mut self, trace: &Trace) -> Vec<Vec<NodeId>> {
         let Walls { groups, room, .. } = self;
-        groups.iter().map(|group| room.existing(trace, &group.members)).collect()
+        groups
+            .iter()
+            .filter(|group| group.is_kept())
+            .map(|group| room.existing(trace, &group.members))
+            .collect()
     }
 
-    /// Looks for walls, in the first, second, fourth, ... sweep of the warm-up.
+    /// Looks for walls, in the first, second, fourth, ... sweep of the warm-up; called in every sweep.
     pub fn look(&mut self, trace: &mut Trace, plan: &Plan, rng: &mut Rng) -> Result<(), EvalError> {
         self.sweeps += 1;
-        if self.is_given || !self.sweeps.is_power_of_two() {
+        if self.is_given {
             return Ok(());
         }
-        let mut held: Vec<Vec<u64>> = Vec::new();
+        self.note_values(trace, plan)?;
+        if !self.sweeps.is_power_of_two() {
+            return Ok(());
+        }
+        let mut found: Vec<(u64, Held)> = Vec::new();
         for (address, id) in trace.choices_by_address() {
             // Chains move as a whole.
             let class = plan.class(trace, id)?;
             if matches!(class, Class::Idle | Class::Chain | Class::Particles) {
                 continue;
             }
-            let mut is_still = false;
-            if matches!(class, Class::Finite | Class::Integer) {
-                let value = trace.choice(id)?.current().clone();
-                let before = self.last.insert(address, value.clone());
-                is_still = self.sweeps >= STILL && before == Some(value);
-            }
+            let since = self.since.get(&address).map(|(_, since)| *since);
+            let is_still = since.is_some_and(|since| self.sweeps - since >= STILL);
             for _ in 0..TRIES {
-                held.extend(self.try_elsewhere(trace, id, is_still, rng)?);
+                let held = self.try_elsewhere(trace, id, is_still, rng)?;
+                found.extend(held.into_iter().map(|held| (address, held)));
             }
         }
-        for held in held {
-            self.join(trace, held)?;
+        for (walled, held) in found {
+            self.join(trace, walled, held)?;
+        }
+        Ok(())
+    }
+
+    /// Notes which discrete choices have moved.
+    fn note_values(&mut self, trace: &mut Trace, plan: &Plan) -> Result<(), EvalError> {
+        for id in trace.choices().to_vec() {
+            if matches!(plan.class(trace, id)?, Class::Finite | Class::Integer) {
+                let address = trace.address(id);
+                let value = trace.choice(id)?.current().clone();
+                match self.since.get_mut(&address) {
+                    Some((last, _)) if *last == value => {}
+                    Some(noted) => *noted = (value, self.sweeps),
+                    None => drop(self.since.insert(address, (value, self.sweeps))),
+                }
+            }
         }
         Ok(())
     }
@@ -154,7 +207,7 @@ impl Walls {
         id: NodeId,
         is_still: bool,
         rng: &mut Rng,
-    ) -> Result<Vec<Vec<u64>>, EvalError> {
+    ) -> Result<Vec<Held>, EvalError> {
         let scaffold = &mut self.room.scaffold;
         let proposal = match Proposal::propose(trace, scaffold, &[id], &mut Elsewhere, rng) {
             Ok(proposal) => proposal,
@@ -193,34 +246,43 @@ impl Walls {
             addresses.sort_unstable();
             addresses.dedup();
             if addresses.len() > 1 {
-                held.push(addresses);
+                held.push(Held { addresses, is_hard });
             }
         }
         Ok(held)
     }
 
-    /// Makes a group of these and of the groups that share a choice with them.
-    fn join(&mut self, trace: &mut Trace, held: Vec<u64>) -> Result<(), EvalError> {
-        let mut joined: FxHashSet<u64> = held.into_iter().collect();
+    /// Makes a group of what a choice is held with and of the groups that share a choice with them.
+    fn join(&mut self, trace: &mut Trace, choice: u64, held: Held) -> Result<(), EvalError> {
+        let mut joined: FxHashSet<u64> = held.addresses.into_iter().collect();
+        let mut walled = vec![choice];
+        let luck = Luck { is_hard: held.is_hard, ..Luck::default() };
+        let (mut pairs, mut whole) = (luck, luck);
         let mut is_news = true;
         self.groups.retain(|group| {
             let Members::Known(members) = &group.members else { return true };
             if !members.iter().any(|member| joined.contains(member)) {
                 return true;
             }
-            is_news &= !joined.iter().all(|address| members.contains(address));
+            let is_known = joined.iter().all(|address| members.contains(address));
+            is_news &= !(is_known && group.walled.contains(&choice));
             if is_news {
                 joined.extend(members);
+                walled.extend(&group.walled);
+                pairs.add(group.pairs);
+                whole.add(group.whole);
             }
             !is_news
         });
         if is_news {
             let mut members: Vec<u64> = joined.into_iter().collect();
             members.sort_unstable();
+            walled.sort_unstable();
+            walled.dedup();
             let members = Members::Known(members);
             let choices = self.room.existing(trace, &members);
             let is_finite = combinations(trace, &choices)?.is_some_and(|n| n <= MOST_COMBINATIONS);
-            self.groups.push(Group::new(members, is_finite));
+            self.groups.push(Group { members, walled, is_finite, pairs, whole });
         }
         Ok(())
     }
@@ -235,28 +297,31 @@ impl Walls {
         tally: &mut Tally,
     ) -> Result<(), EvalError> {
         let Walls { groups, room, .. } = self;
-        for group in groups {
-            let choices = room.existing(trace, &group.members);
-            if group.is_finite {
-                room.draw(trace, &choices, is_idle, rng, tally)?;
-                continue;
-            }
-            if let Members::Known(members) = &group.members
-                && group.pairs.holds(learns)
-            {
+        for Group { members, walled, is_finite, pairs, whole } in groups {
+            if let (Members::Known(members), false) = (&*members, *is_finite) {
                 for _ in 0..members.len().min(MOST_PAIRS) {
+                    if !pairs.holds(learns) {
+                        break;
+                    }
                     let first = rng.below(members.len());
                     let second = (first + 1 + rng.below(members.len() - 1)) % members.len();
                     let pair = Members::Known(vec![members[first], members[second]]);
                     let pair = room.existing(trace, &pair);
-                    let moved = room.move_pair(trace, &pair, is_idle, rng, tally)?;
-                    group.pairs.note(moved, learns);
+                    let before = (room.values(trace, walled), tally.sections_used);
+                    room.move_pair(trace, &pair, is_idle, rng, tally)?;
+                    let changed = before.0 != room.values(trace, walled);
+                    pairs.note(changed, tally.sections_used - before.1, learns);
                 }
             }
-            if group.whole.holds(learns) {
-                let choices = room.existing(trace, &group.members);
-                let moved = room.propose(trace, &choices, is_idle, rng, tally)?;
-                group.whole.note(moved, learns);
+            if whole.holds(learns) {
+                let choices = room.existing(trace, members);
+                let before = (room.values(trace, walled), tally.sections_used);
+                match *is_finite {
+                    true => room.draw(trace, &choices, is_idle, rng, tally)?,
+                    false => room.propose(trace, &choices, is_idle, rng, tally)?,
+                }
+                let changed = before.0 != room.values(trace, walled);
+                whole.note(changed, tally.sections_used - before.1, learns);
             }
         }
         Ok(())
@@ -264,25 +329,41 @@ impl Walls {
 }
 
 impl Room {
-    /// Those that exist, in the order of their addresses.
-    fn existing(&mut self, trace: &Trace, members: &Members) -> Vec<NodeId> {
+    /// The choice of an address, if it exists.
+    fn place(&mut self, trace: &Trace, address: u64) -> Option<NodeId> {
+        self.bring_up_to_date(trace);
+        let place = self.choices.binary_search_by_key(&address, |choice| choice.0);
+        place.ok().map(|place| self.choices[place].1)
+    }
+
+    fn bring_up_to_date(&mut self, trace: &Trace) {
         if self.structure != Some(trace.structure_revision()) {
             self.choices = trace.choices_by_address();
             self.structure = Some(trace.structure_revision());
         }
+    }
+
+    /// Those that exist, in the order of their addresses.
+    fn existing(&mut self, trace: &Trace, members: &Members) -> Vec<NodeId> {
         match members {
             Members::Given(contains) => {
+                self.bring_up_to_date(trace);
                 let given = self.choices.iter().filter(|(address, _)| contains(*address));
                 given.map(|(_, id)| *id).collect()
             }
             Members::Known(members) => {
-                let find = |address: &u64| {
-                    let place = self.choices.binary_search_by_key(address, |choice| choice.0);
-                    place.ok().map(|place| self.choices[place].1)
-                };
-                members.iter().filter_map(find).collect()
+                members.iter().filter_map(|address| self.place(trace, *address)).collect()
             }
         }
+    }
+
+    /// The values of choices that exist, by their addresses.
+    fn values(&mut self, trace: &mut Trace, addresses: &[u64]) -> Vec<Option<Value>> {
+        let mut find = |address: &u64| {
+            let place = self.place(trace, *address)?;
+            Some(trace.choice(place).ok()?.current().clone())
+        };
+        addresses.iter().map(&mut find).collect()
     }
 
     /// Whether observations may come to refer to other choices: not every such move of several choices can be made.
@@ -291,7 +372,7 @@ impl Room {
         self.scaffold.moves_observations()
     }
 
-    /// One draw of the finite ones of these from their conditional law. Whether it changed anything is in the tally.
+    /// One draw of the finite ones of these from their conditional law.
     fn draw(
         &mut self,
         trace: &mut Trace,
@@ -319,7 +400,7 @@ impl Room {
         }
     }
 
-    /// One move of two choices, or of one that is left. Whether it was accepted; a draw always is.
+    /// One move of two choices, or of one that is left.
     fn move_pair(
         &mut self,
         trace: &mut Trace,
@@ -327,18 +408,18 @@ impl Room {
         is_idle: &dyn Fn(&Trace, NodeId) -> bool,
         rng: &mut Rng,
         tally: &mut Tally,
-    ) -> Result<bool, EvalError> {
+    ) -> Result<(), EvalError> {
         let mut is_finite = true;
         for id in pair {
             is_finite &= by_itself(trace, *id)? == Class::Finite;
         }
         match is_finite {
-            true => self.draw(trace, pair, is_idle, rng, tally).map(|()| true),
+            true => self.draw(trace, pair, is_idle, rng, tally),
             false => self.propose(trace, pair, is_idle, rng, tally),
         }
     }
 
-    /// One proposal from the prior. Whether it was accepted.
+    /// One proposal from the prior.
     fn propose(
         &mut self,
         trace: &mut Trace,
@@ -346,15 +427,15 @@ impl Room {
         is_idle: &dyn Fn(&Trace, NodeId) -> bool,
         rng: &mut Rng,
         tally: &mut Tally,
-    ) -> Result<bool, EvalError> {
+    ) -> Result<(), EvalError> {
         let mut proper = choices.to_vec();
         proper.retain(|id| trace.choice(*id).is_ok_and(|choice| choice.is_proper()));
         if proper.is_empty() || self.moves_observations(trace, &proper) {
-            return Ok(false);
+            return Ok(());
         }
         proper.extend(hanging_below(trace, &mut self.scaffold, &proper, is_idle));
-        let moved = mh_move(trace, &mut self.scaffold, &proper, &mut FromPrior, None, rng, tally)?;
-        Ok(moved.accepted)
+        let scaffold = &mut self.scaffold;
+        mh_move(trace, scaffold, &proper, &mut FromPrior, None, rng, tally).map(drop)
     }
 }
 
