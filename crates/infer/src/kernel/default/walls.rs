@@ -35,15 +35,20 @@ const MOST_COMBINATIONS: usize = 64;
 const MOST_PAIRS: usize = 16;
 /// How much a log density falls at a steep wall, and sweeps that a choice has not moved in before such walls count.
 const STEEP: f64 = 4.0;
-const STILL: u64 = 32;
-/// Values that a choice is tried at in a look.
+const STILL: u64 = 200;
+/// One sweep of so many notes which choices have moved.
+const NOTED: u64 = 8;
+/// Choices that are tried in a look, about, and at how many values each.
+const LOOKED_AT: f64 = 200.0;
 const TRIES: usize = 2;
 /// Moves at a wall and at a steep one, and sections that they read, before a kind of move is judged; and one in how many
-/// has to change something at a steep one.
+/// has to change something.
 const MOST_VAIN: u32 = 200;
 const MOST_VAIN_AT_STEEP: u32 = 40;
 const MOST_SECTIONS: u64 = 20_000;
 const SELDOM: u32 = 50;
+/// The same at a wall, while no more sections were read than these.
+const SELDOM_AT_WALL: u32 = 400;
 
 /// The choices of a group, by their addresses.
 enum Members {
@@ -60,6 +65,8 @@ struct Group {
     is_finite: bool,
     pairs: Luck,
     whole: Luck,
+    /// The values of those that met a wall after the last move of the group, in the warm-up.
+    last: Option<Vec<Option<Value>>>,
 }
 
 /// How often moves changed a choice that met a wall, in the warm-up, and how many sections they read.
@@ -67,8 +74,10 @@ struct Group {
 struct Luck {
     tried: u32,
     changed: u32,
+    /// How often other moves had changed one meanwhile.
+    by_others: u32,
     sections: u64,
-    /// Whether the wall is not only steep: then every change counts.
+    /// Whether the wall is not only steep: then others do not get past it.
     is_hard: bool,
 }
 
@@ -77,7 +86,11 @@ impl Luck {
     fn holds(self, learns: bool) -> bool {
         let most_vain = if self.is_hard { MOST_VAIN } else { MOST_VAIN_AT_STEEP };
         let is_early = learns && self.tried < most_vain && self.sections < MOST_SECTIONS;
-        let is_worth_it = self.is_hard || self.changed * SELDOM >= self.tried;
+        let is_worth_it = match self.is_hard {
+            true if self.sections < MOST_SECTIONS => self.changed * SELDOM_AT_WALL >= self.tried,
+            true => self.changed * SELDOM >= self.tried,
+            false => self.changed * SELDOM >= self.tried && self.changed > 3 * self.by_others,
+        };
         is_early || (self.changed > 0 && is_worth_it)
     }
 
@@ -85,6 +98,7 @@ impl Luck {
     fn add(&mut self, other: Luck) {
         self.tried += other.tried;
         self.changed += other.changed;
+        self.by_others += other.by_others;
         self.sections += other.sections;
         self.is_hard |= other.is_hard;
     }
@@ -137,7 +151,7 @@ impl Walls {
         let group = |members: fn(u64) -> bool, is_finite: bool| {
             let (members, walled) = (Members::Given(members), Vec::new());
             let whole = Luck { changed: 1, is_hard: true, ..Luck::default() };
-            Group { members, walled, is_finite, pairs: Luck::default(), whole }
+            Group { members, walled, is_finite, pairs: Luck::default(), whole, last: None }
         };
         let groups = vec![group(together, false), group(finite, true)];
         Walls { groups, is_given: true, ..Walls::default() }
@@ -159,12 +173,19 @@ impl Walls {
         if self.is_given {
             return Ok(());
         }
-        self.note_values(trace, plan)?;
+        if self.sweeps.is_multiple_of(NOTED) {
+            self.note_values(trace, plan)?;
+        }
         if !self.sweeps.is_power_of_two() {
             return Ok(());
         }
         let mut found: Vec<(u64, Held)> = Vec::new();
-        for (address, id) in trace.choices_by_address() {
+        let choices = trace.choices_by_address();
+        let share = LOOKED_AT / choices.len() as f64;
+        for (address, id) in choices {
+            if rng.uniform() >= share {
+                continue;
+            }
             // Chains move as a whole.
             let class = plan.class(trace, id)?;
             if matches!(class, Class::Idle | Class::Chain | Class::Particles) {
@@ -282,7 +303,7 @@ impl Walls {
             let members = Members::Known(members);
             let choices = self.room.existing(trace, &members);
             let is_finite = combinations(trace, &choices)?.is_some_and(|n| n <= MOST_COMBINATIONS);
-            self.groups.push(Group { members, walled, is_finite, pairs, whole });
+            self.groups.push(Group { members, walled, is_finite, pairs, whole, last: None });
         }
         Ok(())
     }
@@ -297,7 +318,13 @@ impl Walls {
         tally: &mut Tally,
     ) -> Result<(), EvalError> {
         let Walls { groups, room, .. } = self;
-        for Group { members, walled, is_finite, pairs, whole } in groups {
+        for Group { members, walled, is_finite, pairs, whole, last } in groups {
+            if learns {
+                let now = room.values(trace, walled);
+                let changed = u32::from(last.as_ref().is_some_and(|last| *last != now));
+                pairs.by_others += changed;
+                whole.by_others += changed;
+            }
             if let (Members::Known(members), false) = (&*members, *is_finite) {
                 for _ in 0..members.len().min(MOST_PAIRS) {
                     if !pairs.holds(learns) {
@@ -323,6 +350,7 @@ impl Walls {
                 let changed = before.0 != room.values(trace, walled);
                 whole.note(changed, tally.sections_used - before.1, learns);
             }
+            *last = learns.then(|| room.values(trace, walled));
         }
         Ok(())
     }
