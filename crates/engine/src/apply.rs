@@ -9,7 +9,7 @@ use smidgen_value::{ArgumentError, Rng, Symbol, Value};
 
 use crate::address::address;
 use crate::error::{EvalError, Mistake};
-use crate::eval::{Evaluation, Phase, Site};
+use crate::eval::{Evaluation, Phase, Portion, Site};
 use crate::id::{FamilyId, NodeId};
 use crate::journal::Edit;
 use crate::node::{Made, MemoEntry, MemoKey, Observed, Op, StructureKind};
@@ -375,7 +375,9 @@ impl Trace {
         self.families[family.index()].memo = Some(Box::new((memo, key.clone())));
         let outer = std::mem::replace(&mut cx.family, family);
         let operands = key.iter().cloned().map(Operand::Constant).collect();
+        let outside = cx.enter_portion(Portion::Family(address));
         let root = self.apply(target, operands, Site::at(span), cx, want);
+        cx.leave_portion(outside);
         cx.family = outer;
         let root = root?;
         self.families[family.index()].root = Some(root);

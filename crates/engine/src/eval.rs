@@ -40,29 +40,49 @@ pub struct Evaluation<'r> {
     pub(crate) log_observed: f64,
     /// The choice that took the observed value handed down last.
     pub(crate) observed_at: Option<NodeId>,
-    /// What runs for T' below a structure that may have to run again has made so far.
+    /// What runs for T' in one place, and may have to run again, has made so far.
     pub(crate) making: Option<Making>,
     /// All choices that were made so.
     pub(crate) made: Vec<(NodeId, MadeAt)>,
     pub(crate) phase: Phase<'r>,
 }
 
-/// How many choices were made for T' below a restructured node.
+/// A part of what runs for T' that draws from a stream of its own: what runs below a restructured node,
+/// or a memoised family. Whoever asks first for a family makes it, and who that is may differ from
+/// one attempt to the next; so it belongs to none of those that ask.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Portion {
+    Below(NodeId),
+    /// By the address of the family.
+    Family(u64),
+}
+
+impl Portion {
+    /// The number of its stream.
+    pub(crate) fn stream(self) -> u64 {
+        match self {
+            Portion::Below(structure) => structure.index() as u64,
+            Portion::Family(address) => address,
+        }
+    }
+}
+
+/// How many choices were made for T' in a portion so far.
 pub(crate) struct Making {
-    pub(crate) structure: NodeId,
+    pub(crate) portion: Portion,
     pub(crate) choices: usize,
 }
 
 impl Making {
     pub(crate) fn next(&self) -> MadeAt {
-        MadeAt { structure: self.structure, ordinal: self.choices }
+        MadeAt { portion: self.portion, ordinal: self.choices }
     }
 }
 
-/// Where a choice is made for T': how many were made below the same structure before.
+/// Where a choice is made for T': how many were made in the same portion before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MadeAt {
-    pub(crate) structure: NodeId,
+    pub(crate) portion: Portion,
     pub(crate) ordinal: usize,
 }
 

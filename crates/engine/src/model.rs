@@ -369,9 +369,22 @@ impl Model {
 
     /// Evaluates, gives the value, and leaves no trace.
     pub fn sample(&mut self, code: Code<'_>, rng: &mut Rng) -> Result<Value, EvalError> {
+        Ok(self.sample_together([code], rng)?.remove(0))
+    }
+
+    /// The same for several expressions, which share the rows of memoised procedures that they ask
+    /// for: what is recorded together belongs to one state of the program.
+    pub fn sample_together<'c>(
+        &mut self,
+        codes: impl IntoIterator<Item = Code<'c>>,
+        rng: &mut Rng,
+    ) -> Result<Vec<Value>, EvalError> {
         self.aside(|model, _| {
-            let evaluated = model.evaluate(code, rng, false, None);
-            evaluated.map(|(_, root, ..)| model.trace.settled_value(&root).clone())
+            let mut value = |code| {
+                let (_, root, ..) = model.evaluate(code, rng, false, None)?;
+                Ok(model.trace.settled_value(&root).clone())
+            };
+            codes.into_iter().map(&mut value).collect()
         })
     }
 

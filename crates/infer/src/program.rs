@@ -221,8 +221,10 @@ impl Step {
             }
             Step::Collect(expressions) => {
                 model.find_feasible_start(rng)?;
-                for (name, expr, environment) in expressions {
-                    let value = model.sample(Code { expr, environment }, rng)?;
+                let codes = expressions.iter();
+                let codes = codes.map(|(_, expr, environment)| Code { expr, environment });
+                let values = model.sample_together(codes, rng)?;
+                for ((name, ..), value) in expressions.iter().zip(values) {
                     run.collect(name, value);
                 }
                 Ok(())

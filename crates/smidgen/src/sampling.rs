@@ -307,12 +307,9 @@ impl Plan<'_> {
             }
             let (model, predicted) = stage.one();
             let predicted = predicted.clone();
-            let mut values = Vec::new();
             let watch = self.watch(model, predicted).map_err(EvalError::into_diagnostic)?;
-            for watched in &watch {
-                let value = watched.value(model, &mut aside);
-                values.push(value.map_err(EvalError::into_diagnostic)?);
-            }
+            let values = Watch::values(&watch, model, &mut aside);
+            let values = values.map_err(EvalError::into_diagnostic)?;
             let names = watch.iter().map(|w| w.name().to_owned());
             draws.get_or_insert_with(|| Draws::new(names, 1)).push(0, values);
             self.progress.done.fetch_add(1, Ordering::Relaxed);
@@ -414,11 +411,7 @@ impl Plan<'_> {
                     return Ok(());
                 }
                 self.progress.done.fetch_add(1, Ordering::Relaxed);
-                let mut values = Vec::with_capacity(watch.len());
-                for watched in watch {
-                    values.push(watched.value(model, aside)?);
-                }
-                draws.push(0, values);
+                draws.push(0, Watch::values(watch, model, aside)?);
                 let so_far = run.kernels.iter().map(|kernel| kernel.tally.diverged).sum();
                 if so_far > divergences {
                     (divergences, _) = (so_far, diverged.push(made));
@@ -594,12 +587,20 @@ impl Watch {
         }
     }
 
-    fn value(&self, model: &mut Model, rng: &mut Rng) -> Result<Value, EvalError> {
-        match self {
-            Watch::Operand(_, root) => model.operand_value(root),
-            Watch::Expression(_, expr) => {
-                model.sample(Code { expr, environment: &Environment::default() }, rng)
+    /// What is recorded of one draw: operands of the trace first, then expressions, all of them in
+    /// one run, so that they see the same rows of memoised procedures.
+    fn values(watch: &[Watch], model: &mut Model, rng: &mut Rng) -> Result<Vec<Value>, EvalError> {
+        let global = Environment::default();
+        let (mut values, mut codes) = (Vec::with_capacity(watch.len()), Vec::new());
+        for watched in watch {
+            match watched {
+                Watch::Operand(_, root) => values.push(model.operand_value(root)?),
+                Watch::Expression(_, expr) => codes.push(Code { expr, environment: &global }),
             }
         }
+        if !codes.is_empty() {
+            values.extend(model.sample_together(codes, rng)?);
+        }
+        Ok(values)
     }
 }

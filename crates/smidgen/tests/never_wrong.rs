@@ -260,6 +260,56 @@ fn observations_that_meet_and_follow() {
 }
 
 /// Jumps that no gradient shows cost time, not truth: few gradients a transition.
+/// Two calls share rows, and which of them asks first hangs on where the observation goes.
+#[test]
+fn rows_that_are_shared_below_an_observation_that_moves() {
+    let program = "[assume e (normal 0 1)] [assume f (mem (lambda (j) (gamma 2 2)))]
+        [assume x (f (if (> e 5) 0 2))] [assume y (f (if (> 0 e) 0 2))]
+        [observe (let ((k (>= x 0.4)) (u (normal y 1))) (if k u (normal y 2))) 0.31]";
+    // By importance sampling from 20 million draws of an independent simulation.
+    let truths = [("e", -0.0228), ("x", 0.9394), ("y", 0.7833)];
+    for kernel in [None, Some("(mh default one 5)")] {
+        holds(program, kernel, &truths);
+    }
+    // Gibbs weighs rows that it makes aside, and then makes them in the trace.
+    let coin = "[assume e (flip 0.5)] [assume f (mem (lambda (j) (gamma 2 2)))]
+        [assume x (f (if e 0 2))] [assume y (f (if e 2 0))]
+        [observe (let ((k (>= x 0.4)) (u (normal y 1))) (if k u (normal y 2))) 0.31]";
+    let truths = [("e", 0.5), ("x", 1.0613), ("y", 0.7581)];
+    let by_gibbs = "(cycle ((gibbs e each 1) (mh default one 4)) 1)";
+    let tagged = coin.replace("(flip 0.5)", "(scope_include 'e 0 (flip 0.5))");
+    for (program, kernel) in [(coin, None), (&tagged, Some(by_gibbs))] {
+        holds(program, kernel, &truths);
+    }
+}
+
+/// What is recorded of one draw belongs to one state, also rows that nothing but the recorded expressions asks for.
+#[test]
+fn what_is_recorded_together_belongs_together() {
+    let program = "[assume f (mem (lambda (i) (normal 0 1)))] [assume x (normal 0 1)] [observe (normal x 1) 0.3]";
+    let mut session = Session::new(Settings { seed: 14, ..Settings::default() });
+    let directives = session.parse_text("program", program).expect("a program");
+    let record = ["(f 1)", "(- (f 2) (f 1))", "(f 2)"];
+    let request = SampleRequest {
+        draws: 50,
+        warmup: 10,
+        chains: 1,
+        record: record.map(str::to_owned).to_vec(),
+        threads: 1,
+        ..SampleRequest::default()
+    };
+    let sampled = sample(&mut session, &directives, &request, &Progress::default()).expect("draws");
+    let columns: Vec<Vec<f64>> =
+        sampled.run.draws.scalars().iter().map(|scalar| scalar.chains[0].clone()).collect();
+    for draw in 0..50 {
+        assert_eq!(columns[2][draw] - columns[0][draw], columns[1][draw], "draw {draw}");
+    }
+    assert_ne!(
+        columns[0][0], columns[0][1],
+        "rows that the program does not ask for are drawn anew"
+    );
+}
+
 #[test]
 fn a_plate_with_a_jump() {
     let mut program = "[assume x1 (normal 0 1.117)]\n".to_owned();

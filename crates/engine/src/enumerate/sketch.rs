@@ -254,7 +254,6 @@ impl Sketch {
         let mut values: [Option<Value>; MOST_LOOKUPS] = Default::default();
         for (made, lookup) in values.iter_mut().zip(&terms.lookups) {
             let key = std::slice::from_ref(&candidates[k]);
-            workshop.enter(plan.plan.target[lookup.asks as usize]);
             *made = Some(workshop.make_again(trace, lookup.memo, key)??);
         }
         bank.put_aside(mixture, k, Aside { values: &values, workshop })?;

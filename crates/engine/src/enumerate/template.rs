@@ -99,11 +99,15 @@ impl Workshop {
         if counts || !distribution.is_proper() {
             return Some(None);
         }
+        let Some(portion) = self.family(trace, memo, key) else { return Some(None) };
         (self.constant, self.choices) = (false, self.choices + 1);
+        let outside = self.enter(portion);
         self.rng();
         let Workshop { templates, open: Some(rng), .. } = self else { return Some(None) };
         let Body::Draw { args, .. } = &templates.bodies[at].body else { return Some(None) };
-        Some(distribution.sample(&refs(args), rng).ok())
+        let drawn = distribution.sample(&refs(args), rng).ok();
+        self.leave(outside);
+        Some(drawn)
     }
 
     /// Remembers a memoised body that was just run.

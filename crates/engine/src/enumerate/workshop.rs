@@ -13,7 +13,9 @@ use smidgen_value::{Rng, Value};
 use super::DrawnFrom;
 use super::sketch::{Bench, live_root};
 use super::template::Templates;
+use crate::address::address;
 use crate::environment::Environment;
+use crate::eval::Portion;
 use crate::id::NodeId;
 use crate::node::{MemoKey, Op, Structure, StructureKind};
 use crate::operand::Operand;
@@ -36,10 +38,11 @@ pub(super) struct Workshop {
     /// Log density of the observed choices that were made, and the number of the others.
     pub log_observed: f64,
     pub choices: usize,
-    /// Seed and number of the candidate's stream; whether every structure has one of its own.
+    /// Seed and number of the candidate's stream; whether every portion of T' has one of its own, and
+    /// the portion at hand.
     stream: (u64, u64),
     pub replays: bool,
-    structure: Option<NodeId>,
+    portion: Option<Portion>,
     pub(super) open: Option<Rng>,
     /// Memoised families made for this candidate.
     families: Vec<Family>,
@@ -79,7 +82,7 @@ impl Family {
 impl Workshop {
     pub fn begin(&mut self, stream: (u64, u64)) {
         self.stream = stream;
-        (self.structure, self.open) = (None, None);
+        (self.portion, self.open) = (None, None);
         (self.log_observed, self.choices, self.depth) = (0.0, 0, 0);
         self.families.clear();
         self.applied.clear();
@@ -92,8 +95,8 @@ impl Workshop {
             let (seed, stream) = self.stream;
             self.open = Some(match self.replays {
                 true => {
-                    let structure = self.structure.expect("only structures are expanded");
-                    Rng::for_chain(seed_of(seed, stream), structure.index() as u64)
+                    let portion = self.portion.expect("only structures are expanded");
+                    Rng::for_chain(seed_of(seed, stream), portion.stream())
                 }
                 false => Rng::for_chain(seed, stream),
             });
@@ -101,11 +104,16 @@ impl Workshop {
         self.open.as_mut().expect("it was just opened")
     }
 
-    /// Goes on with a structure of D that nothing else is made within.
-    pub fn enter(&mut self, structure: NodeId) {
-        self.structure = Some(structure);
+    /// Goes on with a portion of T'. Gives what to go back to.
+    pub(super) fn enter(&mut self, portion: Portion) -> (Option<Portion>, Option<Rng>) {
+        let stream = if self.replays { self.open.take() } else { None };
+        (self.portion.replace(portion), stream)
+    }
+
+    pub(super) fn leave(&mut self, (portion, stream): (Option<Portion>, Option<Rng>)) {
+        self.portion = portion;
         if self.replays {
-            self.open = None;
+            self.open = stream;
         }
     }
 
@@ -134,18 +142,14 @@ impl Bench<'_> {
     ) -> Option<Value> {
         let in_scope = self.plan.shape.tagged && self.is_in_scope(trace, id);
         let shop = self.shop();
-        let outer_structure = shop.structure.replace(id);
-        let outer_stream = if shop.replays { shop.open.take() } else { None };
+        let outside = shop.enter(Portion::Below(id));
         let outer_scope = std::mem::replace(&mut shop.in_scope, in_scope);
         let outer_taken = std::mem::replace(&mut shop.taken, false);
         let value = body(self, trace);
         let shop = self.shop();
         let taken = std::mem::replace(&mut shop.taken, outer_taken);
         shop.in_scope = outer_scope;
-        shop.structure = outer_structure;
-        if shop.replays {
-            shop.open = outer_stream;
-        }
+        shop.leave(outside);
         // An observation that comes to a choice made before moves.
         if want.is_some() && !taken { None } else { value }
     }
@@ -412,9 +416,11 @@ impl Bench<'_> {
             shop.families.push(Family::of(memo, values, &value));
             return Some(value);
         }
+        let outside = shop.enter(shop.family(trace, memo, values)?);
         let target = trace.memo(memo).target.clone();
         let outer = std::mem::replace(&mut self.shop().constant, true);
         let value = self.apply(trace, &target, values, want)?;
+        self.shop().leave(outside);
         if want.is_none() {
             self.shop().keep(trace, &target, values, &value);
         }
@@ -426,6 +432,21 @@ impl Bench<'_> {
 }
 
 impl Workshop {
+    /// The portion of T' that a memoised family is. None if its address would be another one than in the
+    /// trace, because procedures that were made aside may be in its key.
+    pub(super) fn family(&self, trace: &Trace, memo: NodeId, key: &[Value]) -> Option<Portion> {
+        if !self.replays {
+            return Some(Portion::Family(0));
+        }
+        let is_plain = |value: &Value| match value {
+            Value::Number(_) | Value::Bool(_) | Value::Symbol(_) => true,
+            Value::Text(_) | Value::Vector(_) => true,
+            _ => false,
+        };
+        let of_key = || address(trace.node(memo).address, trace.address_of_values(key));
+        key.iter().all(is_plain).then(|| Portion::Family(of_key()))
+    }
+
     /// Whether a made procedure was made aside.
     pub fn is_aside(maker: NodeId) -> bool {
         maker.0 >= ASIDE

@@ -5,7 +5,7 @@
 //! has run for the proposed value. So the attempt is undone and made again with the choice
 //! *claimed* (or, if it is one that the program makes on the way, told to take the value when it
 //! is made): with the same proposed values, and with the same random stream for each structure
-//! that is restructured and each choice that is redrawn, so that the program takes the same way.
+//! that is restructured, each memoised family and each choice that is redrawn, so that the program takes the same way.
 //!
 //! Several observations may move at once; each attempt finds one more. What an observation leaves or comes to may
 //! decide what *another* one refers to (`[observe (if k w y) 0.1]` and `[observe (if (< y 0) p q) 0.5]`). The
@@ -120,7 +120,7 @@ impl Proposal<'_> {
             for claim in found.claimed_new {
                 let same = |c: &NewClaim| c.observed.number == claim.observed.number;
                 if self.claimed_new.iter().any(same) {
-                    return Err(circular(self.trace.node(claim.at.structure).origin));
+                    return Err(circular(self.trace.node(principals[0]).origin));
                 }
                 news.push(claim.observed.number);
                 self.claimed_new.push(claim);

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use smidgen_value::{Rng, Value};
 
 use crate::error::{EvalError, Mistake};
-use crate::eval::{Evaluation, Making, Phase};
+use crate::eval::{Evaluation, Making, Phase, Portion};
 use crate::id::{FamilyId, NodeId};
 use crate::journal::{Edit, OldRoot};
 use crate::node::{Op, Role};
@@ -223,10 +223,9 @@ impl Trace {
         let (span, observed) = (self.node(id).origin, self.node(id).observed.clone());
         let outer = cx.suspend();
         let place = (span, self.node(id).address);
-        cx.begin_making(id);
-        let stream = cx.enter_stream(id);
+        let outside = cx.enter_portion(Portion::Below(id));
         let expanded = self.expand(&structure, &values, place, cx, observed.as_deref());
-        cx.leave_stream(stream);
+        cx.leave_portion(outside);
         let taken = cx.resume(outer);
         let (expansion, root) = expanded?;
         self.settle_operand(&root, cx)?;
@@ -265,6 +264,12 @@ impl Trace {
     }
 }
 
+/// What goes on when a portion has run: the stream, unless it is the parked one, and the count.
+pub(crate) struct Outside {
+    stream: Option<Rng>,
+    making: Option<Making>,
+}
+
 /// What a regeneration on demand puts aside of the evaluation that asked for it.
 struct Suspended {
     making: Option<Making>,
@@ -282,25 +287,25 @@ impl Evaluation<'_> {
         }
     }
 
-    /// What runs for T' below this structure draws from a stream of its own if it may have to run
-    /// again. Gives the stream to go back to.
-    fn enter_stream(&mut self, structure: NodeId) -> Option<Rng> {
+    /// A portion of what runs for T' draws from a stream of its own, and what it makes is counted, if
+    /// it may have to run again. Gives what to go back to.
+    pub(crate) fn enter_portion(&mut self, portion: Portion) -> Option<Outside> {
         let Phase::Proposal(regeneration) = &mut self.phase else { return None };
-        let own = Rng::for_chain(regeneration.replay?, structure.index() as u64);
-        let outer = std::mem::replace(self.rng, own);
+        let own = Rng::for_chain(regeneration.replay?, portion.stream());
+        let stream = std::mem::replace(self.rng, own);
+        let making = self.making.replace(Making { portion, choices: 0 });
         if regeneration.parked.is_none() {
-            regeneration.parked = Some(Box::new(outer));
-            return None;
+            regeneration.parked = Some(Box::new(stream));
+            return Some(Outside { stream: None, making });
         }
-        Some(outer)
+        Some(Outside { stream: Some(stream), making })
     }
 
-    fn leave_stream(&mut self, outer: Option<Rng>) {
+    pub(crate) fn leave_portion(&mut self, outside: Option<Outside>) {
+        let Some(Outside { stream, making }) = outside else { return };
+        self.making = making;
         let Phase::Proposal(regeneration) = &mut self.phase else { return };
-        if regeneration.replay.is_none() {
-            return;
-        }
-        if let Some(stream) = outer.or_else(|| regeneration.parked.take().map(|parked| *parked)) {
+        if let Some(stream) = stream.or_else(|| regeneration.parked.take().map(|parked| *parked)) {
             *self.rng = stream;
         }
     }
@@ -322,15 +327,6 @@ impl Evaluation<'_> {
             depth: self.depth,
             observed_at: self.observed_at.take(),
             making: self.making.take(),
-        }
-    }
-
-    /// Notes what is made below this structure, if it may have to be made again.
-    fn begin_making(&mut self, structure: NodeId) {
-        if let Phase::Proposal(regeneration) = &self.phase
-            && regeneration.replay.is_some()
-        {
-            self.making = Some(Making { structure, choices: 0 });
         }
     }
 

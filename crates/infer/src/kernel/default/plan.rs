@@ -81,6 +81,11 @@ impl Steady {
         }
     }
 
+    /// Whether no choice can have this part any more.
+    fn is_void(&self) -> bool {
+        matches!(self, Steady::Known(steady) if steady.is_empty())
+    }
+
     /// Those that have it in this plan. The first plan counts in any case.
     fn settle(&mut self, now: FxHashSet<u64>, learns: bool) {
         match self {
@@ -112,6 +117,8 @@ pub struct Plan {
     /// How choices that no observation depends on are drawn, and how many of them are moved by nothing else.
     pub forward: Option<Forward>,
     idle: usize,
+    /// Whether some plan had such choices.
+    had_idle: bool,
     /// Those that are summed out of the joint block.
     pub left_out: FxHashSet<NodeId>,
     /// Whether nothing is observed: then it is so in every state.
@@ -137,6 +144,10 @@ impl Plan {
         approximate: bool,
     ) -> Result<(), EvalError> {
         if self.is_current(trace) {
+            return Ok(());
+        }
+        if !learns && self.is_moot() {
+            self.say_nothing(trace);
             return Ok(());
         }
         let choices: Vec<(u64, NodeId)> = trace.choices_by_address();
@@ -199,6 +210,22 @@ impl Plan {
         Ok(())
     }
 
+    /// Whether the warm-up has left nothing to be planned: no choice has a part that it keeps, and none was ever idle. Then all
+    /// choices are moved by themselves, whatever the structure.
+    fn is_moot(&self) -> bool {
+        let parts = [&self.steady_smooth, &self.steady_chains, &self.steady_idle];
+        !self.had_idle && parts.iter().all(|steady| steady.is_void())
+    }
+
+    /// The plan that has no part for any choice.
+    fn say_nothing(&mut self, trace: &Trace) {
+        self.classes.clear();
+        self.smooth.clear();
+        self.chains.clear();
+        (self.is_hierarchical, self.is_all_steady, self.has_leftovers) = (false, false, false);
+        self.structure = Some(trace.structure_revision());
+    }
+
     /// Whether it was made for the structure that the trace has.
     pub fn is_current(&self, trace: &Trace) -> bool {
         self.structure == Some(trace.structure_revision())
@@ -252,6 +279,7 @@ impl Plan {
             return FxHashSet::default();
         }
         let Idle { choices: idle, is_everything } = Idle::find(trace);
+        self.had_idle |= !idle.is_empty();
         let addresses = idle.iter().map(|id| trace.address(*id)).collect();
         self.steady_idle.settle(addresses, learns);
         self.is_all_idle = is_everything;
@@ -386,9 +414,9 @@ pub fn by_itself(trace: &mut Trace, id: NodeId) -> Result<Class, EvalError> {
 
 /// How a choice is moved by itself, if at most so many values are enumerated.
 pub(super) fn single(trace: &mut Trace, id: NodeId, most: usize) -> Result<Class, EvalError> {
-    match classify(trace, id, most)? {
-        Class::Smooth => alone(trace, id),
-        class => Ok(class),
+    match kind(trace, id, most)? {
+        Kind::Continuous(support) => Ok(along(&support)),
+        Kind::Other(class) => Ok(class),
     }
 }
 
@@ -407,22 +435,39 @@ fn is_tall(trace: &mut Trace, id: NodeId, partition: &mut Partition) -> bool {
 
 /// A continuous choice that is moved by itself.
 fn alone(trace: &mut Trace, id: NodeId) -> Result<Class, EvalError> {
-    Ok(match trace.choice(id)?.support()? {
+    Ok(along(&trace.choice(id)?.support()?))
+}
+
+/// The class of a continuous choice that is moved by itself.
+fn along(support: &Support) -> Class {
+    match support {
         Support::Reals | Support::Interval { .. } | Support::Circle => Class::Line,
         _ => Class::Other,
-    })
+    }
 }
 
 /// The class of a choice; [`Class::Smooth`] for every continuous one.
 fn classify(trace: &mut Trace, id: NodeId, most: usize) -> Result<Class, EvalError> {
+    Ok(match kind(trace, id, most)? {
+        Kind::Continuous(_) => Class::Smooth,
+        Kind::Other(class) => class,
+    })
+}
+
+enum Kind {
+    Continuous(Support),
+    Other(Class),
+}
+
+fn kind(trace: &mut Trace, id: NodeId, most: usize) -> Result<Kind, EvalError> {
     let choice = trace.choice(id)?;
     if choice.most_values().is_some_and(|values| values <= most) {
-        return Ok(Class::Finite);
+        return Ok(Kind::Other(Class::Finite));
     }
     // The latent parameters of some makers have no single support.
-    let Ok(support) = choice.support() else { return Ok(Class::Other) };
+    let Ok(support) = choice.support() else { return Ok(Kind::Other(Class::Other)) };
     if support.is_continuous() {
-        return Ok(Class::Smooth);
+        return Ok(Kind::Continuous(support));
     }
     let few = match &support {
         Support::Booleans => true,
@@ -431,9 +476,9 @@ fn classify(trace: &mut Trace, id: NodeId, most: usize) -> Result<Class, EvalErr
         // The tables of a restaurant process, for example.
         _ => choice.enumerate().is_ok_and(|values| values.len() <= most),
     };
-    Ok(match few {
+    Ok(Kind::Other(match few {
         true => Class::Finite,
         false if is_number(&choice) => Class::Integer,
         false => Class::Other,
-    })
+    }))
 }
