@@ -11,7 +11,7 @@
 //! | [`environment`] | frames of operands |
 //! | [`procedure`] | what a procedure value holds |
 //! | [`error`] | what went wrong while a program ran |
-//! | `tape` | straight-line code over lanes, and procedures as its steps |
+//! | `program` | straight-line code over lanes, and procedures as its steps |
 //! | [`plate`] | rows of a loop that never become nodes |
 //! | [`node`] | a node, and the arguments and children that tie it into the graph |
 //! | [`tag`] | scopes and blocks of random choices |
@@ -62,13 +62,13 @@ pub mod particles;
 pub mod partition;
 pub mod plate;
 pub mod procedure;
+mod program;
 pub mod proposal;
 pub mod scaffold;
 mod script;
 pub mod section;
 pub mod smooth;
 pub mod tag;
-mod tape;
 mod total;
 pub mod trace;
 

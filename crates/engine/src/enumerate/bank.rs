@@ -29,7 +29,7 @@ use super::terms::{Aside, Lookup, Mixture, Terms};
 use crate::id::NodeId;
 use crate::node::Op;
 use crate::operand::Operand;
-use crate::tape::wide::Wide;
+use crate::program::wide::Wide;
 use crate::trace::Trace;
 
 /// The least of 1 - g |y|² that leaves enough digits.

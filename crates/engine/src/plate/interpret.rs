@@ -7,7 +7,7 @@ use smidgen_prob::{Distribution, Function};
 use smidgen_value::{Column, Symbol, Value};
 
 use super::walk::{self, Application, Host, Stop, Walked};
-use super::{Known, Plate, Program};
+use super::{Known, Plate, RowProgram};
 use crate::error::{EvalError, Mistake};
 use crate::id::NodeId;
 use crate::node::{MemoEntry, MemoKey};
@@ -152,7 +152,7 @@ impl Plate {
             Some((distribution.support(&args).ok(), x))
         };
         let rows = (0..self.rows()).map(|place| self.members.row(place));
-        let Program { outcome, support, distribution, .. } = &*self.program;
+        let RowProgram { outcome, support, distribution, .. } = &*self.program;
         let known = match (support, outcome) {
             (Known::ForAll, Some(_)) => support_in(self.members.row(0)).and_then(|(s, _)| s),
             (Known::No, Some(_)) => None,
@@ -178,7 +178,7 @@ impl Plate {
             outcome.forward(&mut store, &[], pick, lanes);
             for lane in 0..lanes {
                 let entry = |k: usize| outcome.term(&store, k, lanes)[lane];
-                let value = match outcome.tape().terms.len() {
+                let value = match outcome.program().terms.len() {
                     1 => Value::Number(entry(0)),
                     n => Value::vector((0..n).map(entry).collect::<Vec<_>>()),
                 };

@@ -30,14 +30,14 @@ use smidgen_value::Value;
 use crate::environment::Environment;
 use crate::error::EvalError;
 use crate::id::NodeId;
+use crate::program::cells::Pick;
+use crate::program::marked;
+use crate::program::odds::log_odds_of;
+use crate::program::rows::{BLOCK, Rows};
+use crate::program::run::{NO_LINEAR, Store};
+use crate::program::{Program, Source};
 use crate::section::Kind;
 use crate::section::census::Walk;
-use crate::tape::cells::Pick;
-use crate::tape::marked;
-use crate::tape::odds::log_odds_of;
-use crate::tape::rows::{BLOCK, Rows};
-use crate::tape::run::{NO_LINEAR, Store};
-use crate::tape::{Source, Tape};
 use crate::trace::Trace;
 
 /// An observation in a loop: what is observed, as what, and the frames of the loops around this one.
@@ -59,13 +59,13 @@ pub(crate) enum Known {
 }
 
 /// What a row computes.
-pub(crate) struct Program {
+pub(crate) struct RowProgram {
     pub text: Text,
     /// Where the observed choice is made.
     pub span: Span,
     pub distribution: &'static dyn Distribution,
     /// What depends on the nodes around alone.
-    prelude: Tape,
+    prelude: Program,
     rows: Rows,
     /// How many numbers each of the nodes around has.
     args: Vec<usize>,
@@ -130,7 +130,7 @@ impl Members {
 
 /// The rows of a loop that compute the same, as the payload of a node.
 pub struct Plate {
-    pub(crate) program: Arc<Program>,
+    pub(crate) program: Arc<RowProgram>,
     pub(crate) members: Members,
     /// Totals at the last two values of the numbers around it: of a move, those before and after.
     totals: Mutex<[Option<Total>; 2]>,
@@ -181,7 +181,7 @@ const MANY: usize = 1 << 17;
 pub(crate) struct Unclear(pub Range<usize>);
 
 impl Plate {
-    pub(crate) fn new(program: Arc<Program>, members: Members) -> Plate {
+    pub(crate) fn new(program: Arc<RowProgram>, members: Members) -> Plate {
         Plate { program, members, totals: Mutex::default() }
     }
 
@@ -202,7 +202,7 @@ impl Plate {
 
     /// Its rows as a kind of section.
     pub(crate) fn kind(&self) -> Kind {
-        let Program { distribution, hard, .. } = &*self.program;
+        let RowProgram { distribution, hard, .. } = &*self.program;
         Kind {
             signature: format!("{}(b )", distribution.spec().name),
             nodes: 1,
@@ -216,7 +216,7 @@ impl Plate {
     /// The numbers of the values around it, one after the other. False if one no longer has the form
     /// that the program was written for.
     pub(crate) fn flatten(&self, values: &[&Value], out: &mut Vec<f64>) -> bool {
-        let Program { args, odds, .. } = &*self.program;
+        let RowProgram { args, odds, .. } = &*self.program;
         out.clear();
         let fits = args.iter().zip(values).enumerate().all(|(k, (len, value))| {
             let before = out.len();
@@ -265,7 +265,7 @@ impl Plate {
         numbers: &[f64],
         slopes: Option<&mut [f64]>,
     ) -> Result<f64, Unclear> {
-        let Program { prelude, rows, .. } = &*self.program;
+        let RowProgram { prelude, rows, .. } = &*self.program;
         let Desk { prelude: globals, stores, threads, .. } = desk;
         let n = self.rows();
         if !begin(prelude, globals, numbers) {
@@ -427,7 +427,7 @@ impl Plate {
 }
 
 /// Computes the prelude. False if something in it cannot be computed.
-fn begin(prelude: &Tape, globals: &mut Store, numbers: &[f64]) -> bool {
+fn begin(prelude: &Program, globals: &mut Store, numbers: &[f64]) -> bool {
     globals.fit(prelude, 1);
     for leaf in &prelude.leaves {
         let (at, len) = (leaf.register as usize, leaf.len as usize);

@@ -1,8 +1,8 @@
 //! The program of a plate, written from the text of one observed expression.
 //!
-//! Numbers that depend on the row are registers of the row's tape, numbers that depend on the nodes
+//! Numbers that depend on the row are registers of the row's program, numbers that depend on the nodes
 //! around it registers of the *prelude*, which is computed once for all rows; both travel through the
-//! walk as marks ([`crate::tape::marked`]). Where a value of the row decides what is evaluated (a
+//! walk as marks ([`crate::program::marked`]). Where a value of the row decides what is evaluated (a
 //! condition, an argument of a memoised procedure, a text), the program holds only for rows with
 //! that value: it stands among the [`Guard`]s.
 
@@ -12,19 +12,19 @@ use smidgen_prob::{Distribution, Function};
 use smidgen_value::{Column, Symbol, Value};
 
 use super::walk::{self, Host, Stop, Walked};
-use super::{Known, Program, Text};
+use super::{Known, RowProgram, Text};
 use crate::environment::Environment;
 use crate::eval::{Evaluation, Site};
 use crate::id::NodeId;
 use crate::node::MemoKey;
 use crate::operand::Operand;
 use crate::procedure::{ASIDE, Procedure};
-use crate::tape::cells::{Cells, Pick};
-use crate::tape::density::is_coin;
-use crate::tape::lower;
-use crate::tape::marked::{self, Marked, has_marks};
-use crate::tape::rows::Rows;
-use crate::tape::{Comparison, Op, Register, Source, Tape};
+use crate::program::cells::{Cells, Pick};
+use crate::program::density::is_coin;
+use crate::program::lower;
+use crate::program::marked::{self, Marked, has_marks};
+use crate::program::rows::Rows;
+use crate::program::{Comparison, Op, Program, Register, Source};
 use crate::trace::Trace;
 
 /// A value of the row that decides what is evaluated.
@@ -55,7 +55,7 @@ const UNUSED: u32 = u32::MAX;
 
 /// A program, and the rows that it holds for: those whose guards have these values.
 pub(crate) struct Written {
-    pub program: Program,
+    pub program: RowProgram,
     /// The nodes around it.
     pub nodes: Vec<NodeId>,
     pub guards: Vec<(Guard, Value)>,
@@ -68,8 +68,8 @@ pub(super) struct Writer<'a, 'r> {
     row: usize,
     rows: usize,
     index: Register,
-    prelude: Tape,
-    tape: Tape,
+    prelude: Program,
+    program: Program,
     cells: Vec<Cells>,
     nodes: Vec<NodeId>,
     args: Vec<usize>,
@@ -93,8 +93,8 @@ pub(crate) fn write(
         row,
         rows,
         index: 0,
-        prelude: Tape { is_global: true, ..Tape::default() },
-        tape: Tape::default(),
+        prelude: Program { is_global: true, ..Program::default() },
+        program: Program::default(),
         cells: vec![Cells::Index],
         nodes: Vec::new(),
         args: Vec::new(),
@@ -102,7 +102,7 @@ pub(crate) fn write(
         read: FxHashMap::default(),
         guards: Vec::new(),
     };
-    writer.index = writer.tape.leaf(1, Source::Cell(0));
+    writer.index = writer.program.leaf(1, Source::Cell(0));
     let index = Value::Number(marked::local(writer.index));
     let environment = text.environment.push([Operand::Constant(index)]);
     writer.write(text, &environment)
@@ -118,10 +118,10 @@ impl Writer<'_, '_> {
         for operand in &application.operands {
             args.push(self.read(operand)?);
         }
-        self.tape.global_odds = self.prelude.odds.clone();
+        self.program.global_odds = self.prelude.odds.clone();
         // A distribution whose support depends on the row is checked row by row by the caller.
-        self.tape.density(distribution, &outcome, &args).map_err(no_plate)?;
-        if self.tape.terms.is_empty() {
+        self.program.density(distribution, &outcome, &args).map_err(no_plate)?;
+        if self.program.terms.is_empty() {
             return Err(Stop::NoPlate);
         }
         let outcome = match has_marks(&outcome) {
@@ -134,13 +134,13 @@ impl Writer<'_, '_> {
             .iter()
             .any(|k| args.get(*k).is_some_and(|arg| has_marks(arg) && !self.is_of_row(arg)));
         let odds = self.used_odds();
-        let jumps = self.tape.terms.iter().any(|term| self.tape.jumps(*term));
+        let jumps = self.program.terms.iter().any(|term| self.program.jumps(*term));
         let is_indicator = |global: Register| self.prelude.is_indicator(global, &|_| false);
         let is_wall = is_coin(distribution)
-            && self.tape.terms.iter().all(|term| self.tape.is_wall(*term, &is_indicator));
+            && self.program.terms.iter().all(|term| self.program.is_wall(*term, &is_indicator));
         let compared = self.compared();
-        let rows = Rows::over_cells(self.tape, &self.cells);
-        let program = Program {
+        let rows = Rows::over_cells(self.program, &self.cells);
+        let program = RowProgram {
             text: text.clone(),
             span: application.span,
             distribution,
@@ -161,7 +161,7 @@ impl Writer<'_, '_> {
     /// The nodes around, by number, that comparisons hang on.
     fn compared(&self) -> Vec<usize> {
         let mut registers: Vec<Register> = Vec::new();
-        for leaf in self.tape.compared_leaves() {
+        for leaf in self.program.compared_leaves() {
             if let Source::Global(first) = leaf.source {
                 registers.extend(first..first + leaf.len);
             }
@@ -187,7 +187,7 @@ impl Writer<'_, '_> {
     fn used_odds(&mut self) -> Vec<usize> {
         let mut reads = Vec::new();
         self.prelude.steps.iter().for_each(|step| step.op.reads(&mut reads));
-        for leaf in &self.tape.leaves {
+        for leaf in &self.program.leaves {
             if let Source::Global(first) = leaf.source {
                 reads.extend(first..first + leaf.len);
             }
@@ -207,11 +207,11 @@ impl Writer<'_, '_> {
     /// What gives the observed value in each row.
     fn outcome(&mut self, outcome: &Value) -> Walked<Rows> {
         let numbers = lower::numbers(outcome).map_err(no_plate)?;
-        let mut tape = self.tape.clone();
-        tape.terms.clear();
-        let registers: Vec<Register> = numbers.iter().map(|x| tape.register(*x)).collect();
-        tape.terms = registers;
-        Ok(Rows::over_cells(tape, &self.cells))
+        let mut program = self.program.clone();
+        program.terms.clear();
+        let registers: Vec<Register> = numbers.iter().map(|x| program.register(*x)).collect();
+        program.terms = registers;
+        Ok(Rows::over_cells(program, &self.cells))
     }
 
     /// What can be known of the support while nothing moves.
@@ -232,7 +232,7 @@ impl Writer<'_, '_> {
         marked::numbers(value, &mut numbers)
             && numbers.iter().all(|x| match marked::read(*x) {
                 Marked::Number(_) => true,
-                Marked::Local(register) => self.tape.is_of_row(register),
+                Marked::Local(register) => self.program.is_of_row(register),
                 Marked::Global(_) => false,
             })
     }
@@ -240,18 +240,19 @@ impl Writer<'_, '_> {
     /// The value in the row at hand of a number that depends on the row alone.
     fn decide_number(&mut self, mark: f64) -> Walked<f64> {
         let Marked::Local(register) = marked::read(mark) else { return Err(Stop::NoPlate) };
-        if !self.tape.is_of_row(register) {
+        if !self.program.is_of_row(register) {
             return Err(Stop::NoPlate);
         }
-        let leaf = self.tape.leaves.iter().find(|leaf| leaf.register == register && leaf.len == 1);
+        let leaf =
+            self.program.leaves.iter().find(|leaf| leaf.register == register && leaf.len == 1);
         let guard = match leaf.map(|leaf| &leaf.source) {
             Some(Source::Cell(k)) if let Cells::Column(column) = &self.cells[*k as usize] => {
                 Guard::Cell(column.clone())
             }
             _ => {
-                let mut tape = self.tape.clone();
-                tape.terms = vec![register];
-                Guard::Computed(Box::new(Rows::over_cells(tape, &self.cells)))
+                let mut program = self.program.clone();
+                program.terms = vec![register];
+                Guard::Computed(Box::new(Rows::over_cells(program, &self.cells)))
             }
         };
         let value = guard.value(self.row).ok_or(Stop::NoPlate)?;
@@ -318,10 +319,10 @@ impl Host for Writer<'_, '_> {
             self.cells.len() - 1
         });
         let of_cell = |source: &Source| matches!(source, Source::Cell(k) if *k as usize == number);
-        let leaf = self.tape.leaves.iter().find(|leaf| of_cell(&leaf.source));
+        let leaf = self.program.leaves.iter().find(|leaf| of_cell(&leaf.source));
         let first = match leaf {
             Some(leaf) => leaf.register,
-            None => self.tape.leaf(width as u32, Source::Cell(number as u32)),
+            None => self.program.leaf(width as u32, Source::Cell(number as u32)),
         };
         let marks: Vec<f64> = (first..first + width as u32).map(marked::local).collect();
         Ok(match column {
@@ -344,8 +345,8 @@ impl Host for Writer<'_, '_> {
         if let Value::Number(x) = value
             && let Marked::Local(register) = marked::read(x)
         {
-            let zero = self.tape.register(0.0);
-            let out = self.tape.push(Op::Compare(Comparison::Different, register, zero), 1, 0);
+            let zero = self.program.register(0.0);
+            let out = self.program.push(Op::Compare(Comparison::Different, register, zero), 1, 0);
             return Ok(self.decide_number(marked::local(out))? != 0.0);
         }
         if has_marks(&value) {
@@ -372,8 +373,8 @@ impl Host for Writer<'_, '_> {
             return self.cell(&Column::Reals(data.clone()), &args[1]);
         }
         let of_row = values.iter().any(has_local_marks);
-        let tape = if of_row { &mut self.tape } else { &mut self.prelude };
-        lower::function(tape, function, &values).map_err(no_plate)
+        let program = if of_row { &mut self.program } else { &mut self.prelude };
+        lower::function(program, function, &values).map_err(no_plate)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::id::NodeId;
 use crate::node::{Child, Op};
 use crate::section::Standing;
 use crate::section::component::{Component, Refusal, is_deterministic};
-use crate::section::program::Program;
+use crate::section::lanes::SectionProgram;
 use crate::trace::Trace;
 
 /// Sections that compute the same: theory 1.8 calls it the signature.
@@ -103,7 +103,7 @@ enum Asked {
     Never,
     /// There is none.
     InVain,
-    Written(Box<Program>),
+    Written(Box<SectionProgram>),
 }
 
 /// A node inside a section with at least so many children is a hub of its own.
@@ -167,7 +167,7 @@ impl Sections {
     }
 
     /// Takes the program of a kind for use, if there is one.
-    pub(crate) fn take_program(&mut self, kind: u32) -> Option<Box<Program>> {
+    pub(crate) fn take_program(&mut self, kind: u32) -> Option<Box<SectionProgram>> {
         match std::mem::replace(&mut self.programs[kind as usize], Asked::InVain) {
             Asked::Written(program) => Some(program),
             Asked::Never | Asked::InVain => None,
@@ -175,7 +175,7 @@ impl Sections {
     }
 
     /// Keeps the program of a kind, or that there is none.
-    pub(crate) fn keep_program(&mut self, kind: u32, program: Option<Box<Program>>) {
+    pub(crate) fn keep_program(&mut self, kind: u32, program: Option<Box<SectionProgram>>) {
         self.programs[kind as usize] = program.map_or(Asked::InVain, Asked::Written);
     }
 

@@ -14,11 +14,11 @@ use crate::id::NodeId;
 use crate::node::{Child, Node, Op};
 use crate::operand::Operand;
 use crate::partition::Partition;
+use crate::program::rows::BLOCK;
+use crate::program::run::Store;
 use crate::section::census::Walk;
 use crate::section::component::{Component, is_deterministic};
-use crate::section::program::Program;
-use crate::tape::rows::BLOCK;
-use crate::tape::run::Store;
+use crate::section::lanes::SectionProgram;
 use crate::trace::Trace;
 
 /// A value that the move changes.
@@ -152,7 +152,7 @@ impl Evaluator {
         let walk = trace.sections.kind(kind).walk;
         if trace.sections.is_unwritten(kind) {
             self.gather(trace, edges[0], hub, walk);
-            let program = Program::write(trace, hub, &self.component.nodes);
+            let program = SectionProgram::write(trace, hub, &self.component.nodes);
             trace.sections.keep_program(kind, program.map(Box::new));
         }
         let Some(mut program) = trace.sections.take_program(kind) else {
@@ -186,7 +186,7 @@ impl Evaluator {
     fn run(
         &mut self,
         trace: &mut Trace,
-        program: &mut Program,
+        program: &mut SectionProgram,
         (hub, walk): (NodeId, Walk),
         edges: &[Child],
         out: &mut [f64],
@@ -199,7 +199,7 @@ impl Evaluator {
         let fits = program.hub_numbers(&moved.before, &mut lanes.before)
             && moved.after.as_ref().is_some_and(|v| program.hub_numbers(v, &mut lanes.after));
         program.fit(&mut lanes.store);
-        let keeps = Program::keeps(trace.sections.hub(hub).units.len());
+        let keeps = SectionProgram::keeps(trace.sections.hub(hub).units.len());
         let mut missing = std::mem::take(&mut self.missing);
         missing.clear();
         self.touched += (program.nodes() * edges.len()) as u64;

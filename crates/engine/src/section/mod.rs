@@ -25,7 +25,7 @@ pub mod census;
 pub mod component;
 pub mod evaluate;
 mod kept;
-pub(crate) mod program;
+pub(crate) mod lanes;
 mod writer;
 
 pub use census::{Kind, Sections};

@@ -1,4 +1,4 @@
-//! Writes the program of sections ([`super::program`]) from the nodes of one of them.
+//! Writes the program of sections ([`super::lanes`]) from the nodes of one of them.
 
 use smallvec::SmallVec;
 use smidgen_prob::Function;
@@ -7,8 +7,8 @@ use smidgen_value::Value;
 use crate::id::NodeId;
 use crate::node::Op;
 use crate::operand::Operand;
-use crate::section::program::{Leaf, Place};
-use crate::tape::{Register, Source, Tape, lower, marked};
+use crate::program::{Program, Register, Source, lower, marked};
+use crate::section::lanes::{Leaf, Place};
 use crate::trace::Trace;
 
 /// Arguments of arguments are followed so far.
@@ -20,7 +20,7 @@ pub(super) struct Writer<'t> {
     pub hub_value: Value,
     pub nodes: &'t [NodeId],
     pub values: Vec<Value>,
-    pub tape: Tape,
+    pub program: Program,
     pub leaves: Vec<Leaf>,
     pub ones: Vec<Leaf>,
 }
@@ -38,13 +38,13 @@ impl Writer<'_> {
                     slot: 0,
                     way: SmallVec::new(),
                 });
-                lower::function(&mut self.tape, function, &args).ok()
+                lower::function(&mut self.program, function, &args).ok()
             }
             Op::Structure(_) => self.argument(k, node.args.len() - 1),
             Op::Random(distribution) => {
                 let args = self.arguments(k)?;
                 let x = self.leaf(&node.value, Place::Outcome(k))?;
-                self.tape.density(*distribution, &x, &args).ok()?;
+                self.program.density(*distribution, &x, &args).ok()?;
                 Some(Value::Nil)
             }
             _ => None,
@@ -61,7 +61,7 @@ impl Writer<'_> {
     ) {
         if let ("-", Some(Operand::Constant(Value::Number(1.0))), [one, p]) =
             (function.spec.name, first, args)
-            && self.tape.log_odds(p).is_some()
+            && self.program.log_odds(p).is_some()
         {
             *one = Value::Number(1.0);
             self.ones.push(Leaf { place: place(), register: Register::MAX, len: 1 });
@@ -99,7 +99,7 @@ impl Writer<'_> {
             && way.len() < DEEPEST
             && trace.node(id).children.len() < trace.sections.fan_out()
         {
-            let before = (self.tape.clone(), self.leaves.len(), self.ones.len());
+            let before = (self.program.clone(), self.leaves.len(), self.ones.len());
             let mut args = Some(Vec::new());
             for (next, arg) in trace.node(id).args.iter().enumerate() {
                 let mut way = way.clone();
@@ -117,12 +117,12 @@ impl Writer<'_> {
                     way.push((function, 0));
                     Place::Argument { node, slot, way }
                 });
-                lower::function(&mut self.tape, function, &args).ok()
+                lower::function(&mut self.program, function, &args).ok()
             });
             if lowered.is_some() {
                 return lowered;
             }
-            self.tape = before.0;
+            self.program = before.0;
             self.leaves.truncate(before.1);
             self.ones.truncate(before.2);
         }
@@ -131,7 +131,7 @@ impl Writer<'_> {
 
     fn leaf(&mut self, value: &Value, place: Place) -> Option<Value> {
         let len = lower::numbers(value).ok()?.len();
-        let register = self.tape.leaf(len as u32, Source::Cell(self.leaves.len() as u32));
+        let register = self.program.leaf(len as u32, Source::Cell(self.leaves.len() as u32));
         self.leaves.push(Leaf { place, register, len });
         Some(lower::renumber(value, &mut (register..).map(marked::local)))
     }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use super::compile::Compiler;
 use crate::id::NodeId;
 use crate::node::{Op as NodeOp, Role};
-use crate::tape::lower;
+use crate::program::lower;
 
 impl Compiler<'_> {
     /// The block's choices that nodes of D, A or T hang on, those among them included.

@@ -12,7 +12,7 @@ use crate::id::NodeId;
 use crate::node::{Op, StructureKind};
 use crate::operand::Operand;
 use crate::procedure::Procedure;
-use crate::tape::lower;
+use crate::program::lower;
 use crate::total;
 use crate::trace::Trace;
 
@@ -170,7 +170,9 @@ pub(super) fn value(
             let condition = value(compiler, condition, environment, global, at)?;
             let then = value(compiler, then, environment, global, at)?;
             let otherwise = value(compiler, otherwise, environment, global, at)?;
-            compiler.lowered(at, global, |tape| lower::either(tape, &condition, &otherwise, &then))
+            compiler.lowered(at, global, |program| {
+                lower::either(program, &condition, &otherwise, &then)
+            })
         }
         ExprKind::Apply { operator, operands } => {
             let operator = value(compiler, operator, environment, global, at)?;
@@ -186,7 +188,7 @@ pub(super) fn value(
             for operand in operands {
                 args.push(value(compiler, operand, environment, global, at)?);
             }
-            compiler.lowered(at, global, |tape| lower::function(tape, function, &args))
+            compiler.lowered(at, global, |program| lower::function(program, function, &args))
         }
         _ => refuse("an expression"),
     }

@@ -1,9 +1,9 @@
-//! From the scaffold of a block to its density as tapes.
+//! From the scaffold of a block to its density as programs.
 //!
 //! The terms are the block's choices and what absorbs. A deterministic node of D that leads to one
 //! term only belongs to that term's row; all others, and the choices themselves, are the *global
 //! part*, computed once. Rows of one shape are collected, so that a model of N observations
-//! becomes a global part of a few instructions and one short tape over N rows.
+//! becomes a global part of a few instructions and one short program over N rows.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smidgen_prob::{Distribution, Support};
@@ -18,10 +18,10 @@ use crate::fault::Fault;
 use crate::id::NodeId;
 use crate::node::{Op as NodeOp, Role, StructureKind};
 use crate::operand::Operand;
+use crate::program::Program;
+use crate::program::lower::{self, Obstacle};
+use crate::program::rows::RowsBuilder;
 use crate::scaffold::Scaffold;
-use crate::tape::Tape;
-use crate::tape::lower::{self, Obstacle};
-use crate::tape::rows::RowsBuilder;
 use crate::trace::Trace;
 
 /// To whom a deterministic node of D belongs.
@@ -62,14 +62,14 @@ pub(super) struct Compiler<'t> {
     owners: Vec<Owner>,
     placed: FxHashMap<NodeId, Placed>,
     /// The global part.
-    pub(super) globals: Tape,
+    pub(super) globals: Program,
     pub(super) global_values: FxHashMap<NodeId, Value>,
     /// The row at hand.
-    pub(super) row: Tape,
+    pub(super) row: Program,
     row_values: FxHashMap<NodeId, Value>,
     shapes: FxHashMap<Vec<u64>, u32>,
     rows: Vec<RowsBuilder>,
-    /// Values outside D that the tapes rely on as they are.
+    /// Values outside D that the programs rely on as they are.
     pinned: Vec<(NodeId, Value)>,
 }
 
@@ -107,9 +107,9 @@ pub(super) fn compile(
         places,
         owners: Vec::new(),
         placed: FxHashMap::default(),
-        globals: Tape { is_global: true, ..Tape::default() },
+        globals: Program { is_global: true, ..Program::default() },
         global_values: FxHashMap::default(),
-        row: Tape::default(),
+        row: Program::default(),
         row_values: FxHashMap::default(),
         shapes: FxHashMap::default(),
         rows: Vec::new(),
@@ -265,7 +265,7 @@ impl Compiler<'_> {
         Ok(PlateTerm::new(plate, registers, threads))
     }
 
-    /// What no tape can follow, whatever the values of the block. All of D counts, whether a density reads it
+    /// What no program can follow, whatever the values of the block. All of D counts, whether a density reads it
     /// or not: what the block decides in the trace has to follow its moves.
     fn check_forms(&mut self) -> Compiled<()> {
         if self.trace.has_fault(Fault::PlanOfTheStart) {
@@ -448,11 +448,11 @@ impl Compiler<'_> {
         operand.node().is_some_and(|id| self.places.contains_key(&id))
     }
 
-    fn tape(&mut self, global: bool) -> &mut Tape {
+    fn program(&mut self, global: bool) -> &mut Program {
         if global { &mut self.globals } else { &mut self.row }
     }
 
-    /// The marked value of an operand, on the global tape or on that of the row.
+    /// The marked value of an operand, on the global program or on that of the row.
     pub(super) fn argument(&mut self, operand: &Operand, global: bool) -> Compiled<Value> {
         let id = match operand {
             Operand::Constant(value) => return Ok(value.clone()),
@@ -470,8 +470,8 @@ impl Compiler<'_> {
             return Ok(self.global_values[&id].clone());
         }
         let value = self.trace.value(id)?.clone();
-        let tape = self.tape(global);
-        match lower::live(tape, id, &value) {
+        let program = self.program(global);
+        match lower::live(program, id, &value) {
             Some(marked) => {
                 if global {
                     self.global_values.insert(id, marked.clone());
@@ -516,7 +516,7 @@ impl Compiler<'_> {
                         false => self.argument(operand, global)?,
                     });
                 }
-                self.lowered(id, global, |tape| lower::function(tape, function, &args))
+                self.lowered(id, global, |program| lower::function(program, function, &args))
             }
             NodeOp::Structure(structure) if node.role == Role::Restructured => {
                 let structure = structure.clone();
@@ -534,8 +534,8 @@ impl Compiler<'_> {
                         id,
                     )?);
                 }
-                self.lowered(id, global, |tape| {
-                    lower::either(tape, &condition, &sides[1], &sides[0])
+                self.lowered(id, global, |program| {
+                    lower::either(program, &condition, &sides[1], &sides[0])
                 })
             }
             NodeOp::Structure(_) => {
@@ -553,8 +553,8 @@ impl Compiler<'_> {
         &mut self,
         id: NodeId,
         global: bool,
-        lower: impl FnOnce(&mut Tape) -> Result<Value, Obstacle>,
+        lower: impl FnOnce(&mut Program) -> Result<Value, Obstacle>,
     ) -> Compiled<Value> {
-        lower(self.tape(global)).map_err(|reason| Failure::At(id, reason))
+        lower(self.program(global)).map_err(|reason| Failure::At(id, reason))
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! log π(z) = Σ log p over the block's choices and what absorbs, + log|dx/dz|, in unconstrained
 //! coordinates z with x = T(z) ([`transform`]). [`compile`] walks the scaffold once and writes
-//! [`crate::tape`]s, which evaluate themselves. The trace is not touched until [`Density::install`].
+//! [`crate::program`]s, which evaluate themselves. The trace is not touched until [`Density::install`].
 //!
 //! What the code relies on is watched: numbers outside the block are read again by
 //! [`Density::refresh`], and when the structure has changed the block is compiled anew.
@@ -24,12 +24,12 @@ use crate::error::EvalError;
 use crate::fault::Fault;
 use crate::id::NodeId;
 use crate::node::{Op, StructureKind};
+use crate::program::odds::{LOG_ODDS, log_odds_of};
+use crate::program::rows::Rows;
+use crate::program::run::{NO_LINEAR, Store};
+use crate::program::{Program, Source, marked};
 use crate::proposal::{Choice, Proposal, Proposed, Proposer};
 use crate::scaffold::Scaffold;
-use crate::tape::odds::{LOG_ODDS, log_odds_of};
-use crate::tape::rows::Rows;
-use crate::tape::run::{NO_LINEAR, Store};
-use crate::tape::{Source, Tape, marked};
 use crate::trace::Trace;
 use plates::PlateTerm;
 
@@ -70,7 +70,7 @@ pub enum Form {
 pub struct Density {
     coordinates: Vec<Coordinates>,
     dimension: usize,
-    globals: Tape,
+    globals: Program,
     store: Store,
     rows: Vec<(Rows, Store)>,
     plates: Vec<PlateTerm>,
@@ -86,7 +86,7 @@ pub struct Density {
 struct Parts {
     coordinates: Vec<Coordinates>,
     dimension: usize,
-    globals: Tape,
+    globals: Program,
     rows: Vec<Rows>,
     plates: Vec<PlateTerm>,
     pinned: Vec<(NodeId, Value)>,

@@ -1,7 +1,7 @@
 //! Plates as terms of a density: they read and pull registers of the global part.
 
 use crate::plate::{Desk, Plate};
-use crate::tape::Register;
+use crate::program::Register;
 
 pub(super) struct PlateTerm {
     plate: Plate,

@@ -7,7 +7,7 @@ use super::compile::{Compiled, Compiler, Failure};
 use crate::id::NodeId;
 use crate::node::Op as NodeOp;
 use crate::operand::Operand;
-use crate::tape::{self, Register, lower};
+use crate::program::{self, Register, lower};
 
 impl Compiler<'_> {
     /// Adds the log density of a choice, of the block or absorbing, to the row.
@@ -41,7 +41,7 @@ impl Compiler<'_> {
         self.row.density(distribution, &x, &args).map_err(|reason| Failure::At(id, reason))?;
         // A comparison may make a hard wall, which trajectories do not cross. Any other jump is
         // invisible to a gradient.
-        let is_coin = constrained && tape::density::is_coin(distribution);
+        let is_coin = constrained && program::density::is_coin(distribution);
         let is_indicator = |global: Register| self.globals.is_indicator(global, &|_| false);
         let is_wall = |term: &Register| is_coin && self.row.is_wall(*term, &is_indicator);
         if self.row.terms.iter().any(|term| self.row.jumps(*term) && !is_wall(term)) {

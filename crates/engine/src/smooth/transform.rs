@@ -22,7 +22,7 @@ use smidgen_prob::Support;
 use smidgen_prob::smooth::Elementary;
 use smidgen_value::{Matrix, Value};
 
-use crate::tape::{Source, Tape};
+use crate::program::{Program, Source};
 
 /// The places of the location and the scale among so many arguments.
 pub(super) fn location_and_scale(distribution: &str, arguments: usize) -> Option<[usize; 2]> {
@@ -34,94 +34,99 @@ pub(super) fn location_and_scale(distribution: &str, arguments: usize) -> Option
 }
 
 /// The marked x = m + s z.
-pub(super) fn standardise(tape: &mut Tape, location: f64, scale: f64, first: u32) -> f64 {
+pub(super) fn standardise(program: &mut Program, location: f64, scale: f64, first: u32) -> f64 {
     use Elementary::{Add, Log, Multiply};
-    let z = tape.leaf(1, Source::Input(first));
-    let z = tape.mark(z);
-    let log_scale = tape.elementary(Log, scale, 0.0);
-    tape.term(log_scale);
-    let step = tape.elementary(Multiply, scale, z);
-    tape.elementary(Add, location, step)
+    let z = program.leaf(1, Source::Input(first));
+    let z = program.mark(z);
+    let log_scale = program.elementary(Log, scale, 0.0);
+    program.term(log_scale);
+    let step = program.elementary(Multiply, scale, z);
+    program.elementary(Add, location, step)
 }
 
 /// The marked value of a choice whose coordinates start at input `first`. `ends` are those of an
 /// interval, marked where they can change.
-pub(super) fn constrain(tape: &mut Tape, support: &Support, ends: (f64, f64), first: u32) -> Value {
+pub(super) fn constrain(
+    program: &mut Program,
+    support: &Support,
+    ends: (f64, f64),
+    first: u32,
+) -> Value {
     let dimension = support.dimension().expect("only continuous choices have coordinates");
-    let start = tape.leaf(dimension as u32, Source::Input(first));
-    let z: Vec<f64> = (start..start + dimension as u32).map(|r| tape.mark(r)).collect();
+    let start = program.leaf(dimension as u32, Source::Input(first));
+    let z: Vec<f64> = (start..start + dimension as u32).map(|r| program.mark(r)).collect();
     match support {
         Support::Interval { low, high } => {
-            Value::Number(interval(tape, z[0], ends, (low.is_finite(), high.is_finite())))
+            Value::Number(interval(program, z[0], ends, (low.is_finite(), high.is_finite())))
         }
-        Support::Circle => Value::Number(tape.elementary(Elementary::Wrap, z[0], 0.0)),
+        Support::Circle => Value::Number(program.elementary(Elementary::Wrap, z[0], 0.0)),
         Support::Vectors { .. } => Value::vector(z),
-        Support::Simplex { .. } => simplex(tape, z),
-        Support::PositiveDefinite { size } => positive_definite(tape, &z, *size),
+        Support::Simplex { .. } => simplex(program, z),
+        Support::PositiveDefinite { size } => positive_definite(program, &z, *size),
         _ => Value::Number(z[0]),
     }
 }
 
-fn interval(tape: &mut Tape, z: f64, (low, high): (f64, f64), finite: (bool, bool)) -> f64 {
+fn interval(program: &mut Program, z: f64, (low, high): (f64, f64), finite: (bool, bool)) -> f64 {
     use Elementary::{Add, Exp, Log, LogLogistic, Logistic, Multiply, Negate, Subtract};
     match finite {
         (false, false) => z,
         (true, false) => {
-            tape.term(z);
-            let e = tape.elementary(Exp, z, 0.0);
-            if low == 0.0 { e } else { tape.elementary(Add, low, e) }
+            program.term(z);
+            let e = program.elementary(Exp, z, 0.0);
+            if low == 0.0 { e } else { program.elementary(Add, low, e) }
         }
         (false, true) => {
-            tape.term(z);
-            let e = tape.elementary(Exp, z, 0.0);
-            tape.elementary(Subtract, high, e)
+            program.term(z);
+            let e = program.elementary(Exp, z, 0.0);
+            program.elementary(Subtract, high, e)
         }
         (true, true) => {
-            let width = tape.elementary(Subtract, high, low);
-            let log_width = tape.elementary(Log, width, 0.0);
-            let minus = tape.elementary(Negate, z, 0.0);
-            let left = tape.elementary(LogLogistic, z, 0.0);
-            let right = tape.elementary(LogLogistic, minus, 0.0);
-            let share = tape.elementary(Logistic, z, 0.0);
-            tape.term(log_width);
-            tape.term(left);
-            tape.term(right);
-            let inside = tape.elementary(Multiply, width, share);
-            tape.elementary(Add, low, inside)
+            let width = program.elementary(Subtract, high, low);
+            let log_width = program.elementary(Log, width, 0.0);
+            let minus = program.elementary(Negate, z, 0.0);
+            let left = program.elementary(LogLogistic, z, 0.0);
+            let right = program.elementary(LogLogistic, minus, 0.0);
+            let share = program.elementary(Logistic, z, 0.0);
+            program.term(log_width);
+            program.term(left);
+            program.term(right);
+            let inside = program.elementary(Multiply, width, share);
+            program.elementary(Add, low, inside)
         }
     }
 }
 
 /// log x_k = z_k − log(1 + Σ e^z), with the largest exponent taken out as far as one pair of
 /// numbers at a time allows: log(e^a + e^b) = a + log(1 + e^(b − a)) = a − log logistic(a − b).
-fn simplex(tape: &mut Tape, mut z: Vec<f64>) -> Value {
+fn simplex(program: &mut Program, mut z: Vec<f64>) -> Value {
     use Elementary::{Exp, LogLogistic, Subtract};
     z.push(0.0);
     let mut total = *z.last().expect("just pushed");
     for z in &z[..z.len() - 1] {
-        let gap = tape.elementary(Subtract, total, *z);
-        let share = tape.elementary(LogLogistic, gap, 0.0);
-        total = tape.elementary(Subtract, total, share);
+        let gap = program.elementary(Subtract, total, *z);
+        let share = program.elementary(LogLogistic, gap, 0.0);
+        total = program.elementary(Subtract, total, share);
     }
     let mut x = Vec::with_capacity(z.len());
     for z in z {
-        let log_x = tape.elementary(Subtract, z, total);
-        tape.term(log_x);
-        x.push(tape.elementary(Exp, log_x, 0.0));
+        let log_x = program.elementary(Subtract, z, total);
+        program.term(log_x);
+        x.push(program.elementary(Exp, log_x, 0.0));
     }
     Value::vector(x)
 }
 
-fn positive_definite(tape: &mut Tape, z: &[f64], size: usize) -> Value {
+fn positive_definite(program: &mut Program, z: &[f64], size: usize) -> Value {
     use Elementary::{Add, Exp, Multiply};
     let mut lower = vec![0.0; size * size];
     let mut k = 0;
     for i in 0..size {
         for j in 0..=i {
             lower[i * size + j] = if i == j {
-                let jacobian = tape.elementary(Multiply, (size + 1 - i) as f64, z[k]);
-                tape.term(jacobian);
-                tape.elementary(Exp, z[k], 0.0)
+                let jacobian = program.elementary(Multiply, (size + 1 - i) as f64, z[k]);
+                program.term(jacobian);
+                program.elementary(Exp, z[k], 0.0)
             } else {
                 z[k]
             };
@@ -131,10 +136,11 @@ fn positive_definite(tape: &mut Tape, z: &[f64], size: usize) -> Value {
     let mut x = vec![0.0; size * size];
     for i in 0..size {
         for j in 0..=i {
-            let mut total = tape.elementary(Multiply, lower[i * size], lower[j * size]);
+            let mut total = program.elementary(Multiply, lower[i * size], lower[j * size]);
             for k in 1..=j {
-                let product = tape.elementary(Multiply, lower[i * size + k], lower[j * size + k]);
-                total = tape.elementary(Add, total, product);
+                let product =
+                    program.elementary(Multiply, lower[i * size + k], lower[j * size + k]);
+                total = program.elementary(Add, total, product);
             }
             x[i * size + j] = total;
             x[j * size + i] = total;

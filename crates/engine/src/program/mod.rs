@@ -1,6 +1,6 @@
 //! The instructions of a density: straight-line code over registers, each written once.
 //!
-//! A tape is built once and run over many lanes: the global part over one, the rows of a shape
+//! A program is built once and run over many lanes: the global part over one, the rows of a shape
 //! over all rows of that shape, block by block. Leaves are the registers that nothing computes:
 //! inputs, numbers of the trace, registers of the global part.
 
@@ -114,7 +114,7 @@ pub(crate) struct Step {
     pub op: Op,
 }
 
-/// A number that the tape reads.
+/// A number that the program reads.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
     /// Unconstrained coordinates of the block.
@@ -138,7 +138,7 @@ pub(crate) struct Leaf {
 }
 
 #[derive(Clone, Default)]
-pub(crate) struct Tape {
+pub(crate) struct Program {
     pub steps: Vec<Step>,
     pub leaves: Vec<Leaf>,
     pub registers: u32,
@@ -146,16 +146,16 @@ pub(crate) struct Tape {
     pub terms: Vec<Register>,
     /// Registers that jump: the results of comparisons and what follows from them.
     pub jumps: Vec<Register>,
-    /// Those of the global part, for a tape of rows.
+    /// Those of the global part, for a program of rows.
     pub global_jumps: Vec<Register>,
-    /// The log odds of registers that are probabilities, and, for a tape of rows, those of the global part.
+    /// The log odds of registers that are probabilities, and, for a program of rows, those of the global part.
     pub odds: FxHashMap<Register, Odds>,
     pub global_odds: FxHashMap<Register, Odds>,
     /// Whether this is the global part.
     pub is_global: bool,
 }
 
-impl Tape {
+impl Program {
     pub(crate) fn clear(&mut self) {
         self.steps.clear();
         self.leaves.clear();
@@ -284,7 +284,7 @@ impl Tape {
         self.leaves.iter().filter(is_needed).collect()
     }
 
-    /// The mark of a register of this tape.
+    /// The mark of a register of this program.
     pub(crate) fn mark(&self, register: Register) -> f64 {
         if self.is_global { marked::global(register) } else { marked::local(register) }
     }

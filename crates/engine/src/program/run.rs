@@ -1,4 +1,4 @@
-//! Running a tape forward and backward, lane by lane.
+//! Running a program forward and backward, lane by lane.
 //!
 //! Register r of lane l stands at r·stride + l. Every step writes registers after those it reads,
 //! so a split of the store is enough to hold both. The backward pass adds, for every step from the
@@ -8,9 +8,9 @@ use smidgen_value::Reals;
 
 use super::cells::Pick;
 use super::wide::Wide;
-use super::{GeneralOp, MOST_ARGS, Op, Register, Tape};
+use super::{GeneralOp, MOST_ARGS, Op, Program, Register};
 
-/// What the tape computes on: values and slopes of all registers, and room to gather.
+/// What the program computes on: values and slopes of all registers, and room to gather.
 #[derive(Default)]
 pub(crate) struct Store {
     pub values: Vec<f64>,
@@ -52,15 +52,15 @@ pub(crate) const NO_LINEAR: Linear<'static> =
     Linear { weights: &|_| &[], data: &|_| Block::Lanes(&[]) };
 
 impl Store {
-    pub(crate) fn new(tape: &Tape, stride: usize) -> Store {
-        let size = tape.registers as usize * stride;
+    pub(crate) fn new(program: &Program, stride: usize) -> Store {
+        let size = program.registers as usize * stride;
         let (values, slopes) = (vec![0.0; size], vec![0.0; size]);
         Store { values, slopes, stride, wide: Wide::default(), room: Room::default() }
     }
 
-    /// Gives it the size that a tape needs. What it held is of no use then.
-    pub(crate) fn fit(&mut self, tape: &Tape, stride: usize) {
-        let size = tape.registers as usize * stride;
+    /// Gives it the size that a program needs. What it held is of no use then.
+    pub(crate) fn fit(&mut self, program: &Program, stride: usize) {
+        let size = program.registers as usize * stride;
         self.stride = stride;
         if self.values.len() < size {
             self.values.resize(size, 0.0);
@@ -89,9 +89,9 @@ impl Store {
     }
 
     /// Σ of the terms over the lanes; −∞ as soon as something cannot be computed.
-    pub(crate) fn forward(&mut self, tape: &Tape, lanes: usize, linear: &Linear<'_>) -> f64 {
+    pub(crate) fn forward(&mut self, program: &Program, lanes: usize, linear: &Linear<'_>) -> f64 {
         let stride = self.stride;
-        for step in &tape.steps {
+        for step in &program.steps {
             let (below, above) = self.values.split_at_mut(step.out as usize * stride);
             let at = |register: Register| {
                 let at = register as usize * stride;
@@ -196,24 +196,24 @@ impl Store {
                 }
             }
         }
-        tape.terms.iter().map(|term| self.wide.sum(self.lanes(*term, lanes))).sum()
+        program.terms.iter().map(|term| self.wide.sum(self.lanes(*term, lanes))).sum()
     }
 
-    /// Adds slopes down to the leaves. The slopes that come from outside the tape stand in
+    /// Adds slopes down to the leaves. The slopes that come from outside the program stand in
     /// `slopes` already; those of its terms are 1.
     pub(crate) fn backward(
         &mut self,
-        tape: &Tape,
+        program: &Program,
         lanes: usize,
         linear: &Linear<'_>,
         pull_weights: &mut PullWeights<'_>,
     ) {
         let stride = self.stride;
-        for term in &tape.terms {
+        for term in &program.terms {
             let at = *term as usize * stride;
             self.slopes[at..at + lanes].iter_mut().for_each(|slope| *slope += 1.0);
         }
-        for step in tape.steps.iter().rev() {
+        for step in program.steps.iter().rev() {
             let at = step.out as usize * stride;
             let (below, above) = self.slopes.split_at_mut(at);
             let out_slope = &above[..lanes];

@@ -1,4 +1,4 @@
-//! Procedures of the language as steps of a tape: values carry marks where numbers depend on the
+//! Procedures of the language as steps of a program: values carry marks where numbers depend on the
 //! block ([`super::marked`]).
 
 use smidgen_prob::Function;
@@ -7,7 +7,7 @@ use smidgen_value::{Matrix, Value};
 
 use super::marked::{self, has_marks, is_marked};
 use super::odds::LOG_ODDS;
-use super::{AggregateOp, Comparison, Op, Source, Tape};
+use super::{AggregateOp, Comparison, Op, Program, Source};
 use crate::id::NodeId;
 
 /// Why a procedure cannot be followed.
@@ -67,7 +67,7 @@ pub(crate) fn compares(name: &str) -> bool {
 }
 
 /// The result of a procedure on marked values.
-pub(crate) fn function(tape: &mut Tape, function: &Function, args: &[Value]) -> Lowered {
+pub(crate) fn function(program: &mut Program, function: &Function, args: &[Value]) -> Lowered {
     let name = function.spec.name;
     if !args.iter().any(has_marks) {
         return apply(function, args);
@@ -84,35 +84,35 @@ pub(crate) fn function(tape: &mut Tape, function: &Function, args: &[Value]) -> 
     match (name, args) {
         ("lookup", [container, Value::Number(index)]) if is_marked(*index) => {
             let items = container.elements().ok_or("lookup in what is no sequence")?;
-            return choose(tape, *index, &items);
+            return choose(program, *index, &items);
         }
-        ("-", [x]) => return elementwise(tape, Elementary::Negate, x, None),
-        ("/", [x]) => return elementwise(tape, Elementary::Reciprocal, x, None),
-        ("-", [one, p]) if one.as_number() == Some(1.0) && tape.log_odds(p).is_some() => {
-            return tape.other_side(p).ok_or_else(|| "the other side of no coin".to_owned());
+        ("-", [x]) => return elementwise(program, Elementary::Negate, x, None),
+        ("/", [x]) => return elementwise(program, Elementary::Reciprocal, x, None),
+        ("-", [one, p]) if one.as_number() == Some(1.0) && program.log_odds(p).is_some() => {
+            return program.other_side(p).ok_or_else(|| "the other side of no coin".to_owned());
         }
-        ("logit", [p]) if let Some(log_odds) = tape.sure_log_odds(p) => {
+        ("logit", [p]) if let Some(log_odds) = program.sure_log_odds(p) => {
             return Ok(Value::Number(log_odds));
         }
-        ("-", [a, b]) => return elementwise(tape, Elementary::Subtract, a, Some(b)),
-        ("/", [a, b]) => return elementwise(tape, Elementary::Divide, a, Some(b)),
+        ("-", [a, b]) => return elementwise(program, Elementary::Subtract, a, Some(b)),
+        ("/", [a, b]) => return elementwise(program, Elementary::Divide, a, Some(b)),
         ("vector_add" | "matrix_add", [a, b]) => {
-            return elementwise(tape, Elementary::Add, a, Some(b));
+            return elementwise(program, Elementary::Add, a, Some(b));
         }
         ("scale_vector" | "scale_matrix", [a, b]) => {
-            return elementwise(tape, Elementary::Multiply, a, Some(b));
+            return elementwise(program, Elementary::Multiply, a, Some(b));
         }
-        ("linear_logistic", [w, x]) => return linear_logistic(tape, w, x),
-        ("dot", [a, b]) => return dot(tape, &numbers(a)?, &numbers(b)?).map(Value::Number),
-        ("biplex", [c, a, b]) => return either(tape, c, b, a),
-        ("<", args) => return compare(tape, Comparison::Less, args, false),
-        ("<=", args) => return compare(tape, Comparison::AtMost, args, false),
-        (">", args) => return compare(tape, Comparison::Less, args, true),
-        (">=", args) => return compare(tape, Comparison::AtMost, args, true),
-        ("=", args) => return compare(tape, Comparison::Equal, args, false),
-        ("!=", args) => return compare(tape, Comparison::Different, args, false),
+        ("linear_logistic", [w, x]) => return linear_logistic(program, w, x),
+        ("dot", [a, b]) => return dot(program, &numbers(a)?, &numbers(b)?).map(Value::Number),
+        ("biplex", [c, a, b]) => return either(program, c, b, a),
+        ("<", args) => return compare(program, Comparison::Less, args, false),
+        ("<=", args) => return compare(program, Comparison::AtMost, args, false),
+        (">", args) => return compare(program, Comparison::Less, args, true),
+        (">=", args) => return compare(program, Comparison::AtMost, args, true),
+        ("=", args) => return compare(program, Comparison::Equal, args, false),
+        ("!=", args) => return compare(program, Comparison::Different, args, false),
         ("not", [x]) => {
-            return compare(tape, Comparison::Equal, &[x.clone(), Value::Number(0.0)], false);
+            return compare(program, Comparison::Equal, &[x.clone(), Value::Number(0.0)], false);
         }
         _ => {}
     }
@@ -124,9 +124,9 @@ pub(crate) fn function(tape: &mut Tape, function: &Function, args: &[Value]) -> 
         return apply(function, args);
     }
     match smooth::find(name) {
-        Some(Smooth::Elementary(f)) => elementwise(tape, f, &args[0], args.get(1)),
-        Some(Smooth::Chain(f)) => chain(tape, f, args),
-        Some(Smooth::Aggregate(_)) => aggregate(tape, name, args),
+        Some(Smooth::Elementary(f)) => elementwise(program, f, &args[0], args.get(1)),
+        Some(Smooth::Chain(f)) => chain(program, f, args),
+        Some(Smooth::Aggregate(_)) => aggregate(program, name, args),
         None => Err(format!("{name} has no derivative")),
     }
 }
@@ -151,10 +151,10 @@ fn single_number(value: &Value) -> Result<f64, Obstacle> {
 }
 
 /// The log odds of a number that is used as a probability.
-pub(crate) fn log_odds(tape: &mut Tape, p: &Value) -> Result<f64, Obstacle> {
-    match tape.log_odds(p) {
+pub(crate) fn log_odds(program: &mut Program, p: &Value) -> Result<f64, Obstacle> {
+    match program.log_odds(p) {
         Some(log_odds) => Ok(log_odds),
-        None => single_number(p).map(|p| tape.elementary(Elementary::Logit, p, 0.0)),
+        None => single_number(p).map(|p| program.elementary(Elementary::Logit, p, 0.0)),
     }
 }
 
@@ -167,25 +167,25 @@ fn refill(like: &Value, numbers: Vec<f64>) -> Value {
 }
 
 /// f on numbers, or entry by entry.
-fn elementwise(tape: &mut Tape, f: Elementary, a: &Value, b: Option<&Value>) -> Lowered {
+fn elementwise(program: &mut Program, f: Elementary, a: &Value, b: Option<&Value>) -> Lowered {
     let Some(b) = b else {
         return match a.as_number() {
-            Some(x) => Ok(Value::Number(tape.elementary(f, x, 0.0))),
+            Some(x) => Ok(Value::Number(program.elementary(f, x, 0.0))),
             None => {
                 let xs = numbers(a)?;
-                Ok(refill(a, xs.iter().map(|x| tape.elementary(f, *x, 0.0)).collect()))
+                Ok(refill(a, xs.iter().map(|x| program.elementary(f, *x, 0.0)).collect()))
             }
         };
     };
     match (a.as_number(), b.as_number()) {
-        (Some(a), Some(b)) => Ok(Value::Number(tape.elementary(f, a, b))),
+        (Some(a), Some(b)) => Ok(Value::Number(program.elementary(f, a, b))),
         (Some(x), None) => {
             let ys = numbers(b)?;
-            Ok(refill(b, ys.iter().map(|y| tape.elementary(f, x, *y)).collect()))
+            Ok(refill(b, ys.iter().map(|y| program.elementary(f, x, *y)).collect()))
         }
         (None, Some(y)) => {
             let xs = numbers(a)?;
-            Ok(refill(a, xs.iter().map(|x| tape.elementary(f, *x, y)).collect()))
+            Ok(refill(a, xs.iter().map(|x| program.elementary(f, *x, y)).collect()))
         }
         (None, None) => {
             let (xs, ys) = (numbers(a)?, numbers(b)?);
@@ -193,12 +193,12 @@ fn elementwise(tape: &mut Tape, f: Elementary, a: &Value, b: Option<&Value>) -> 
                 return Err("containers of different sizes".to_owned());
             }
             let both = xs.iter().zip(&ys);
-            Ok(refill(a, both.map(|(x, y)| tape.elementary(f, *x, *y)).collect()))
+            Ok(refill(a, both.map(|(x, y)| program.elementary(f, *x, *y)).collect()))
         }
     }
 }
 
-fn chain(tape: &mut Tape, f: Elementary, args: &[Value]) -> Lowered {
+fn chain(program: &mut Program, f: Elementary, args: &[Value]) -> Lowered {
     // The extremes of one container's numbers.
     if let [container] = args
         && container.as_number().is_none()
@@ -206,19 +206,24 @@ fn chain(tape: &mut Tape, f: Elementary, args: &[Value]) -> Lowered {
     {
         let xs = numbers(container)?;
         let (first, rest) = xs.split_first().ok_or("an empty container")?;
-        let extreme = rest.iter().fold(*first, |a, b| tape.elementary(f, a, *b));
+        let extreme = rest.iter().fold(*first, |a, b| program.elementary(f, a, *b));
         return Ok(Value::Number(extreme));
     }
     let (first, rest) = args.split_first().ok_or("no arguments")?;
     let mut total = first.clone();
     for arg in rest {
-        total = elementwise(tape, f, &total, Some(arg))?;
+        total = elementwise(program, f, &total, Some(arg))?;
     }
     Ok(total)
 }
 
 /// Chains of comparisons hold if all neighbours do: the product of 0s and 1s.
-fn compare(tape: &mut Tape, comparison: Comparison, args: &[Value], flipped: bool) -> Lowered {
+fn compare(
+    program: &mut Program,
+    comparison: Comparison,
+    args: &[Value],
+    flipped: bool,
+) -> Lowered {
     let mut all = None;
     for pair in args.windows(2) {
         let (mut a, mut b) = (single_number(&pair[0])?, single_number(&pair[1])?);
@@ -226,30 +231,30 @@ fn compare(tape: &mut Tape, comparison: Comparison, args: &[Value], flipped: boo
             (a, b) = (b, a);
         }
         let holds = if is_marked(a) || is_marked(b) {
-            let (a, b) = (tape.register(a), tape.register(b));
-            let out = tape.push(Op::Compare(comparison, a, b), 1, 0);
-            tape.mark(out)
+            let (a, b) = (program.register(a), program.register(b));
+            let out = program.push(Op::Compare(comparison, a, b), 1, 0);
+            program.mark(out)
         } else {
             f64::from(u8::from(comparison.holds(a, b)))
         };
         all = Some(match all {
             None => holds,
-            Some(before) => tape.elementary(Elementary::Multiply, before, holds),
+            Some(before) => program.elementary(Elementary::Multiply, before, holds),
         });
     }
     all.map(Value::Number).ok_or_else(|| "a comparison of one value".to_owned())
 }
 
 /// The item that the index, a mark, names: number by number.
-fn choose(tape: &mut Tape, index: f64, items: &[Value]) -> Lowered {
+fn choose(program: &mut Program, index: f64, items: &[Value]) -> Lowered {
     let (first, rest) = items.split_first().ok_or("a choice among nothing")?;
     if first.as_number().is_some() && rest.iter().all(|item| item.as_number().is_some()) {
         let options: Vec<f64> = items.iter().filter_map(Value::as_number).collect();
-        let index = tape.register(index);
-        let options = tape.registers(&options);
-        let out = tape.push(Op::Choose { index, options: options.into() }, 1, 0);
-        tape.choose_odds(index, items, out);
-        return Ok(Value::Number(tape.mark(out)));
+        let index = program.register(index);
+        let options = program.registers(&options);
+        let out = program.push(Op::Choose { index, options: options.into() }, 1, 0);
+        program.choose_odds(index, items, out);
+        return Ok(Value::Number(program.mark(out)));
     }
     let all: Vec<Vec<f64>> = items.iter().map(numbers).collect::<Result<_, _>>()?;
     let same = |item: &Value| match (first, item) {
@@ -265,25 +270,25 @@ fn choose(tape: &mut Tape, index: f64, items: &[Value]) -> Lowered {
     let mut chosen = Vec::with_capacity(all[0].len());
     for k in 0..all[0].len() {
         let options: Vec<Value> = all.iter().map(|xs| Value::Number(xs[k])).collect();
-        chosen.push(single_number(&choose(tape, index, &options)?)?);
+        chosen.push(single_number(&choose(program, index, &options)?)?);
     }
     Ok(refill(first, chosen))
 }
 
 /// `then` where the condition is not 0, else `otherwise`.
-pub(crate) fn either(tape: &mut Tape, c: &Value, otherwise: &Value, then: &Value) -> Lowered {
+pub(crate) fn either(program: &mut Program, c: &Value, otherwise: &Value, then: &Value) -> Lowered {
     let condition = single_number(c)?;
     if !is_marked(condition) {
         return Ok(if condition != 0.0 { then.clone() } else { otherwise.clone() });
     }
-    let (a, zero) = (tape.register(condition), tape.register(0.0));
-    let out = tape.push(Op::Compare(Comparison::Different, a, zero), 1, 0);
-    let index = tape.mark(out);
-    choose(tape, index, &[otherwise.clone(), then.clone()])
+    let (a, zero) = (program.register(condition), program.register(0.0));
+    let out = program.push(Op::Compare(Comparison::Different, a, zero), 1, 0);
+    let index = program.mark(out);
+    choose(program, index, &[otherwise.clone(), then.clone()])
 }
 
 /// Σ a_k b_k
-fn dot(tape: &mut Tape, a: &[f64], b: &[f64]) -> Result<f64, Obstacle> {
+fn dot(program: &mut Program, a: &[f64], b: &[f64]) -> Result<f64, Obstacle> {
     if a.len() != b.len() {
         return Err("vectors of different lengths".to_owned());
     }
@@ -294,17 +299,17 @@ fn dot(tape: &mut Tape, a: &[f64], b: &[f64]) -> Result<f64, Obstacle> {
         (a, b)
     };
     let len = a.len() as u32;
-    let (a, b) = (tape.range(a), tape.range(b));
-    let out = tape.push(Op::Dot { a, b, len }, 1, 0);
-    Ok(tape.mark(out))
+    let (a, b) = (program.range(a), program.range(b));
+    let out = program.push(Op::Dot { a, b, len }, 1, 0);
+    Ok(program.mark(out))
 }
 
-fn linear_logistic(tape: &mut Tape, w: &Value, x: &Value) -> Lowered {
+fn linear_logistic(program: &mut Program, w: &Value, x: &Value) -> Lowered {
     let (w, x) = (numbers(w)?, numbers(x)?);
     let (bias, weights) = w.split_first().ok_or("weights without a bias")?;
-    let product = if weights.is_empty() { 0.0 } else { dot(tape, weights, &x)? };
-    let predictor = tape.elementary(Elementary::Add, *bias, product);
-    Ok(Value::Number(tape.elementary(Elementary::Logistic, predictor, 0.0)))
+    let product = if weights.is_empty() { 0.0 } else { dot(program, weights, &x)? };
+    let predictor = program.elementary(Elementary::Add, *bias, product);
+    Ok(Value::Number(program.elementary(Elementary::Logistic, predictor, 0.0)))
 }
 
 fn form(value: &Value) -> Result<Shape, Obstacle> {
@@ -315,7 +320,7 @@ fn form(value: &Value) -> Result<Shape, Obstacle> {
     }
 }
 
-fn aggregate(tape: &mut Tape, name: &str, args: &[Value]) -> Lowered {
+fn aggregate(program: &mut Program, name: &str, args: &[Value]) -> Lowered {
     let Some(Smooth::Aggregate(function)) = smooth::find(name) else {
         return Err(format!("{name} has no derivative"));
     };
@@ -333,12 +338,12 @@ fn aggregate(tape: &mut Tape, name: &str, args: &[Value]) -> Lowered {
     let mut registers = Vec::with_capacity(args.len());
     for arg in args {
         let xs = numbers(arg)?;
-        registers.push(tape.registers(&xs));
+        registers.push(program.registers(&xs));
     }
     let len = shape.len() as u32;
     let op = AggregateOp { function, args: registers, shapes, len };
-    let out = tape.push(Op::Aggregate(Box::new(op)), len, 0);
-    let marks: Vec<f64> = (out..out + len).map(|register| tape.mark(register)).collect();
+    let out = program.push(Op::Aggregate(Box::new(op)), len, 0);
+    let marks: Vec<f64> = (out..out + len).map(|register| program.mark(register)).collect();
     Ok(match shape {
         Shape::Number => Value::Number(marks[0]),
         Shape::Vector(_) => Value::vector(marks),
@@ -348,18 +353,18 @@ fn aggregate(tape: &mut Tape, name: &str, args: &[Value]) -> Lowered {
 
 /// A value outside the block that another move may change, with its numbers as leaves. None if
 /// it holds more than numbers.
-pub(crate) fn live(tape: &mut Tape, node: NodeId, value: &Value) -> Option<Value> {
+pub(crate) fn live(program: &mut Program, node: NodeId, value: &Value) -> Option<Value> {
     if let Value::Odds(_) = value {
-        let eta = tape.leaf(1, Source::Live(node, LOG_ODDS));
-        let eta = tape.mark(eta);
-        return Some(Value::Number(tape.elementary(Elementary::Logistic, eta, 0.0)));
+        let eta = program.leaf(1, Source::Live(node, LOG_ODDS));
+        let eta = program.mark(eta);
+        return Some(Value::Number(program.elementary(Elementary::Logistic, eta, 0.0)));
     }
     let mut xs = Vec::new();
     if !marked::plain_numbers(value, &mut xs) {
         return None;
     }
-    let first = tape.leaf(xs.len() as u32, Source::Live(node, 0));
-    let mut marks = (first..).map(|register| tape.mark(register));
+    let first = program.leaf(xs.len() as u32, Source::Live(node, 0));
+    let mut marks = (first..).map(|register| program.mark(register));
     Some(renumber(value, &mut marks))
 }
 

@@ -4,7 +4,7 @@
 use pulp::Simd;
 use smidgen_value::Reals;
 
-use crate::tape::cells::Pick;
+use crate::program::cells::Pick;
 
 /// Partial sums of a dot product: one register of the widest processors.
 const SUMS: usize = 8;

@@ -1,4 +1,4 @@
-//! The log density of a choice as steps of a tape. A few families have steps of their own, better
+//! The log density of a choice as steps of a program. A few families have steps of their own, better
 //! conditioned or faster than their score.
 
 use smidgen_prob::{Distribution, Score};
@@ -6,7 +6,7 @@ use smidgen_value::Value;
 
 use super::lower::{self, Obstacle};
 use super::marked::{self, has_marks};
-use super::{GeneralOp, MOST_ARGS, Op, ScalarScore, Tape};
+use super::{GeneralOp, MOST_ARGS, Op, Program, ScalarScore};
 
 /// Whether a distribution is that of a coin, with the probability of 1 as its argument.
 pub(crate) fn is_coin(distribution: &dyn Distribution) -> bool {
@@ -25,7 +25,7 @@ fn object_index(objects: &Value, x: &Value) -> Result<Value, Obstacle> {
     }
 }
 
-impl Tape {
+impl Program {
     /// Adds the log density of x.
     pub(crate) fn density(
         &mut self,

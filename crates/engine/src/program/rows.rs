@@ -1,4 +1,4 @@
-//! Rows of one shape: the terms of a density that run the same tape on different leaves, evaluated
+//! Rows of one shape: the terms of a density that run the same program on different leaves, evaluated
 //! together in blocks that fit the cache.
 
 use smidgen_value::Value;
@@ -7,7 +7,7 @@ use super::cells::{Cells, Pick};
 use super::marked;
 use super::odds::{LOG_ODDS, log_odds_of};
 use super::run::{Block, Linear, Store};
-use super::{Leaf, Op, Register, Source, Tape};
+use super::{Leaf, Op, Program, Register, Source};
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::trace::Trace;
@@ -15,7 +15,7 @@ use crate::trace::Trace;
 /// Rows of a block.
 pub(crate) const BLOCK: usize = 64;
 
-/// The leaves of all rows at one place of the tape.
+/// The leaves of all rows at one place of the program.
 pub(crate) enum Column {
     /// The same registers of the global part for every row.
     Uniform(Register),
@@ -40,7 +40,7 @@ struct Live {
 }
 
 pub(crate) struct Rows {
-    tape: Tape,
+    program: Program,
     columns: Vec<Column>,
     live: Vec<Live>,
     count: usize,
@@ -51,15 +51,15 @@ pub(crate) struct Rows {
 
 /// Collects rows of one shape.
 pub(crate) struct RowsBuilder {
-    tape: Tape,
+    program: Program,
     sources: Vec<Vec<Source>>,
     count: usize,
 }
 
 impl RowsBuilder {
-    pub(crate) fn new(tape: &Tape) -> RowsBuilder {
-        let sources = tape.leaves.iter().map(|_| Vec::new()).collect();
-        RowsBuilder { tape: tape.clone(), sources, count: 0 }
+    pub(crate) fn new(program: &Program) -> RowsBuilder {
+        let sources = program.leaves.iter().map(|_| Vec::new()).collect();
+        RowsBuilder { program: program.clone(), sources, count: 0 }
     }
 
     pub(crate) fn add(&mut self, leaves: &[Leaf]) {
@@ -70,15 +70,15 @@ impl RowsBuilder {
     }
 
     pub(crate) fn finish(self, trace: &mut Trace) -> Result<Rows, EvalError> {
-        let RowsBuilder { mut tape, sources, count } = self;
+        let RowsBuilder { mut program, sources, count } = self;
         let stride = count.min(BLOCK);
         let mut live = Vec::new();
         let mut columns = Vec::with_capacity(sources.len());
-        for (number, (leaf, sources)) in tape.leaves.iter().zip(&sources).enumerate() {
+        for (number, (leaf, sources)) in program.leaves.iter().zip(&sources).enumerate() {
             columns.push(column(number as u32, leaf.len as usize, sources, stride, &mut live));
         }
-        let copied = read_in_place(&mut tape, &columns);
-        let mut rows = Rows { tape, columns, live, count, copied, stride };
+        let copied = read_in_place(&mut program, &columns);
+        let mut rows = Rows { program, columns, live, count, copied, stride };
         rows.refresh(trace)?;
         Ok(rows)
     }
@@ -135,21 +135,22 @@ fn put(data: &mut [f64], len: usize, stride: usize, row: usize, xs: &[f64]) -> b
 
 /// Lets products of uniform weights and data read both where they are. Says which leaves have to
 /// be copied all the same.
-fn read_in_place(tape: &mut Tape, columns: &[Column]) -> Vec<bool> {
-    let leaf_at = |tape: &Tape, register: Register, len: u32| {
-        let found = tape.leaves.iter().position(|l| l.register == register && l.len == len);
+fn read_in_place(program: &mut Program, columns: &[Column]) -> Vec<bool> {
+    let leaf_at = |program: &Program, register: Register, len: u32| {
+        let found = program.leaves.iter().position(|l| l.register == register && l.len == len);
         found.map(|k| k as u32)
     };
-    for k in 0..tape.steps.len() {
-        if let Op::Dot { a, b, len } = tape.steps[k].op
-            && let (Some(weights), Some(data)) = (leaf_at(tape, a, len), leaf_at(tape, b, len))
+    for k in 0..program.steps.len() {
+        if let Op::Dot { a, b, len } = program.steps[k].op
+            && let (Some(weights), Some(data)) =
+                (leaf_at(program, a, len), leaf_at(program, b, len))
             && matches!(columns[weights as usize], Column::Uniform(_))
             && is_in_place(&columns[data as usize])
         {
-            tape.steps[k].op = Op::Linear { weights, data };
+            program.steps[k].op = Op::Linear { weights, data };
         }
     }
-    tape.tidy()
+    program.tidy()
 }
 
 fn is_in_place(column: &Column) -> bool {
@@ -162,16 +163,16 @@ fn is_in_place(column: &Column) -> bool {
 
 impl Rows {
     /// Rows that read cells of tables and registers of the global part.
-    pub(crate) fn over_cells(tape: Tape, cells: &[Cells]) -> Rows {
-        Rows::over(tape, |number| Column::Cells(cells[number as usize].clone()))
+    pub(crate) fn over_cells(program: Program, cells: &[Cells]) -> Rows {
+        Rows::over(program, |number| Column::Cells(cells[number as usize].clone()))
     }
 
     /// Rows whose leaves are brought into the lanes from outside.
-    pub(crate) fn over_lanes(tape: Tape) -> Rows {
-        Rows::over(tape, |_| Column::Lanes)
+    pub(crate) fn over_lanes(program: Program) -> Rows {
+        Rows::over(program, |_| Column::Lanes)
     }
 
-    fn over(mut tape: Tape, cell: impl Fn(u32) -> Column) -> Rows {
+    fn over(mut program: Program, cell: impl Fn(u32) -> Column) -> Rows {
         let column = |leaf: &Leaf| match &leaf.source {
             Source::Global(register) => Column::Uniform(*register),
             Source::Number(x) => Column::Constant(vec![*x]),
@@ -179,25 +180,25 @@ impl Rows {
             Source::Cell(number) => cell(*number),
             Source::Input(_) | Source::Live(..) => unreachable!("a row reads no such thing"),
         };
-        let columns: Vec<Column> = tape.leaves.iter().map(column).collect();
-        let copied = read_in_place(&mut tape, &columns);
-        Rows { tape, columns, live: Vec::new(), count: 0, copied, stride: BLOCK }
+        let columns: Vec<Column> = program.leaves.iter().map(column).collect();
+        let copied = read_in_place(&mut program, &columns);
+        Rows { program, columns, live: Vec::new(), count: 0, copied, stride: BLOCK }
     }
 
     /// The registers of those leaves; [`Register::MAX`] for one that nothing reads.
     pub(crate) fn lanes_of_leaves(&self) -> impl Iterator<Item = Register> {
-        let leaves = self.tape.leaves.iter().zip(&self.columns);
+        let leaves = self.program.leaves.iter().zip(&self.columns);
         leaves.filter(|(_, c)| matches!(c, Column::Lanes)).map(|(leaf, _)| leaf.register)
     }
 
     /// What they are evaluated on.
     pub(crate) fn store(&self) -> Store {
-        Store::new(&self.tape, self.stride)
+        Store::new(&self.program, self.stride)
     }
 
     /// Makes a store of other rows fit these.
     pub(crate) fn fit(&self, store: &mut Store) {
-        store.fit(&self.tape, self.stride);
+        store.fit(&self.program, self.stride);
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -216,7 +217,7 @@ impl Rows {
         let mut changed = false;
         let mut xs = Vec::new();
         for live in &self.live {
-            let leaf = &self.tape.leaves[live.leaf as usize];
+            let leaf = &self.program.leaves[live.leaf as usize];
             let Column::Data(data) = &mut self.columns[live.leaf as usize] else {
                 unreachable!("live numbers are data")
             };
@@ -277,7 +278,7 @@ impl Rows {
 
     /// Leaves that have to be copied into registers.
     fn copied(&self) -> impl Iterator<Item = (&Leaf, &Column)> {
-        let leaves = self.tape.leaves.iter().zip(&self.columns).zip(&self.copied);
+        let leaves = self.program.leaves.iter().zip(&self.columns).zip(&self.copied);
         leaves.filter(|(_, copied)| **copied).map(|(leaf, _)| leaf)
     }
 
@@ -324,7 +325,7 @@ impl Rows {
     ) -> f64 {
         let weights = |leaf: u32| self.weights(globals, leaf);
         let data = |leaf: u32| self.block(pick, leaf);
-        store.forward(&self.tape, lanes, &Linear { weights: &weights, data: &data })
+        store.forward(&self.program, lanes, &Linear { weights: &weights, data: &data })
     }
 
     /// Adds the slopes of the global registers that come from the rows evaluated last.
@@ -335,15 +336,15 @@ impl Rows {
         (pick, lanes): (Pick<'_>, usize),
         slopes: &mut [f64],
     ) {
-        let Rows { tape, columns, stride, .. } = self;
+        let Rows { program, columns, stride, .. } = self;
         let (stride, wide) = (*stride, store.wide);
         store.slopes.fill(0.0);
         let weights = |leaf: u32| self.weights(globals, leaf);
         let data = |leaf: u32| self.block(pick, leaf);
         let linear = Linear { weights: &weights, data: &data };
-        store.backward(tape, lanes, &linear, &mut |leaf, out_slope, data| {
+        store.backward(program, lanes, &linear, &mut |leaf, out_slope, data| {
             let Column::Uniform(first) = &columns[leaf as usize] else { return };
-            let (first, len) = (*first as usize, tape.leaves[leaf as usize].len as usize);
+            let (first, len) = (*first as usize, program.leaves[leaf as usize].len as usize);
             let slopes = &mut slopes[first..first + len];
             match data {
                 Block::Lanes(data) => wide.pull_linear(out_slope, data, stride, slopes),
@@ -371,18 +372,18 @@ impl Rows {
 
     /// Term k of the rows evaluated last.
     pub(crate) fn term<'s>(&self, store: &'s Store, k: usize, lanes: usize) -> &'s [f64] {
-        store.lanes(self.tape.terms[k], lanes)
+        store.lanes(self.program.terms[k], lanes)
     }
 
-    pub(crate) fn tape(&self) -> &Tape {
-        &self.tape
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
     }
 
     /// The terms of the rows evaluated last, row by row.
     pub(crate) fn terms(&self, store: &Store, out: &mut [f64]) {
         let lanes = out.len();
         out.fill(0.0);
-        for term in &self.tape.terms {
+        for term in &self.program.terms {
             for (out, x) in out.iter_mut().zip(store.lanes(*term, lanes)) {
                 *out += x;
             }
@@ -393,7 +394,7 @@ impl Rows {
         match &self.columns[leaf as usize] {
             Column::Uniform(first) => {
                 let first = *first as usize;
-                &globals[first..first + self.tape.leaves[leaf as usize].len as usize]
+                &globals[first..first + self.program.leaves[leaf as usize].len as usize]
             }
             _ => unreachable!("weights are uniform"),
         }
@@ -402,7 +403,7 @@ impl Rows {
     fn block<'a>(&'a self, pick: Pick<'a>, leaf: u32) -> Block<'a> {
         match &self.columns[leaf as usize] {
             Column::Data(data) => {
-                let (start, len) = (pick.first(), self.tape.leaves[leaf as usize].len as usize);
+                let (start, len) = (pick.first(), self.program.leaves[leaf as usize].len as usize);
                 Block::Lanes(&data[start * len..(start + self.stride) * len])
             }
             Column::Cells(cells) => {

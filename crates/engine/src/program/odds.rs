@@ -1,7 +1,7 @@
 //! Log odds beside probabilities.
 //!
 //! A law that reads 1/(1 + e^-η) as its probability is computed from η, which keeps its digits where the number has
-//! become 1 or 0. So a tape knows the log odds of its registers where it has written them, and they follow
+//! become 1 or 0. So a program knows the log odds of its registers where it has written them, and they follow
 //! a probability wherever it is only handed on: through choices between several, and to the other
 //! side 1 - p of the coin. As numbers the registers are the probabilities themselves.
 
@@ -10,7 +10,7 @@ use smidgen_prob::smooth::Elementary;
 use smidgen_value::Value;
 
 use super::marked::{self, Marked};
-use super::{Op, Register, Tape};
+use super::{Op, Program, Register};
 
 /// The place of the log odds among the numbers of a value that is read from the trace.
 pub(crate) const LOG_ODDS: u32 = u32::MAX;
@@ -38,7 +38,7 @@ pub(crate) fn log_odds_of(value: &Value) -> f64 {
     }
 }
 
-impl Tape {
+impl Program {
     /// From now on a register's log odds are known to stand in another one.
     pub(crate) fn note_odds(&mut self, p: Register, eta: Register, sure: bool) {
         self.odds.insert(p, Odds { eta, sure });

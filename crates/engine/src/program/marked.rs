@@ -17,7 +17,7 @@ const WORD: u64 = 0xFFFF_FFFF_0000_0000;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Marked {
     Number(f64),
-    /// A register of the tape at hand.
+    /// A register of the program at hand.
     Local(Register),
     /// A register of the global part.
     Global(Register),

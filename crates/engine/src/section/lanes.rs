@@ -1,5 +1,5 @@
 //! Sections of one kind as a program: their nodes compute the same from different leaves, so many are
-//! weighed together, lane by lane ([`crate::tape`]), from the hub before and after.
+//! weighed together, lane by lane ([`crate::program`]), from the hub before and after.
 //!
 //! The program is written from the first section that is asked for. Its leaves are found in each
 //! section by the same ways, an argument of one of its nodes, or an argument of a deterministic
@@ -15,16 +15,16 @@ use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::node::{Child, Op};
 use crate::operand::Operand;
+use crate::program::cells::Pick;
+use crate::program::lower;
+use crate::program::marked;
+use crate::program::odds::{Odds, log_odds_of};
+use crate::program::rows::{BLOCK, Rows};
+use crate::program::run::Store;
+use crate::program::{Program, Register, Source};
 use crate::section::component::is_deterministic;
 use crate::section::kept::{Draft, Kept, LARGEST, Origin, Reading};
 use crate::section::writer::Writer;
-use crate::tape::cells::Pick;
-use crate::tape::lower;
-use crate::tape::marked;
-use crate::tape::odds::{Odds, log_odds_of};
-use crate::tape::rows::{BLOCK, Rows};
-use crate::tape::run::Store;
-use crate::tape::{Register, Source, Tape};
 use crate::trace::Trace;
 
 /// Where a leaf stands in a section.
@@ -42,7 +42,7 @@ pub(super) struct Leaf {
 }
 
 /// What sections of a kind compute.
-pub(crate) struct Program {
+pub(crate) struct SectionProgram {
     rows: Rows,
     leaves: Vec<Leaf>,
     /// Constants that have to be 1: the program takes what is subtracted from them for the other side of a coin.
@@ -56,30 +56,30 @@ pub(crate) struct Program {
     draft: Draft,
 }
 
-impl Program {
+impl SectionProgram {
     /// The program of a section, its nodes in order. None if there is none.
-    pub(crate) fn write(trace: &Trace, hub: NodeId, nodes: &[NodeId]) -> Option<Program> {
+    pub(crate) fn write(trace: &Trace, hub: NodeId, nodes: &[NodeId]) -> Option<SectionProgram> {
         let value = &trace.node(hub).value;
         let numbers = lower::numbers(value).ok()?.len();
         let hub_value = lower::renumber(value, &mut (0..).map(marked::global));
         let (values, leaves, ones) = (Vec::with_capacity(nodes.len()), Vec::new(), Vec::new());
-        let mut tape = Tape::default();
+        let mut program = Program::default();
         if let Value::Number(_) | Value::Odds(_) = value {
-            tape.global_odds.insert(0, Odds::of_argument(1));
+            program.global_odds.insert(0, Odds::of_argument(1));
         }
-        let mut writer = Writer { trace, hub, hub_value, nodes, values, tape, leaves, ones };
+        let mut writer = Writer { trace, hub, hub_value, nodes, values, program, leaves, ones };
         for k in 0..nodes.len() {
             let value = writer.node(k)?;
             writer.values.push(value);
         }
-        let Writer { tape, mut leaves, ones, .. } = writer;
-        if tape.terms.is_empty() {
+        let Writer { program, mut leaves, ones, .. } = writer;
+        if program.terms.is_empty() {
             return None;
         }
-        let odds = tape.leaves.iter().any(|leaf| {
+        let odds = program.leaves.iter().any(|leaf| {
             numbers == 1 && matches!(leaf.source, Source::Global(register) if register == 1)
         });
-        let rows = Rows::over_lanes(tape);
+        let rows = Rows::over_lanes(program);
         // Leaves that nothing reads have no registers any more.
         for (leaf, kept) in leaves.iter_mut().zip(rows.lanes_of_leaves()) {
             leaf.register = kept;
@@ -87,7 +87,7 @@ impl Program {
         leaves.retain(|leaf| leaf.register != Register::MAX);
         let (nodes, hub) = (nodes.len(), numbers);
         let (kept, draft) = (Kept::default(), Draft::default());
-        Some(Program { rows, leaves, ones, nodes, hub, odds, kept, draft })
+        Some(SectionProgram { rows, leaves, ones, nodes, hub, odds, kept, draft })
     }
 
     /// Whether a value of the hub has the form that the program was written for.
@@ -126,7 +126,7 @@ impl Program {
         store: &mut Store,
         room: &mut Vec<f64>,
     ) -> Result<bool, EvalError> {
-        let Program { kept, leaves, .. } = self;
+        let SectionProgram { kept, leaves, .. } = self;
         kept.begin(trace);
         let mut places = [0_u32; BLOCK];
         for (lane, edge) in edges.iter().enumerate() {
