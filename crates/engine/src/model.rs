@@ -392,10 +392,10 @@ impl Model {
     /// that were looked at would change their places there.
     fn aside<T>(&mut self, done: impl FnOnce(&mut Model, Savepoint) -> T) -> T {
         let savepoint = self.trace.savepoint();
-        self.trace.sections.is_deaf = true;
+        self.trace.sections.ignores_edits = true;
         let result = done(self, savepoint);
         self.trace.rollback_to(savepoint);
-        self.trace.sections.is_deaf = false;
+        self.trace.sections.ignores_edits = false;
         result
     }
 

@@ -21,8 +21,8 @@ use smidgen_value::Value;
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::node::{Arg, Child, Op, Role};
-use crate::section::census::Hub;
 use crate::section::component::{Component, Refusal, is_deterministic};
+use crate::section::roster::Hub;
 use crate::section::{Evaluator, Kind};
 use crate::trace::Trace;
 

@@ -24,7 +24,7 @@ use crate::id::{FamilyId, NodeId};
 use crate::journal::Edit;
 use crate::node::{Arg, Args, Made, MemoTable, Node, Observed, Op};
 use crate::operand::Operand;
-use crate::plate::Desk;
+use crate::plate::PlateScratch;
 use crate::procedure::Procedure;
 use crate::section::Sections;
 use crate::tag::{Scopes, Tags};
@@ -77,7 +77,7 @@ pub struct Trace {
     /// Rosters of local sections.
     pub(crate) sections: Sections,
     /// What plates are evaluated on.
-    pub(crate) desk: Mutex<Desk>,
+    pub(crate) desk: Mutex<PlateScratch>,
     /// While a start is searched for, impossible observations are counted and not weighed.
     pub(crate) is_lenient: bool,
     pub(crate) impossible: AtomicU64,

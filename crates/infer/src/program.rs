@@ -42,7 +42,7 @@ impl Program {
 
     /// Sweeps of the default kernel.
     pub fn default_sweeps(n: u64) -> Program {
-        let kernel = Box::new(kernel::default::Default::default());
+        let kernel = Box::new(kernel::default::AutoKernel::default());
         Program { step: Step::Kernel { kernel, number: 0, n }, kernels: vec!["default".to_owned()] }
     }
 
@@ -265,7 +265,7 @@ impl Parser<'_> {
             }
             _ => {
                 let n = spec::read_count(syntax, self.reader)?;
-                let kernel = Box::new(kernel::default::Default::default());
+                let kernel = Box::new(kernel::default::AutoKernel::default());
                 return Ok(self.kernel(kernel, n, "default".to_owned()));
             }
         };

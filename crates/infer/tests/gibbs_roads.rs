@@ -49,7 +49,7 @@ fn two_roads(
         }
     }
     assert_eq!(before, dump(trace), "a candidate that is dropped leaves something");
-    Some(fast.is_sketched())
+    Some(fast.is_dry())
 }
 
 #[test]

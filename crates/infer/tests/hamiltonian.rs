@@ -172,12 +172,12 @@ fn the_default_kernel_keeps_the_posterior() {
     let test = "exact start: default kernel, jointly";
     demand(test, REPEATS, |repeats, seed| {
         story.test(repeats, seed, |world| {
-            sweeps(world, &mut default::Default::with_step(0.4).moving_idle(), 2);
+            sweeps(world, &mut default::AutoKernel::with_step(0.4).moving_idle(), 2);
         })
     });
     catches(test, "m drawn to 0", REPEATS, |repeats, seed| {
         story.test(repeats, seed, |world| {
-            sweeps(world, &mut default::Default::with_step(0.4).moving_idle(), 1);
+            sweeps(world, &mut default::AutoKernel::with_step(0.4).moving_idle(), 1);
             let m = world.number("m");
             world.execute(&format!("[force m {}]", 0.5 * m)).unwrap();
         })

@@ -9,7 +9,7 @@ use smidgen_engine::Sequence;
 use smidgen_engine::particles::LookAhead;
 use smidgen_engine::proposal::FromPrior;
 use smidgen_infer::block::{Block, Scope, Target};
-use smidgen_infer::kernel::pgibbs::{Lots, conditional_smc};
+use smidgen_infer::kernel::pgibbs::{Multinomial, conditional_smc};
 use smidgen_testkit::World;
 use smidgen_testkit::budget::{catches, demand};
 use smidgen_testkit::enumerate::{Chain, by_values, imbalance, metropolis, product};
@@ -302,7 +302,8 @@ fn touched(text: &str, steps: usize) -> u64 {
     let trace = world.model.trace_mut();
     sequence.prepare(trace, &groups, LookAhead::IfCheap).unwrap();
     let mut system = sequence.begin(trace, 8).unwrap();
-    let chosen = conditional_smc(&mut *system, 8, &mut Lots::default(), &mut world.rng).unwrap();
+    let chosen =
+        conditional_smc(&mut *system, 8, &mut Multinomial::default(), &mut world.rng).unwrap();
     let touched = system.touched();
     system.settle(chosen.unwrap()).unwrap();
     touched

@@ -180,7 +180,7 @@ fn off(text: &str, truth: f64, fault: Option<Fault>) -> f64 {
     const SWEEPS: usize = 600;
     let mut world = World::new(text, budget::seed(text));
     world.model.trace_mut().put_fault(fault);
-    let mut kernel = default::Default::with_step(0.35).moving_idle();
+    let mut kernel = default::AutoKernel::with_step(0.35).moving_idle();
     let (_, root) = world.model.assumed_changeable().remove(0);
     let mut batches = Vec::with_capacity(BATCHES);
     for _ in 0..BATCHES {

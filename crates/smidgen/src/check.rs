@@ -11,7 +11,7 @@ use smidgen_prob::{lookup, registry};
 use smidgen_value::{Rng, Symbol};
 
 use crate::compile::{Compiler, Step, StepKind};
-use crate::execute::{Desk, Executor, Mode};
+use crate::execute::{ExecutionContext, Executor, Mode};
 use crate::load::TopDirective;
 use crate::session::Session;
 
@@ -52,7 +52,8 @@ pub fn check(session: &mut Session, program: &[TopDirective]) -> Vec<Diagnostic>
 fn check_kernel(session: &Session, kernel: &Syntax, scope: &Scope) -> Option<Diagnostic> {
     let (mut model, mut rng) = (Model::new(), Rng::unused());
     let interrupt = session.interrupt.clone();
-    let desk = Desk::new(&mut rng, &session.catalog, &session.sources, interrupt, Mode::Run);
+    let desk =
+        ExecutionContext::new(&mut rng, &session.catalog, &session.sources, interrupt, Mode::Run);
     let mut executor = Executor { model: &mut model, desk };
     executor.read_program(kernel, scope, &Environment::default()).err()
 }

@@ -62,7 +62,7 @@ impl Default for CompareRequest {
 
 /// Calls its last argument, which runs some chains, while it shows the name and the progress of
 /// the run.
-pub type Stage<'a> = &'a dyn Fn(&str, &Progress, &mut dyn FnMut());
+pub type ParticlePopulation<'a> = &'a dyn Fn(&str, &Progress, &mut dyn FnMut());
 
 /// Chains whose decisions are audited.
 const SHADOW_CHAINS: usize = 2;
@@ -76,7 +76,7 @@ pub fn compare(
     session: &mut Session,
     program: &[TopDirective],
     request: &CompareRequest,
-    stage: Stage<'_>,
+    stage: ParticlePopulation<'_>,
 ) -> Result<Comparison, SampleError> {
     let programs = twin::programs(session, program, request.kernel.as_deref())?;
     if !programs.iter().any(twin::is_subsampled) {
@@ -142,7 +142,7 @@ struct Runs<'a> {
     session: &'a mut Session,
     program: &'a [TopDirective],
     request: &'a CompareRequest,
-    stage: Stage<'a>,
+    stage: ParticlePopulation<'a>,
 }
 
 impl Runs<'_> {

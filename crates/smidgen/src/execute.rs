@@ -30,11 +30,11 @@ pub enum Mode {
 
 pub struct Executor<'a> {
     pub model: &'a mut Model,
-    pub desk: Desk<'a>,
+    pub desk: ExecutionContext<'a>,
 }
 
 /// Everything an execution needs besides the trace.
-pub struct Desk<'a> {
+pub struct ExecutionContext<'a> {
     pub rng: &'a mut Rng,
     pub catalog: &'a Catalog,
     pub sources: &'a SourceMap,
@@ -49,15 +49,15 @@ pub struct Desk<'a> {
     pub programs: Vec<Program>,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> ExecutionContext<'a> {
     pub fn new(
         rng: &'a mut Rng,
         catalog: &'a Catalog,
         sources: &'a SourceMap,
         interrupt: Arc<AtomicBool>,
         mode: Mode,
-    ) -> Desk<'a> {
-        Desk {
+    ) -> ExecutionContext<'a> {
+        ExecutionContext {
             rng,
             catalog,
             sources,
@@ -209,7 +209,7 @@ impl Executor<'_> {
     }
 }
 
-impl Desk<'_> {
+impl ExecutionContext<'_> {
     /// A loop that somebody wants to stop is undone like any directive that fails.
     fn check_interrupt(&self, span: Span) -> Result<(), Diagnostic> {
         if self.interrupt.load(Ordering::Relaxed) {

@@ -18,7 +18,7 @@ use smidgen_lang::syntax::Syntax;
 use smidgen_value::Rng;
 
 use crate::compile::Compiler;
-use crate::execute::{Desk, Executor, Mode};
+use crate::execute::{ExecutionContext, Executor, Mode};
 use crate::load::TopDirective;
 use crate::sampling::{SampleError, check_parameters};
 use crate::session::Session;
@@ -70,8 +70,13 @@ pub fn explain(
     let mut rng = Rng::for_chain(seed, 0);
     let mut model = Model::new();
     model.trace_mut().interrupt = interrupt.clone();
-    let desk =
-        Desk::new(&mut rng, &session.catalog, &session.sources, interrupt.clone(), Mode::Sample);
+    let desk = ExecutionContext::new(
+        &mut rng,
+        &session.catalog,
+        &session.sources,
+        interrupt.clone(),
+        Mode::Sample,
+    );
     let mut executor = Executor { model: &mut model, desk };
     for step in &steps {
         executor.execute(step)?;

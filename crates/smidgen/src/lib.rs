@@ -31,10 +31,10 @@ pub mod execute;
 pub mod explain;
 pub mod load;
 pub mod outcome;
+pub mod population;
 pub mod reference;
 pub mod sampling;
 pub mod session;
-pub mod stage;
 pub mod stopwatch;
 pub mod tables;
 

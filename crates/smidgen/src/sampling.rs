@@ -24,11 +24,11 @@ use smidgen_value::{Rng, Value};
 
 use crate::catalog::Catalog;
 use crate::compile::{Compiler, Step, visit_syntax};
-use crate::execute::{Desk, Executor, Mode};
+use crate::execute::{ExecutionContext, Executor, Mode};
 use crate::load::TopDirective;
 use crate::outcome::{Inferred, OutcomeKind};
+use crate::population::{Context, ParticlePopulation, makes_particles};
 use crate::session::Session;
-use crate::stage::{Context, Stage, makes_particles};
 use crate::stopwatch::Stopwatch;
 
 #[derive(Clone, Debug)]
@@ -264,8 +264,13 @@ impl Plan<'_> {
         let mut model = Model::new();
         model.trace_mut().interrupt = self.interrupt.clone();
         model.trace_mut().set_threads(self.request.threads / self.request.chains.max(1));
-        let desk =
-            Desk::new(&mut rng, self.catalog, self.sources, self.interrupt.clone(), Mode::Sample);
+        let desk = ExecutionContext::new(
+            &mut rng,
+            self.catalog,
+            self.sources,
+            self.interrupt.clone(),
+            Mode::Sample,
+        );
         let mut executor = Executor { model: &mut model, desk };
         for step in &self.steps {
             executor.execute(step)?;
@@ -295,7 +300,7 @@ impl Plan<'_> {
         let warmup = self.request.warmup as u64;
         self.progress.done.fetch_add(warmup, Ordering::Relaxed);
         while made < self.request.draws && !self.is_stopped() {
-            let mut stage = Stage::new(Rng::from_seed(rng.seed()), &self.interrupt);
+            let mut stage = ParticlePopulation::new(Rng::from_seed(rng.seed()), &self.interrupt);
             let (catalog, sources) = (self.catalog, self.sources);
             let context = Context { catalog, sources, interrupt: &self.interrupt };
             for step in &self.steps {

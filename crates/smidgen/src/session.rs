@@ -14,7 +14,7 @@ use crate::catalog::Catalog;
 use crate::compile::{Compiler, mentioned_parameters};
 use crate::load::{Loader, TopDirective};
 use crate::outcome::Outcome;
-use crate::stage::{Context, Stage};
+use crate::population::{Context, ParticlePopulation};
 use crate::tables::Watcher;
 
 /// What a session takes from outside.
@@ -33,7 +33,7 @@ pub struct Session {
     pub(crate) sources: SourceMap,
     pub(crate) catalog: Catalog,
     pub(crate) interrupt: Arc<AtomicBool>,
-    stage: Stage,
+    stage: ParticlePopulation,
     directives: usize,
 }
 
@@ -45,7 +45,7 @@ impl Session {
         Session {
             sources: SourceMap::default(),
             catalog,
-            stage: Stage::new(Rng::for_chain(settings.seed, 0), &settings.interrupt),
+            stage: ParticlePopulation::new(Rng::for_chain(settings.seed, 0), &settings.interrupt),
             interrupt: settings.interrupt,
             directives: 0,
         }

@@ -9,7 +9,7 @@ use smidgen::Catalog;
 use smidgen::compile::Compiler;
 use smidgen::engine::Model;
 use smidgen::engine::check::check;
-use smidgen::execute::{Desk, Executor, Mode};
+use smidgen::execute::{ExecutionContext, Executor, Mode};
 use smidgen::lang::SourceMap;
 use smidgen::load::Loader;
 use smidgen::outcome::OutcomeKind;
@@ -74,7 +74,13 @@ impl Twin {
             let step = compiler.top_level(&top.directive, top.number, &top.folder).map_err(said)?;
             let Some(step) = step else { continue };
             let interrupt = Arc::new(AtomicBool::new(false));
-            let desk = Desk::new(&mut self.rng, &self.catalog, &self.sources, interrupt, Mode::Run);
+            let desk = ExecutionContext::new(
+                &mut self.rng,
+                &self.catalog,
+                &self.sources,
+                interrupt,
+                Mode::Run,
+            );
             let mut executor = Executor { model: &mut self.model, desk };
             executor.execute(&step).map_err(|d| said(vec![d]))?;
             for outcome in std::mem::take(&mut executor.desk.outcomes) {

@@ -4,7 +4,7 @@
 use smidgen::sampling::{self, Progress};
 use smidgen::value::{Rng, Value, math};
 use smidgen::{OutcomeKind, SampleRequest, Session, Settings};
-use smidgen_infer::kernel::pgibbs::{Lots, Lottery};
+use smidgen_infer::kernel::pgibbs::{Multinomial, Resampler};
 use smidgen_testkit::budget::{catches, demand};
 use smidgen_testkit::invariance::{Story, exact_start};
 use smidgen_testkit::{PValue, World};
@@ -78,7 +78,7 @@ enum Bug {
 fn by_hand(seed: u64, bug: Bug) -> (f64, Vec<f64>) {
     const COUNT: usize = 20;
     let mut rng = Rng::for_chain(seed, 1);
-    let (mut log_marginal, mut number, mut lots) = (0.0, 0, Lots::default());
+    let (mut log_marginal, mut number, mut lots) = (0.0, 0, Multinomial::default());
     let mut copy = |world: &World| {
         number += 1;
         let (model, rng) = (world.model.copy(number), Rng::for_chain(seed + 1, number.into()));

@@ -2,7 +2,7 @@
 //! draws of whole paths; the algorithm with one mistake each.
 //!
 //! A pass is a tree of chances: which ancestors are drawn, what the fresh particles draw, which
-//! particle is chosen at the end. Ancestors and the chosen particle come from a [`Lottery`] that takes
+//! particle is chosen at the end. Ancestors and the chosen particle come from a [`Resampler`] that takes
 //! one possibility after the other, with its probability. What a segment draws is tried with one
 //! stream after the other until the probabilities q of all that was met, computed outside the engine,
 //! sum to 1. A pass is begun anew for every branch, on a copy of the state, so
@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use smidgen_engine::particles::LookAhead;
 use smidgen_engine::{EvalError, Particles, Sequence};
 use smidgen_infer::block::Target;
-use smidgen_infer::kernel::pgibbs::{Lots, Lottery, conditional_smc};
+use smidgen_infer::kernel::pgibbs::{Multinomial, Resampler, conditional_smc};
 use smidgen_value::{Rng, Value, math};
 
 use crate::enumerate::Chain;
@@ -41,7 +41,7 @@ pub fn twin_smc(
     system: &mut dyn Particles,
     particles: usize,
     bug: Bug,
-    lots: &mut dyn Lottery,
+    lots: &mut dyn Resampler,
     rng: &mut Rng,
 ) -> Result<Option<usize>, EvalError> {
     if bug == Bug::Nothing {
@@ -93,7 +93,8 @@ pub fn twin(
     let trace = world.model.trace_mut();
     sequence.prepare(trace, &groups, look_ahead).expect("a sequence");
     let mut system = sequence.begin(trace, particles).expect("a pass");
-    let chosen = twin_smc(&mut *system, particles, bug, &mut Lots::default(), &mut world.rng);
+    let chosen =
+        twin_smc(&mut *system, particles, bug, &mut Multinomial::default(), &mut world.rng);
     if let Some(k) = chosen.expect("a pass") {
         system.settle(k).expect("a state");
     }
@@ -120,7 +121,7 @@ pub struct Pass {
 
 /// One chance on the way to a leaf.
 enum Point {
-    Lots {
+    Multinomial {
         probabilities: Vec<f64>,
         at: usize,
     },
@@ -148,7 +149,7 @@ impl Way {
         self.at = 0;
         while let Some(point) = self.points.last_mut() {
             match point {
-                Point::Lots { probabilities, at } => {
+                Point::Multinomial { probabilities, at } => {
                     let next = probabilities.iter().skip(*at + 1).position(|p| *p > 0.0);
                     if let Some(next) = next {
                         *at += 1 + next;
@@ -169,7 +170,7 @@ impl Way {
 
     fn probability(&self) -> f64 {
         let chance = |point: &Point| match point {
-            Point::Lots { probabilities, at } => probabilities[*at],
+            Point::Multinomial { probabilities, at } => probabilities[*at],
             Point::Draws { q, .. } => *q,
         };
         self.points.iter().map(chance).product()
@@ -182,7 +183,7 @@ struct Enumerated<'a> {
     probabilities: Vec<f64>,
 }
 
-impl Lottery for Enumerated<'_> {
+impl Resampler for Enumerated<'_> {
     fn weigh(&mut self, log_weights: &[f64]) -> bool {
         let total = math::logsumexp(log_weights);
         self.probabilities = log_weights.iter().map(|w| math::exp(w - total)).collect();
@@ -194,10 +195,10 @@ impl Lottery for Enumerated<'_> {
         if way.at == way.points.len() {
             let probabilities = self.probabilities.clone();
             let at = probabilities.iter().position(|p| *p > 0.0).expect("one is possible");
-            way.points.push(Point::Lots { probabilities, at });
+            way.points.push(Point::Multinomial { probabilities, at });
         }
         way.at += 1;
-        let Point::Lots { at, .. } = &way.points[way.at - 1] else {
+        let Point::Multinomial { at, .. } = &way.points[way.at - 1] else {
             unreachable!("a pass repeats itself")
         };
         *at

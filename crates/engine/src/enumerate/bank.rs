@@ -23,7 +23,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use smidgen_value::{Value, Vector, math};
 
-use super::kept::{Root, Roots, maker_of};
+use super::kept::{MemoRootCache, Root, maker_of};
 use super::plan::Plan;
 use super::terms::{Aside, Lookup, Mixture, Terms};
 use crate::id::NodeId;
@@ -144,7 +144,7 @@ impl Bank {
         terms: &Terms,
         trace: &Trace,
         (candidates, own_maker): (&[Value], Option<NodeId>),
-        roots: &mut Roots,
+        roots: &mut MemoRootCache,
     ) -> Option<SmallVec<[usize; 2]>> {
         let mixture = terms.mixture.as_ref()?;
         self.aside.clear();
@@ -170,7 +170,7 @@ impl Bank {
         &mut self,
         mixture: &Mixture,
         k: usize,
-        Aside { values, workshop }: Aside<'_>,
+        Aside { values, brush }: Aside<'_>,
     ) -> Option<()> {
         if let Some(predict) = &mixture.predict {
             let operator = values[predict.operator as usize].as_ref()?;
@@ -179,7 +179,7 @@ impl Bank {
                 self.fresh = None;
                 self.fresh_numbers.clear();
                 let numbers = &mut self.fresh_numbers;
-                let dimension = workshop.student(maker_of(operator)?, predict.maker, numbers)?;
+                let dimension = brush.student(maker_of(operator)?, predict.maker, numbers)?;
                 (dimension == self.dimension).then_some(())?;
                 self.fresh = Some(operator.clone());
             }
@@ -203,7 +203,7 @@ impl Bank {
         (trace, plan): (&Trace, &Plan),
         (candidates, current): (&[Value], usize),
         left: &mut SmallVec<[NodeId; 4]>,
-        roots: &mut Roots,
+        roots: &mut MemoRootCache,
         log_absorbed: &mut [f64],
     ) -> Option<f64> {
         let mixture = terms.mixture.as_ref()?;
@@ -264,7 +264,7 @@ impl Bank {
         mixture: &Mixture,
         trace: &Trace,
         candidates: &[Value],
-        roots: &mut Roots,
+        roots: &mut MemoRootCache,
     ) {
         if self.as_of.as_ref().is_none_or(|as_of| as_of.memo_edits != trace.memo_edits) {
             self.members.clear();
@@ -424,7 +424,7 @@ impl Member {
         mixture: &Mixture,
         trace: &Trace,
         (k, value): (usize, &Value),
-        roots: &mut Roots,
+        roots: &mut MemoRootCache,
     ) -> Member {
         let mut root = |place: u32| {
             let lookup = &terms.lookups[place as usize];

@@ -4,9 +4,9 @@
 use smallvec::SmallVec;
 use smidgen_value::Value;
 
+use super::brush::BrushEvaluator;
+use super::dry_run::{Bench, DryRun};
 use super::plan::{Planned, Source, Step};
-use super::sketch::{Bench, Sketch};
-use super::workshop::Workshop;
 use crate::id::NodeId;
 use crate::node::{Op, Role};
 use crate::operand::Operand;
@@ -15,7 +15,7 @@ use crate::trace::Trace;
 /// Values of a D up to this size are searched for, those of a larger one hashed.
 const SMALL: usize = 12;
 
-impl Sketch {
+impl DryRun {
     pub(super) fn index(&mut self, Planned { plan, .. }: Planned<'_>) {
         let size = plan.target.len();
         self.values.clear();
@@ -105,7 +105,7 @@ impl Sketch {
             Step::Follow(root) => self.read(trace, plan, *root).cloned(),
             Step::Request { memo, key, .. } => {
                 let key = self.read(trace, plan, *key)?.clone();
-                let mut bench = Bench { sketch: self, plan };
+                let mut bench = Bench { dry_run: self, plan };
                 bench.expand(trace, id, None, |bench, trace| {
                     bench.request(trace, *memo, &[key], None)
                 })
@@ -113,7 +113,7 @@ impl Sketch {
             Step::Predict { operator, observed, .. } => {
                 let operator = self.read(trace, plan, *operator)?.clone();
                 let observed = plan.plan.operands[*observed as usize].constant();
-                let mut bench = Bench { sketch: self, plan };
+                let mut bench = Bench { dry_run: self, plan };
                 bench.expand(trace, id, observed, |bench, trace| {
                     bench.apply(trace, &operator, &[], observed)
                 })
@@ -125,7 +125,7 @@ impl Sketch {
                 let Op::Structure(structure) = &node.op else { return None };
                 let (structure, observed) = (structure.clone(), node.observed.clone());
                 let observed = observed.as_deref().map(|observed| &observed.value);
-                let mut bench = Bench { sketch: self, plan };
+                let mut bench = Bench { dry_run: self, plan };
                 bench.expand(trace, id, observed, |bench, trace| {
                     bench.body(trace, &structure, &values, observed)
                 })
@@ -140,7 +140,7 @@ impl Sketch {
         maker: NodeId,
         observed: &Value,
     ) -> Option<Value> {
-        let aside = Workshop::is_aside(maker);
+        let aside = BrushEvaluator::is_aside(maker);
         let may_draw = aside
             || trace.role(maker).is_none()
                 && Some(maker) != self.own_maker
@@ -149,7 +149,7 @@ impl Sketch {
             return None;
         }
         let (value, log_p) = match aside {
-            true => self.workshop.read(maker, observed)?,
+            true => self.brush.read(maker, observed)?,
             false => {
                 let statistics = trace.statistics(maker);
                 let value = statistics.admit(observed).ok()?;
@@ -158,7 +158,7 @@ impl Sketch {
                 (value, log_p.ok()?)
             }
         };
-        self.workshop.take(maker, log_p)?;
+        self.brush.take(maker, log_p)?;
         Some(value)
     }
 

@@ -37,7 +37,7 @@ pub(crate) struct Plans {
     /// By shape.
     banks: Vec<Bank>,
     size: usize,
-    pub(super) roots: Roots,
+    pub(super) roots: MemoRootCache,
 }
 
 impl Plans {
@@ -95,7 +95,10 @@ impl Plans {
     }
 
     /// The plan of a choice with its shape, the roots that it looks up, and the numbers of its clusters.
-    pub(super) fn get(&mut self, choice: NodeId) -> Option<(Planned<'_>, &mut Roots, &mut Bank)> {
+    pub(super) fn get(
+        &mut self,
+        choice: NodeId,
+    ) -> Option<(Planned<'_>, &mut MemoRootCache, &mut Bank)> {
         let plan = &self.kept[self.place(choice)?];
         let place = plan.shape as usize;
         let shape = &self.shapes[place];
@@ -106,7 +109,7 @@ impl Plans {
 /// The families that candidates asked memo tables for, by the number of the candidate: from one step
 /// to the next they are mostly the same.
 #[derive(Default)]
-pub(super) struct Roots {
+pub(super) struct MemoRootCache {
     /// As of this many edits of memo tables.
     edits: u64,
     tables: Vec<(NodeId, Vec<Option<Known>>)>,
@@ -172,7 +175,7 @@ pub(super) fn maker_of(value: &Value) -> Option<NodeId> {
     }
 }
 
-impl Roots {
+impl MemoRootCache {
     /// Forgets what memo tables no longer say.
     fn renew(&mut self, trace: &Trace) {
         if self.edits != trace.memo_edits {

@@ -18,19 +18,19 @@
 //!
 //! A candidate's brush is drawn from a stream of its own, so the candidate that was chosen is
 //! installed by making it again. `tree` weighs candidates by whole proposals, one after the other;
-//! `sketch` weighs those of a single choice without writing, wherever that is possible, mostly by a `plan`
+//! `dry_run` weighs those of a single choice without writing, wherever that is possible, mostly by a `plan`
 //! that is `kept` from one time to the next.
 
 mod bank;
+mod brush;
 mod computed;
+mod dry_run;
 mod kept;
 mod plan;
 mod relocate;
-mod sketch;
 mod template;
 mod terms;
 mod tree;
-mod workshop;
 
 use smallvec::SmallVec;
 use smidgen_value::rng::seed_of;
@@ -44,8 +44,8 @@ use crate::proposal::{Choice, Preset, Proposal};
 use crate::scaffold::Scaffold;
 use crate::tag::Tags;
 use crate::trace::Trace;
+use dry_run::DryRun;
 pub(crate) use kept::Plans;
-use sketch::Sketch;
 use tree::Script;
 
 /// Combinations that are weighed at most.
@@ -91,16 +91,16 @@ impl DrawnFrom<'_> {
 pub struct Enumeration {
     scaffold: Scaffold,
     script: Script,
-    sketch: Option<Sketch>,
+    dry_run: Option<DryRun>,
     /// The block, and what is drawn anew with it.
     principals: Vec<NodeId>,
     seed: u64,
     log_weights: Vec<f64>,
-    /// Of what was not sketched.
+    /// Of what was not dry.
     candidates: Vec<Candidate>,
     absorbing: usize,
     pairwise: bool,
-    sketched: bool,
+    dry: bool,
 }
 
 /// One combination: which value of each choice's list, and the number of its stream.
@@ -111,7 +111,7 @@ struct Candidate {
 
 impl Enumeration {
     pub fn new() -> Enumeration {
-        Enumeration { sketch: Some(Sketch::default()), ..Enumeration::default() }
+        Enumeration { dry_run: Some(DryRun::default()), ..Enumeration::default() }
     }
 
     /// One that makes every candidate in the trace, also where that is not needed.
@@ -120,13 +120,13 @@ impl Enumeration {
     }
 
     /// Whether the weights were found without writing.
-    pub fn is_sketched(&self) -> bool {
-        self.sketched
+    pub fn is_dry(&self) -> bool {
+        self.dry
     }
 
     /// Whether that was done by what was kept from an earlier time.
     pub fn is_recalled(&self) -> bool {
-        self.sketched && self.sketch.as_ref().is_some_and(|sketch| sketch.recalled)
+        self.dry && self.dry_run.as_ref().is_some_and(|dry_run| dry_run.recalled)
     }
 
     /// Weighs all candidates for a block. The trace stays as it is.
@@ -156,13 +156,13 @@ impl Enumeration {
         self.script.set_brush(brush);
         self.log_weights.clear();
         self.candidates.clear();
-        (self.pairwise, self.sketched) = (false, false);
-        if let ([choice], [], Some(sketch)) = (principals, brush, &mut self.sketch) {
+        (self.pairwise, self.dry) = (false, false);
+        if let ([choice], [], Some(dry_run)) = (principals, brush, &mut self.dry_run) {
             let block = (*choice, drawn_from);
             let log_weights = &mut self.log_weights;
-            let done = sketch.weigh(trace, &mut self.scaffold, block, self.seed, log_weights);
+            let done = dry_run.weigh(trace, &mut self.scaffold, block, self.seed, log_weights);
             if let Some(absorbing) = done {
-                (self.absorbing, self.sketched) = (absorbing, true);
+                (self.absorbing, self.dry) = (absorbing, true);
                 return Ok(());
             }
             self.log_weights.clear();
@@ -236,9 +236,9 @@ impl Enumeration {
         trace: &'t mut Trace,
         k: usize,
     ) -> Result<Proposal<'t>, EvalError> {
-        let stream = match (&self.sketch, self.sketched) {
-            (Some(sketch), true) => {
-                let number = sketch.number(k);
+        let stream = match (&self.dry_run, self.dry) {
+            (Some(dry_run), true) => {
+                let number = dry_run.number(k);
                 self.script.follow(&[number as u32]);
                 number as u64
             }
@@ -256,13 +256,13 @@ impl Enumeration {
 
     /// Makes a candidate the state of the trace.
     pub fn install(&mut self, trace: &mut Trace, k: usize) -> Result<(), EvalError> {
-        let ([choice], Some(sketch), true) = (&self.principals[..], &self.sketch, self.sketched)
+        let ([choice], Some(dry_run), true) = (&self.principals[..], &self.dry_run, self.dry)
         else {
             self.candidate(trace, k)?.commit();
             return Ok(());
         };
-        let number = sketch.number(k);
-        let (value, made) = sketch.candidate(number);
+        let number = dry_run.number(k);
+        let (value, made) = dry_run.candidate(number);
         if !made && trace.relocate(*choice, (number, value)).is_some() {
             return Ok(());
         }

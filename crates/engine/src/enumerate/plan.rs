@@ -1,10 +1,10 @@
 //! What an enumeration of one choice does, as a short list of steps.
 //!
-//! What a sketch does for each candidate is mostly the same: find the families of the memo keys, read
+//! What a dry_run does for each candidate is mostly the same: find the families of the memo keys, read
 //! the predictives of made procedures, compute functions, read densities. The plan of a choice is
 //! made once from D and A, with every argument looked up; then each candidate runs through it on
 //! references alone. A candidate for which something has to be made, or is stale, is left to the
-//! sketch.
+//! dry_run.
 //!
 //! The steps without the names of nodes and the constants are the plan's *shape*: rows of data that one
 //! line of the program made have one shape. A plan is kept (see [`super::kept`]), and so is the
@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use smidgen_prob::{Distribution, Function, Maker};
 use smidgen_value::Value;
 
-use super::kept::{Found, Root, Roots, Sought};
+use super::kept::{Found, MemoRootCache, Root, Sought};
 use super::terms::Terms;
 use crate::id::NodeId;
 use crate::node::{Arg, Made, Node, Op, Role, StructureKind};
@@ -42,7 +42,7 @@ pub(super) enum Step {
     Request {
         memo: NodeId,
         key: Source,
-        /// The place of the memo table among [`Roots`].
+        /// The place of the memo table among [`MemoRootCache`].
         table: u32,
     },
     /// An observed call: the operator, the place of the observed value, and that of the same in the
@@ -110,7 +110,7 @@ impl Shape {
     pub(super) fn refresh(
         &self,
         trace: &mut Trace,
-        roots: &mut Roots,
+        roots: &mut MemoRootCache,
         (k, value): (usize, &Value),
     ) -> Option<()> {
         let Some(terms) = &self.terms else { return Some(()) };
@@ -194,7 +194,7 @@ impl Draft<'_> {
 
     /// The step of a node of D that is not the choice, and whether what the node alone refers to in
     /// T is the application that the step predicts.
-    fn step(&mut self, node: &Node, roots: &mut Roots) -> Option<(Step, bool)> {
+    fn step(&mut self, node: &Node, roots: &mut MemoRootCache) -> Option<(Step, bool)> {
         let trace = self.trace;
         let step = match &node.op {
             Op::Function(function) => Step::Apply(function, self.sources(&node.args)?),
@@ -255,7 +255,7 @@ impl Plan {
     pub(super) fn of(
         trace: &Trace,
         scaffold: &Scaffold,
-        roots: &mut Roots,
+        roots: &mut MemoRootCache,
     ) -> Option<(Plan, Shape)> {
         let target = &scaffold.target[..];
         let mut draft = Draft { trace, target, operands: SmallVec::new() };
@@ -336,7 +336,7 @@ enum Slot<'t> {
 
 /// What a candidate's applications of made procedures count for.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum As {
+pub(super) enum CandidateRole {
     /// The current state: they are counted, and each is scored given the others.
     Current,
     Other,
@@ -429,12 +429,12 @@ impl<'t> Ready<'t> {
     pub(super) fn weigh(
         &self,
         (k, value): (usize, &Value),
-        state: As,
+        state: CandidateRole,
         left: &mut SmallVec<[NodeId; 4]>,
-        roots: &mut Roots,
+        roots: &mut MemoRootCache,
     ) -> Option<f64> {
         let trace = self.row.trace;
-        if state == As::Current && !self.shape.whole {
+        if state == CandidateRole::Current && !self.shape.whole {
             return None;
         }
         let mut total = 0.0;
@@ -463,7 +463,7 @@ impl<'t> Ready<'t> {
                         return None;
                     };
                     // The family might be part of T.
-                    if state == As::Current && references <= self.requests_of(*memo) {
+                    if state == CandidateRole::Current && references <= self.requests_of(*memo) {
                         return None;
                     }
                     value
@@ -484,7 +484,7 @@ impl<'t> Ready<'t> {
         for ((distribution, args), x) in self.shape.absorbing.iter().zip(&self.row.absorbing) {
             total += self.with(&slots, args, |args| distribution.log_density(x, args)).ok()?;
         }
-        if state == As::Current {
+        if state == CandidateRole::Current {
             left.extend(applied);
         }
         (!total.is_nan()).then_some(total)
@@ -504,7 +504,7 @@ pub(super) fn score<'t>(
     maker: NodeId,
     typed: &Value,
     kind: &'static dyn Maker,
-    state: As,
+    state: CandidateRole,
 ) -> Option<f64> {
     let node = trace.node(maker);
     let Op::Maker(made) = &node.op else { unreachable!("a made procedure names its maker") };
@@ -512,8 +512,8 @@ pub(super) fn score<'t>(
         return None;
     }
     let read = |params: &[&Value]| match state {
-        As::Current => made.statistics.log_leave_one_out(typed, params).ok(),
-        As::Other => made.statistics.log_predictive(typed, params).ok(),
+        CandidateRole::Current => made.statistics.log_leave_one_out(typed, params).ok(),
+        CandidateRole::Other => made.statistics.log_predictive(typed, params).ok(),
     };
     if made.maker.latent().is_some() {
         return read(&[&node.value]);

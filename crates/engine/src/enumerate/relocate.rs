@@ -9,7 +9,7 @@
 use smallvec::SmallVec;
 use smidgen_value::Value;
 
-use super::kept::{Root, Roots, maker_of};
+use super::kept::{MemoRootCache, Root, maker_of};
 use super::plan::{Plan, Planned, Source, Step};
 use super::terms::Lookup;
 use crate::address::address;
@@ -19,7 +19,7 @@ use crate::operand::Operand;
 use crate::trace::Trace;
 
 /// What becomes of a node of D.
-struct Fate {
+struct NodeUpdate {
     value: Value,
     change: Change,
 }
@@ -32,14 +32,14 @@ enum Change {
     Maker(NodeId, NodeId, NodeId),
 }
 
-type Fates = SmallVec<[Fate; 8]>;
+type Fates = SmallVec<[NodeUpdate; 8]>;
 
 /// Moves a choice to candidate k, whose weight was found by the terms of the plan. None, and nothing has
 /// changed, if this is not the way.
 pub(super) fn relocate(
     trace: &mut Trace,
     Planned { plan, shape }: Planned<'_>,
-    roots: &mut Roots,
+    roots: &mut MemoRootCache,
     (k, value): (usize, &Value),
 ) -> Option<()> {
     if !trace.journal.is_empty() || !shape.whole {
@@ -75,9 +75,9 @@ fn fate(
     plan: &Plan,
     before: &Fates,
     (step, id): (&Step, NodeId),
-    roots: &mut Roots,
+    roots: &mut MemoRootCache,
     (k, candidate): (usize, &Value),
-) -> Option<Fate> {
+) -> Option<NodeUpdate> {
     let read = |source: Source| match source {
         Source::Fixed(place) => Some(trace.settled_value(&plan.operands[place as usize])),
         Source::Slot(place) => before.get(place as usize).map(|fate| &fate.value),
@@ -103,7 +103,7 @@ fn fate(
         }
         Step::Expand(_) => return None,
     };
-    Some(Fate { value, change })
+    Some(NodeUpdate { value, change })
 }
 
 /// D and T leave statistics and families, in reverse.
@@ -128,7 +128,7 @@ fn arrive(trace: &mut Trace, plan: &Plan, fates: Fates) {
     trace.revision += 1;
     let values_only = fates.iter().all(|fate| matches!(fate.change, Change::Value));
     trace.structure += u64::from(!values_only);
-    for (place, Fate { value, change }) in fates.into_iter().enumerate() {
+    for (place, NodeUpdate { value, change }) in fates.into_iter().enumerate() {
         let id = plan.target[place];
         match change {
             Change::Value => {}

@@ -2,7 +2,7 @@
 //!
 //! A body that reads nothing but constants and draws nothing is the same every time: the statistics of
 //! a new cluster are made once. Of one that is a single draw with such arguments, the arguments are
-//! known. Both are learned when the body is run by [`super::workshop`], and hold as long as the
+//! known. Both are learned when the body is run by [`super::brush`], and hold as long as the
 //! memoised procedure is the same value.
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use smidgen_prob::Distribution;
 use smidgen_prob::registry::Builtin;
 use smidgen_value::{Symbol, Value};
 
-use super::workshop::{Values, Workshop, refs};
+use super::brush::{BrushEvaluator, Values, refs};
 use crate::id::NodeId;
 use crate::node::MemoKey;
 use crate::procedure::Procedure;
@@ -74,7 +74,7 @@ impl Templates {
     }
 }
 
-impl Workshop {
+impl BrushEvaluator {
     /// The value of a memoised body that is known from before; the outer none if it is not, the inner one
     /// if it cannot be made aside.
     pub(super) fn make_again(
@@ -103,7 +103,7 @@ impl Workshop {
         (self.constant, self.choices) = (false, self.choices + 1);
         let outside = self.enter(portion);
         self.rng();
-        let Workshop { templates, open: Some(rng), .. } = self else { return Some(None) };
+        let BrushEvaluator { templates, open: Some(rng), .. } = self else { return Some(None) };
         let Body::Draw { args, .. } = &templates.bodies[at].body else { return Some(None) };
         let drawn = distribution.sample(&refs(args), rng).ok();
         self.leave(outside);

@@ -16,9 +16,9 @@ use smidgen_prob::functions::link::linear_predictor;
 use smidgen_prob::{Distribution, Function, Maker, Scalar};
 use smidgen_value::Value;
 
-use super::kept::{Found, Roots, Sought, maker_of};
-use super::plan::{As, Row, Shape, Source, Step, score};
-use super::workshop::Workshop;
+use super::brush::BrushEvaluator;
+use super::kept::{Found, MemoRootCache, Sought, maker_of};
+use super::plan::{CandidateRole, Row, Shape, Source, Step, score};
 use crate::id::NodeId;
 
 /// Look-ups of one candidate at most.
@@ -91,7 +91,7 @@ impl From<Option<f64>> for Weight {
 /// What was made aside for a candidate: the values of the families that are missing, by look-up.
 pub(super) struct Aside<'a> {
     pub values: &'a [Option<Value>; MOST_LOOKUPS],
-    pub workshop: &'a Workshop,
+    pub brush: &'a BrushEvaluator,
 }
 
 /// Where a value comes from.
@@ -220,9 +220,9 @@ impl Terms {
         &self,
         row: &Row<'_>,
         (k, value): (usize, &Value),
-        state: As,
+        state: CandidateRole,
         left: &mut SmallVec<[NodeId; 4]>,
-        roots: &mut Roots,
+        roots: &mut MemoRootCache,
         aside: Option<Aside<'_>>,
     ) -> Weight {
         let mut found = [Found { references: 0, value, maker: None }; MOST_LOOKUPS];
@@ -238,7 +238,7 @@ impl Terms {
                 },
             };
             // The family might be part of T.
-            if state == As::Current && found.references <= lookup.requests {
+            if state == CandidateRole::Current && found.references <= lookup.requests {
                 return Weight::Unknown;
             }
         }
@@ -251,7 +251,7 @@ impl Terms {
         row: &Row<'_>,
         value: &Value,
         found: &[Found<'_>; MOST_LOOKUPS],
-        state: As,
+        state: CandidateRole,
         left: &mut SmallVec<[NodeId; 4]>,
         aside: Option<Aside<'_>>,
     ) -> Option<f64> {
@@ -266,13 +266,13 @@ impl Terms {
             total += match term {
                 Term::Predict { operator, observed, typed, maker } => {
                     let made = found[*operator as usize].maker?;
-                    if Workshop::is_aside(made) {
-                        let workshop = aside.as_ref()?.workshop;
+                    if BrushEvaluator::is_aside(made) {
+                        let brush = aside.as_ref()?.brush;
                         if applied.contains(&made) {
                             return None;
                         }
                         applied.push(made);
-                        workshop.read(made, row.operands[*observed as usize])?.1
+                        brush.read(made, row.operands[*observed as usize])?.1
                     } else {
                         row.may_apply(made, &applied, left)?;
                         applied.push(made);
@@ -304,7 +304,7 @@ impl Terms {
                 }
             };
         }
-        if state == As::Current {
+        if state == CandidateRole::Current {
             left.extend(applied);
         }
         (!total.is_nan()).then_some(total)

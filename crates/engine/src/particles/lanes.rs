@@ -5,7 +5,7 @@ use smidgen_prob::smooth::{self, Elementary, Smooth};
 use smidgen_prob::{Function, Scalar};
 use smidgen_value::{Rng, Value};
 
-use super::flight::Column;
+use super::compiled::Column;
 
 /// More arguments go the general way.
 const MOST_ARGUMENTS: usize = 2;

@@ -12,17 +12,17 @@
 //!
 //! Two roads with one face, [`Particles`]. If nothing in D decides what exists, the segments are
 //! compiled once ([`plan`]) and particles are columns of values beside the trace, which is written
-//! only at the end ([`flight`]). Otherwise ([`replay`]) the trace itself is moved from particle to
+//! only at the end ([`compiled`]). Otherwise ([`replay`]) the trace itself is moved from particle to
 //! particle. Both cost O(particles) segments for a segment, whatever T.
 //!
-//! A chain of finite choices needs no particles: a path is drawn as a whole ([`lattice`]), also where the
+//! A chain of finite choices needs no particles: a path is drawn as a whole ([`forward_backward`]), also where the
 //! choices select among branches ([`select`]).
 
 mod ahead;
-mod flight;
+mod compiled;
 mod formula;
+mod forward_backward;
 mod lanes;
-mod lattice;
 mod order;
 mod plan;
 mod replay;
@@ -39,8 +39,8 @@ use crate::node::Op;
 use crate::scaffold::Scaffold;
 use crate::trace::Trace;
 
-use flight::{Buffers, Flight};
-use lattice::{Lattice, Room, Shape};
+use compiled::{Buffers, CompiledPass};
+use forward_backward::{ForwardBackward, Room, Shape};
 use plan::Plan;
 use replay::Replay;
 use rewrite::rewrite;
@@ -186,7 +186,7 @@ impl Sequence {
     pub fn has_paths(&mut self, trace: &mut Trace) -> Result<bool, EvalError> {
         let (Some(plan), Some(shape)) = (&mut self.plan, &self.shape) else { return Ok(false) };
         plan.refresh(trace)?;
-        Lattice { trace, plan, shape, room: &mut self.room }.forward()
+        ForwardBackward { trace, plan, shape, room: &mut self.room }.forward()
     }
 
     /// Whether some path would ask for a row of a memoised procedure that does not exist.
@@ -195,7 +195,7 @@ impl Sequence {
         Ok(!self.has_paths(trace)? && self.room.misses_rows)
     }
 
-    /// Draws a whole path of a chain from its conditional law (see [`lattice`]); `draw` picks a place
+    /// Draws a whole path of a chain from its conditional law (see [`forward_backward`]); `draw` picks a place
     /// from log weights. The number of choices that changed; none if it cannot be done.
     pub fn draw_path(
         &mut self,
@@ -205,12 +205,13 @@ impl Sequence {
     ) -> Result<Option<usize>, EvalError> {
         let (Some(plan), Some(shape)) = (&mut self.plan, &self.shape) else { return Ok(None) };
         plan.refresh(trace)?;
-        let mut lattice = Lattice { trace: &mut *trace, plan, shape, room: &mut self.room };
-        let Some(path) = lattice.draw(draw, rng)? else { return Ok(None) };
+        let mut forward_backward =
+            ForwardBackward { trace: &mut *trace, plan, shape, room: &mut self.room };
+        let Some(path) = forward_backward.draw(draw, rng)? else { return Ok(None) };
         let changed = match self.selects {
-            false => lattice.settle(&path)?,
+            false => forward_backward.settle(&path)?,
             true => {
-                let values: Vec<(NodeId, Value)> = lattice.values_of(&path).collect();
+                let values: Vec<(NodeId, Value)> = forward_backward.values_of(&path).collect();
                 rewrite(trace, &mut self.rewriting, values, rng)?
             }
         };
@@ -244,7 +245,9 @@ impl Sequence {
         particles: usize,
     ) -> Result<Box<dyn Particles + 'a>, EvalError> {
         match &mut self.plan {
-            Some(plan) => Ok(Box::new(Flight::begin(trace, plan, &mut self.buffers, particles)?)),
+            Some(plan) => {
+                Ok(Box::new(CompiledPass::begin(trace, plan, &mut self.buffers, particles)?))
+            }
             None => Ok(Box::new(Replay::begin(trace, &self.scaffold, &self.segments, particles)?)),
         }
     }

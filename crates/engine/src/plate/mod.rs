@@ -37,7 +37,7 @@ use crate::program::rows::{BLOCK, Rows};
 use crate::program::run::{NO_LINEAR, Store};
 use crate::program::{Program, Source};
 use crate::section::Kind;
-use crate::section::census::Walk;
+use crate::section::roster::Walk;
 use crate::trace::Trace;
 
 /// An observation in a loop: what is observed, as what, and the frames of the loops around this one.
@@ -150,7 +150,7 @@ struct Total {
 
 /// What plates are evaluated on; one for a whole trace.
 #[derive(Default)]
-pub struct Desk {
+pub struct PlateScratch {
     prelude: Store,
     /// One for each thread; the first is for everything else as well.
     stores: Vec<Store>,
@@ -159,9 +159,9 @@ pub struct Desk {
     pub(crate) threads: usize,
 }
 
-impl Desk {
-    pub(crate) fn with_threads(threads: usize) -> Desk {
-        Desk { threads, ..Desk::default() }
+impl PlateScratch {
+    pub(crate) fn with_threads(threads: usize) -> PlateScratch {
+        PlateScratch { threads, ..PlateScratch::default() }
     }
 
     fn parts(&mut self) -> (&mut Store, &mut Store) {
@@ -231,7 +231,7 @@ impl Plate {
     }
 
     /// log p of all rows, given the numbers around it.
-    pub(crate) fn total(&self, desk: &mut Desk, numbers: &[f64]) -> Result<f64, Unclear> {
+    pub(crate) fn total(&self, desk: &mut PlateScratch, numbers: &[f64]) -> Result<f64, Unclear> {
         let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |known: &[f64]| {
             known.len() == numbers.len()
@@ -252,7 +252,7 @@ impl Plate {
     /// The same with its gradient, which is added to `slopes`.
     pub(crate) fn total_with_slopes(
         &self,
-        desk: &mut Desk,
+        desk: &mut PlateScratch,
         numbers: &[f64],
         slopes: &mut [f64],
     ) -> f64 {
@@ -261,12 +261,12 @@ impl Plate {
 
     fn scan(
         &self,
-        desk: &mut Desk,
+        desk: &mut PlateScratch,
         numbers: &[f64],
         slopes: Option<&mut [f64]>,
     ) -> Result<f64, Unclear> {
         let RowProgram { prelude, rows, .. } = &*self.program;
-        let Desk { prelude: globals, stores, threads, .. } = desk;
+        let PlateScratch { prelude: globals, stores, threads, .. } = desk;
         let n = self.rows();
         if !begin(prelude, globals, numbers) {
             return Err(Unclear(0..n.min(1)));
@@ -359,7 +359,7 @@ impl Plate {
 
     /// What the rows read of the values around the plate: the registers of its prelude. None if they
     /// cannot be computed.
-    pub(crate) fn globals(&self, desk: &mut Desk, values: &[&Value]) -> Option<Vec<f64>> {
+    pub(crate) fn globals(&self, desk: &mut PlateScratch, values: &[&Value]) -> Option<Vec<f64>> {
         let mut numbers = Vec::new();
         let computed = self.flatten(values, &mut numbers)
             && begin(&self.program.prelude, &mut desk.prelude, &numbers);
@@ -371,7 +371,7 @@ impl Plate {
     /// row has to be computed otherwise.
     pub(crate) fn log_ratios(
         &self,
-        desk: &mut Desk,
+        desk: &mut PlateScratch,
         [before, after]: [&[f64]; 2],
         rows: &[u32],
         out: &mut [f64],
@@ -400,7 +400,7 @@ impl Plate {
     /// log p of the rows at these places, given the numbers around the plate.
     pub(crate) fn log_densities(
         &self,
-        desk: &mut Desk,
+        desk: &mut PlateScratch,
         numbers: &[f64],
         rows: &[u32],
         out: &mut [f64],
@@ -445,7 +445,7 @@ fn begin(prelude: &Program, globals: &mut Store, numbers: &[f64]) -> bool {
 }
 
 impl Trace {
-    pub(crate) fn desk(&self) -> MutexGuard<'_, Desk> {
+    pub(crate) fn desk(&self) -> MutexGuard<'_, PlateScratch> {
         // What is on it is of no use to anybody but who wrote it.
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -16,13 +16,13 @@ use crate::operand::Operand;
 use crate::partition::Partition;
 use crate::program::rows::BLOCK;
 use crate::program::run::Store;
-use crate::section::census::Walk;
 use crate::section::component::{Component, is_deterministic};
 use crate::section::lanes::SectionProgram;
+use crate::section::roster::Walk;
 use crate::trace::Trace;
 
 /// A value that the move changes.
-struct Moved {
+struct BeforeAfter {
     node: NodeId,
     before: Value,
     /// None if it cannot be computed after the move, which is a rejection.
@@ -53,11 +53,11 @@ struct MovedPlate {
 #[derive(Default)]
 pub struct Evaluator {
     /// The global part: all of Γ, and of the hubs below it those that have been asked for.
-    globals: Vec<Moved>,
+    globals: Vec<BeforeAfter>,
     /// Of globals, from the first hub that was asked for on.
     lazily: FxHashMap<NodeId, u32>,
     eager: usize,
-    local: Vec<Moved>,
+    local: Vec<BeforeAfter>,
     absorbing: Vec<NodeId>,
     component: Component,
     lanes: Lanes,
@@ -97,7 +97,7 @@ impl Evaluator {
         for id in global {
             trace.refresh(*id)?;
             let before = trace.node(*id).value.clone();
-            self.globals.push(Moved { node: *id, before, after: None });
+            self.globals.push(BeforeAfter { node: *id, before, after: None });
         }
         self.eager = self.globals.len();
         Ok(())
@@ -110,7 +110,7 @@ impl Evaluator {
         }
     }
 
-    fn global(&self, id: NodeId) -> Option<&Moved> {
+    fn global(&self, id: NodeId) -> Option<&BeforeAfter> {
         let eager = self.globals[..self.eager].iter().find(|global| global.node == id);
         match eager {
             None if !self.lazily.is_empty() => {
@@ -120,7 +120,7 @@ impl Evaluator {
         }
     }
 
-    fn find(&self, id: NodeId) -> Option<&Moved> {
+    fn find(&self, id: NodeId) -> Option<&BeforeAfter> {
         let local = self.local.iter().find(|local| local.node == id);
         local.or_else(|| self.global(id))
     }
@@ -473,7 +473,7 @@ impl Evaluator {
         Ok(true)
     }
 
-    fn compute(&self, trace: &Trace, id: NodeId) -> Result<Moved, EvalError> {
+    fn compute(&self, trace: &Trace, id: NodeId) -> Result<BeforeAfter, EvalError> {
         let node = trace.node(id);
         let before = self.follow(trace, id, Side::Before)?.ok_or_else(|| {
             let message = "a value of the current state cannot be computed";
@@ -484,7 +484,7 @@ impl Evaluator {
             Err(error) if error.rejects() => None,
             Err(error) => return Err(error),
         };
-        Ok(Moved { node: id, before, after })
+        Ok(BeforeAfter { node: id, before, after })
     }
 
     /// The value of a deterministic node on one side; none if an argument has none.

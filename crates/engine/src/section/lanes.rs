@@ -23,7 +23,7 @@ use crate::program::rows::{BLOCK, Rows};
 use crate::program::run::Store;
 use crate::program::{Program, Register, Source};
 use crate::section::component::is_deterministic;
-use crate::section::kept::{Draft, Kept, LARGEST, Origin, Reading};
+use crate::section::leaf_cache::{Draft, LARGEST, LeafCache, Origin, Reading};
 use crate::section::writer::Writer;
 use crate::trace::Trace;
 
@@ -52,7 +52,7 @@ pub(crate) struct SectionProgram {
     hub: usize,
     /// Whether the log odds of the hub are read, after its one number.
     odds: bool,
-    kept: Kept,
+    kept: LeafCache,
     draft: Draft,
 }
 
@@ -86,7 +86,7 @@ impl SectionProgram {
         }
         leaves.retain(|leaf| leaf.register != Register::MAX);
         let (nodes, hub) = (nodes.len(), numbers);
-        let (kept, draft) = (Kept::default(), Draft::default());
+        let (kept, draft) = (LeafCache::default(), Draft::default());
         Some(SectionProgram { rows, leaves, ones, nodes, hub, odds, kept, draft })
     }
 

@@ -5,7 +5,7 @@
 //! and the absorbing choices below them. A section's log weight is a function of the hub before
 //! and after and of inputs that the change does not reach, so sections may be read one by one.
 //!
-//! Every hub keeps a **roster** ([`census`]): which of its child edges lead to which section, by
+//! Every hub keeps a **roster** ([`roster`]): which of its child edges lead to which section, by
 //! kind. It is made once, in the order of the number of children, and kept up to date by the
 //! edges that come and go: O(1) each, nothing is ever searched or marked.
 //!
@@ -18,19 +18,19 @@
 //! | to a plate | plate: each of its rows is a section |
 //! | to structure, or anything else that cannot be a section | refused, with the reason |
 //!
-//! Reading order: [`component`] (what a section is, and when it is none), [`census`] (rosters),
+//! Reading order: [`component`] (what a section is, and when it is none), [`roster`] (rosters),
 //! [`evaluate`] (log weights, without writing), `program` and `kept` (many at a time).
 
-pub mod census;
 pub mod component;
 pub mod evaluate;
-mod kept;
 pub(crate) mod lanes;
+mod leaf_cache;
+pub mod roster;
 mod writer;
 
-pub use census::{Kind, Sections};
 pub use component::Refusal;
 pub use evaluate::Evaluator;
+pub use roster::{Kind, Sections};
 
 /// What an edge is to the hub that it comes from: the place of a section in the hub's roster, or
 /// one of the constants.

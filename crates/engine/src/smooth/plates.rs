@@ -1,6 +1,6 @@
 //! Plates as terms of a density: they read and pull registers of the global part.
 
-use crate::plate::{Desk, Plate};
+use crate::plate::{Plate, PlateScratch};
 use crate::program::Register;
 
 pub(super) struct PlateTerm {
@@ -9,14 +9,14 @@ pub(super) struct PlateTerm {
     registers: Vec<Register>,
     numbers: Vec<f64>,
     slopes: Vec<f64>,
-    desk: Desk,
+    desk: PlateScratch,
 }
 
 impl PlateTerm {
     pub(super) fn new(plate: Plate, registers: Vec<Register>, threads: usize) -> PlateTerm {
         let zeros = vec![0.0; registers.len()];
         let (numbers, slopes) = (zeros.clone(), zeros);
-        PlateTerm { plate, registers, numbers, slopes, desk: Desk::with_threads(threads) }
+        PlateTerm { plate, registers, numbers, slopes, desk: PlateScratch::with_threads(threads) }
     }
 
     pub(super) fn rows(&self) -> usize {

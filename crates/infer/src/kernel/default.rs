@@ -55,7 +55,7 @@ const SELDOM: u64 = 10;
 /// In debug builds, one sweep of so many makes its plan twice and compares.
 const CHECKED: u64 = 16;
 
-pub struct Default {
+pub struct AutoKernel {
     plan: Plan,
     nuts: Blocks,
     standardised: Blocks,
@@ -71,9 +71,9 @@ pub struct Default {
     stream: Option<Rng>,
 }
 
-impl std::default::Default for Default {
-    fn default() -> Default {
-        Default {
+impl Default for AutoKernel {
+    fn default() -> AutoKernel {
+        AutoKernel {
             plan: Plan::default(),
             nuts: Blocks::standard(Form::Plain),
             standardised: Blocks::standard(Form::Standardised),
@@ -88,37 +88,37 @@ impl std::default::Default for Default {
     }
 }
 
-impl Default {
+impl AutoKernel {
     /// With trajectories of a given step size: nothing is searched for or learnt, neither from what came before nor from
     /// the first state.
-    pub fn with_step(step: f64) -> Default {
+    pub fn with_step(step: f64) -> AutoKernel {
         let blocks = |form| Blocks::standard(form).with_step(step);
         let (nuts, standardised) = (blocks(Form::Plain), blocks(Form::Standardised));
-        let mut kernel = Default { nuts, standardised, ..Default::default() };
+        let mut kernel = AutoKernel { nuts, standardised, ..AutoKernel::default() };
         kernel.plan.settle_for(|_| true);
         kernel.walled_for(|_| false, |_| false)
     }
 
     /// As if a warm-up had found that only the choices of these addresses may be part of the joint block or of a chain.
-    pub fn settled_for(mut self, contains: fn(u64) -> bool) -> Default {
+    pub fn settled_for(mut self, contains: fn(u64) -> bool) -> AutoKernel {
         self.plan.settle_for(contains);
         self
     }
 
     /// As if it had found that a wall holds the first, and another wall the finite ones of the second.
-    pub fn walled_for(mut self, together: fn(u64) -> bool, finite: fn(u64) -> bool) -> Default {
+    pub fn walled_for(mut self, together: fn(u64) -> bool, finite: fn(u64) -> bool) -> AutoKernel {
         self.walls = Walls::given(together, finite);
         self
     }
 
     /// Choices that no observation depends on are moved as all others.
-    pub fn moving_idle(mut self) -> Default {
+    pub fn moving_idle(mut self) -> AutoKernel {
         self.plan.move_idle();
         self
     }
 }
 
-impl Kernel for Default {
+impl Kernel for AutoKernel {
     fn transition(
         &mut self,
         trace: &mut Trace,
@@ -168,7 +168,7 @@ struct Round {
     approximate: bool,
 }
 
-impl Default {
+impl AutoKernel {
     /// Whether the block of the plan moves jointly. A block that is new in the draws has nothing learnt that could stay
     /// as it is: its choices move one by one.
     fn moves_jointly(&self, trace: &Trace, round: Round) -> bool {
@@ -226,7 +226,7 @@ impl Default {
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
         self.plan.update(trace, round.learns, round.approximate)?;
-        let Default { plan, singles, stream, .. } = self;
+        let AutoKernel { plan, singles, stream, .. } = self;
         let Plan { chains, left_out, .. } = plan;
         for chain in chains {
             let idle = stream.as_mut().expect("a stream for every transition");
@@ -246,7 +246,7 @@ impl Default {
         if !trace.has_fault(Fault::PlanOfTheStart) {
             self.plan.update(trace, round.learns, round.approximate)?;
         }
-        let joint = |default: &Default, trace: &Trace| {
+        let joint = |default: &AutoKernel, trace: &Trace| {
             default.plan.smooth.is_empty()
                 || (!default.stuck && default.moves_jointly(trace, round))
         };
@@ -306,7 +306,7 @@ impl Default {
             self.plan.update(trace, round.learns, round.approximate)?;
             self.walls.look(trace, &self.plan, rng)?;
         }
-        let Default { plan, walls, .. } = self;
+        let AutoKernel { plan, walls, .. } = self;
         let is_idle = |trace: &Trace, id: NodeId| plan.is_steadily_idle(trace.address(id));
         walls.transition(trace, &is_idle, round.learns, rng, &mut log.tally)
     }
@@ -314,7 +314,7 @@ impl Default {
     /// Hangs on which choices are idle: drawing them makes no observation depend on any. In the warm-up nobody looks, but a
     /// structure that they decide is better not left as it is.
     fn forward(&mut self, trace: &mut Trace, log: &mut Log<'_>) -> Result<(), EvalError> {
-        let may_wait = log.run.phase == Phase::Warmup && !self.plan.has_fickle_idle();
+        let may_wait = log.run.phase == Phase::Warmup && !self.plan.has_unstable_idle();
         if may_wait && !self.sweeps.is_multiple_of(SELDOM) {
             return Ok(());
         }
@@ -343,7 +343,7 @@ impl Default {
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
         let class = plan::by_itself(trace, id)?;
-        let Default { plan, singles, .. } = self;
+        let AutoKernel { plan, singles, .. } = self;
         // What is idle below must not hold it where it is.
         let is_done = plan.has_steady_idle() && {
             let is_idle = |trace: &Trace, id: NodeId| plan.is_steadily_idle(trace.address(id));

@@ -80,7 +80,7 @@ impl Kernel for Mh {
 
 /// What became of a proposal: the probability with which it was accepted, and whether it was.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moved {
+pub struct MoveOutcome {
     pub acceptance: f64,
     pub accepted: bool,
 }
@@ -95,7 +95,7 @@ pub fn mh_move(
     selection: Selection<'_>,
     rng: &mut Rng,
     tally: &mut Tally,
-) -> Result<Moved, EvalError> {
+) -> Result<MoveOutcome, EvalError> {
     let log_u = rng.log_uniform();
     let proposal = Proposal::propose(trace, scaffold, principals, proposer, rng)?;
     let mut log_ratio = proposal.log_ratio();
@@ -114,5 +114,5 @@ pub fn mh_move(
         tally.accepted += 1;
         proposal.commit();
     }
-    Ok(Moved { acceptance: math::exp(log_ratio.min(0.0)), accepted })
+    Ok(MoveOutcome { acceptance: math::exp(log_ratio.min(0.0)), accepted })
 }

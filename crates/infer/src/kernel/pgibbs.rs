@@ -24,7 +24,7 @@ use crate::kernel::Kernel;
 use crate::run::Log;
 use crate::spec::{Argument, Arguments, KernelSpec};
 
-pub use csmc::{Lots, Lottery, conditional_smc};
+pub use csmc::{Multinomial, Resampler, conditional_smc};
 
 pub static SPEC: KernelSpec = KernelSpec {
     name: "pgibbs",
@@ -65,12 +65,18 @@ pub struct Pgibbs {
     particles: usize,
     look_ahead: LookAhead,
     sequence: Sequence,
-    lots: Lots,
+    lots: Multinomial,
 }
 
 impl Pgibbs {
     pub fn new(target: Target, particles: usize, look_ahead: LookAhead) -> Pgibbs {
-        Pgibbs { target, particles, look_ahead, sequence: Sequence::new(), lots: Lots::default() }
+        Pgibbs {
+            target,
+            particles,
+            look_ahead,
+            sequence: Sequence::new(),
+            lots: Multinomial::default(),
+        }
     }
 
     /// Prepares a pass. False if there is nothing to move.

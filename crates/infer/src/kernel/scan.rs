@@ -14,7 +14,7 @@ use smidgen_engine::{
 };
 use smidgen_value::{Rng, math};
 
-use super::mh::{Moved, mh_move};
+use super::mh::{MoveOutcome, mh_move};
 use crate::block::Selection;
 use crate::run::Log;
 
@@ -43,7 +43,7 @@ impl ExactMoves {
         selection: Selection<'_>,
         rng: &mut Rng,
         log: &mut Log<'_>,
-    ) -> Result<Moved, EvalError> {
+    ) -> Result<MoveOutcome, EvalError> {
         if self.scans(trace, principals, log.run.scan_from.unwrap_or(MANY)) {
             return self.scan(trace, principals, proposer, rng, log);
         }
@@ -65,7 +65,7 @@ impl ExactMoves {
         proposer: &mut dyn Proposer,
         rng: &mut Rng,
         log: &mut Log<'_>,
-    ) -> Result<Moved, EvalError> {
+    ) -> Result<MoveOutcome, EvalError> {
         let ExactMoves { scaffold, partition, evaluator, places, weights } = self;
         let log_u = rng.log_uniform();
         let from = (proposer, rng);
@@ -95,6 +95,6 @@ impl ExactMoves {
             log.run.kernel(log.number).compiled |= partition.is_compiled(proposal.trace());
             proposal.commit_lazily();
         }
-        Ok(Moved { acceptance: math::exp(log_ratio.min(0.0)), accepted })
+        Ok(MoveOutcome { acceptance: math::exp(log_ratio.min(0.0)), accepted })
     }
 }

@@ -1,7 +1,7 @@
 //! The kernels that are run on random programs. Scopes are those of [`super::writer`].
 
 use smidgen_infer::kernel::Kernel;
-use smidgen_infer::kernel::default::Default;
+use smidgen_infer::kernel::default::AutoKernel;
 use smidgen_infer::run::Log;
 
 use crate::world::World;
@@ -79,8 +79,8 @@ impl Moves {
                 let mut program = world.program(text);
                 world.try_step(&mut program)
             }
-            Moves::Sweeps(n) => sweeps(world, Default::with_step(STEP), n),
-            Moves::IdleSweeps(n) => sweeps(world, Default::with_step(STEP).moving_idle(), n),
+            Moves::Sweeps(n) => sweeps(world, AutoKernel::with_step(STEP), n),
+            Moves::IdleSweeps(n) => sweeps(world, AutoKernel::with_step(STEP).moving_idle(), n),
             Moves::SettledSweeps(n) => sweeps(world, settled().moving_idle(), n),
             Moves::ForwardSweeps(n) => sweeps(world, settled(), n),
         }
@@ -88,13 +88,13 @@ impl Moves {
 }
 
 /// For half of the choices, with some that walls hold. Addresses are hashes.
-fn settled() -> Default {
-    Default::with_step(STEP)
+fn settled() -> AutoKernel {
+    AutoKernel::with_step(STEP)
         .settled_for(|address| address.is_multiple_of(2))
         .walled_for(|address| address % 4 == 1, |address| address % 5 == 1)
 }
 
-fn sweeps(world: &mut World, mut kernel: Default, n: usize) -> Result<(), String> {
+fn sweeps(world: &mut World, mut kernel: AutoKernel, n: usize) -> Result<(), String> {
     let World { model, rng, run, .. } = world;
     let mut log = Log::open(run, 0);
     let mut sweep = || kernel.transition(model.trace_mut(), rng, &mut log);

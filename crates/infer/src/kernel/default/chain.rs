@@ -23,7 +23,7 @@ use smidgen_value::Rng;
 
 use super::plan::{self, Class};
 use super::single::Singles;
-use crate::kernel::pgibbs::{Lots, conditional_smc};
+use crate::kernel::pgibbs::{Multinomial, conditional_smc};
 use crate::record::Tally;
 
 /// Shorter ones are moved one by one.
@@ -48,7 +48,7 @@ pub struct Chain {
     below: Option<Forward>,
     /// For particles, prepared when they are first needed.
     particles: Option<Sequence>,
-    lots: Lots,
+    lots: Multinomial,
 }
 
 fn prepare(sequence: &mut Sequence, trace: &mut Trace, choices: &[NodeId]) -> bool {
@@ -106,7 +106,7 @@ impl Chain {
     }
 
     fn new(choices: Vec<NodeId>, path: Option<Sequence>, particles: Option<Sequence>) -> Chain {
-        Chain { choices, path, below: None, particles, lots: Lots::default() }
+        Chain { choices, path, below: None, particles, lots: Multinomial::default() }
     }
 
     /// Whether its choices select among branches.

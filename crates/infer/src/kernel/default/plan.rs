@@ -389,7 +389,7 @@ impl Plan {
 
     /// Whether some choices are drawn forward and moved by themselves as well: those that come and go, or are idle only in
     /// some states.
-    pub fn has_fickle_idle(&self) -> bool {
+    pub fn has_unstable_idle(&self) -> bool {
         self.forward.as_ref().is_some_and(|forward| forward.choices().len() > self.idle)
     }
 

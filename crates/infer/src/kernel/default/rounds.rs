@@ -34,7 +34,7 @@ pub struct Rounds {
     traces: Vec<Batches>,
 }
 
-impl std::default::Default for Rounds {
+impl Default for Rounds {
     fn default() -> Rounds {
         let window = 0..FIRST_WINDOW;
         Rounds { number: 1, block: Vec::new(), seen: 0, window, traces: Vec::new() }

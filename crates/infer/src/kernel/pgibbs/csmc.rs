@@ -8,9 +8,9 @@
 use smidgen_engine::{EvalError, Particles};
 use smidgen_value::{Rng, math};
 
-/// Draws with probabilities that are given as log weights: at random ([`Lots`]) or, to know all that
+/// Draws with probabilities that are given as log weights: at random ([`Multinomial`]) or, to know all that
 /// can happen, one possibility after the other.
-pub trait Lottery {
+pub trait Resampler {
     /// False if all weights are 0.
     fn weigh(&mut self, log_weights: &[f64]) -> bool;
 
@@ -23,7 +23,7 @@ pub trait Lottery {
 pub fn conditional_smc(
     system: &mut dyn Particles,
     particles: usize,
-    lots: &mut dyn Lottery,
+    lots: &mut dyn Resampler,
     rng: &mut Rng,
 ) -> Result<Option<usize>, EvalError> {
     let reference = particles - 1;
@@ -56,11 +56,11 @@ pub fn conditional_smc(
 
 /// At random.
 #[derive(Default)]
-pub struct Lots {
+pub struct Multinomial {
     cumulative: Vec<f64>,
 }
 
-impl Lottery for Lots {
+impl Resampler for Multinomial {
     fn weigh(&mut self, log_weights: &[f64]) -> bool {
         let largest = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         self.cumulative.clear();

@@ -36,7 +36,7 @@ struct Work {
     lanes: Lanes,
 }
 
-pub(super) struct Flight<'a> {
+pub(super) struct CompiledPass<'a> {
     trace: &'a mut Trace,
     plan: &'a Plan,
     buffers: &'a mut Buffers,
@@ -73,13 +73,13 @@ fn with_row<R>(columns: &[Column<'_>], i: usize, f: impl FnOnce(&[&Value]) -> R)
     }
 }
 
-impl<'a> Flight<'a> {
+impl<'a> CompiledPass<'a> {
     pub fn begin(
         trace: &'a mut Trace,
         plan: &'a mut Plan,
         buffers: &'a mut Buffers,
         particles: usize,
-    ) -> Result<Flight<'a>, EvalError> {
+    ) -> Result<CompiledPass<'a>, EvalError> {
         plan.refresh(trace)?;
         let room = |values: &mut Vec<Value>, columns: usize| {
             values.resize(columns * particles, Value::Nil);
@@ -89,7 +89,7 @@ impl<'a> Flight<'a> {
         room(&mut buffers.next, plan.most_carried);
         room(&mut buffers.work.column, 1);
         buffers.ancestors.clear();
-        Ok(Flight { trace, plan, buffers, particles, touched: 0 })
+        Ok(CompiledPass { trace, plan, buffers, particles, touched: 0 })
     }
 
     /// The columns that a step of segment t reads.
@@ -291,7 +291,7 @@ impl<'a> Flight<'a> {
     }
 }
 
-impl Particles for Flight<'_> {
+impl Particles for CompiledPass<'_> {
     fn steps(&self) -> usize {
         self.plan.parts.len()
     }
@@ -363,7 +363,7 @@ impl Particles for Flight<'_> {
     }
 
     fn settle(self: Box<Self>, k: usize) -> Result<bool, EvalError> {
-        let Flight { trace, plan, buffers, particles, .. } = *self;
+        let CompiledPass { trace, plan, buffers, particles, .. } = *self;
         let start = trace.savepoint();
         let mut k = k;
         let mut moved = false;

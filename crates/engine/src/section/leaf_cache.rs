@@ -74,7 +74,7 @@ const HEAD: usize = 2;
 
 /// What is kept about the sections of one program.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct LeafCache {
     /// The size as a power of two.
     bits: u32,
     filled: usize,
@@ -106,12 +106,12 @@ impl Draft {
     }
 }
 
-impl Kept {
-    fn with_room(bits: u32, each: (usize, usize)) -> Kept {
+impl LeafCache {
+    fn with_room(bits: u32, each: (usize, usize)) -> LeafCache {
         let size = 1 << bits;
         let mut words = vec![0; size * (HEAD + each.1)];
         words.iter_mut().step_by(HEAD + each.1).for_each(|entry| *entry = NodeId::NONE.0);
-        Kept {
+        LeafCache {
             bits,
             words,
             held_at: vec![0; size],
@@ -119,7 +119,7 @@ impl Kept {
             origins: vec![Origin::number(0.0); size * each.1],
             constants: vec![f64::NAN; size * each.1],
             each,
-            ..Kept::default()
+            ..LeafCache::default()
         }
     }
 
@@ -134,7 +134,7 @@ impl Kept {
     pub(super) fn begin(&mut self, trace: &Trace) {
         if self.edge_edits != trace.edge_edits {
             if self.generation == u32::MAX {
-                *self = Kept::default();
+                *self = LeafCache::default();
             }
             self.edge_edits = trace.edge_edits;
             self.generation += 1;
@@ -215,10 +215,10 @@ impl Kept {
     /// Keeps what was just found. All sections of a program have as many nodes and leaves.
     pub(super) fn keep(&mut self, trace: &Trace, entry: NodeId, draft: &Draft) {
         if self.held_at.is_empty() {
-            *self = Kept::with_room(FEWEST, (draft.nodes.len(), draft.origins.len()));
+            *self = LeafCache::with_room(FEWEST, (draft.nodes.len(), draft.origins.len()));
         } else if 2 * self.filled > self.held_at.len() && self.bits < MOST {
             let smaller = std::mem::take(self);
-            *self = Kept::with_room(smaller.bits + 2, smaller.each);
+            *self = LeafCache::with_room(smaller.bits + 2, smaller.each);
             for (place, held_at) in smaller.held_at.iter().enumerate() {
                 let (nodes, origins) = smaller.each;
                 let entry = NodeId(smaller.words[place * (HEAD + origins)]);

@@ -7,7 +7,7 @@
 //! that is drawn is made in the trace, and only if it is not the current one.
 //!
 //! Random streams are used as [`crate::proposal`] would, so the brush that was weighed is the brush
-//! that is installed. Whatever a sketch cannot do (two applications of one made procedure, draws
+//! that is installed. Whatever a dry_run cannot do (two applications of one made procedure, draws
 //! that nobody observed from a live one, observations that move, an error) makes it give up, and
 //! the candidates are weighed by whole proposals.
 //!
@@ -19,10 +19,10 @@ use smidgen_value::Value;
 
 use super::DrawnFrom;
 use super::bank::Bank;
-use super::kept::{Plans, Roots};
-use super::plan::{As, Planned, Ready, Row};
+use super::kept::{MemoRootCache, Plans};
+use super::plan::{CandidateRole, Planned, Ready, Row};
 use super::terms::{Aside, MOST_LOOKUPS, Terms, Weight};
-use crate::enumerate::workshop::Workshop;
+use crate::enumerate::brush::BrushEvaluator;
 use crate::fault::Fault;
 use crate::id::{FamilyId, NodeId};
 use crate::node::{MemoEntry, MemoKey, NOWHERE, Op};
@@ -32,7 +32,7 @@ use crate::scaffold::Scaffold;
 use crate::trace::Trace;
 
 #[derive(Default)]
-pub(super) struct Sketch {
+pub(super) struct DryRun {
     /// The values of D under the candidate at hand, in the order of D.
     pub(super) values: Vec<Option<Value>>,
     pub(super) busy: Vec<bool>,
@@ -52,7 +52,7 @@ pub(super) struct Sketch {
     pub(super) left: SmallVec<[NodeId; 4]>,
     /// The maker that the choice is drawn from.
     pub(super) own_maker: Option<NodeId>,
-    pub(super) workshop: Workshop,
+    pub(super) brush: BrushEvaluator,
     /// Whether the plan was there before and held.
     pub(super) recalled: bool,
 }
@@ -73,7 +73,7 @@ impl Current {
     }
 }
 
-impl Sketch {
+impl DryRun {
     /// The weights of the candidates, the current state first, and the number of absorbing choices;
     /// none if this is not the way.
     pub fn weigh(
@@ -122,8 +122,8 @@ impl Sketch {
                 }
             }
         }
-        self.workshop.count_in(drawn_from);
-        self.workshop.replays = plan.shape.observation_moves;
+        self.brush.count_in(drawn_from);
+        self.brush.replays = plan.shape.observation_moves;
         self.log_absorbed.clear();
         self.log_absorbed.resize(self.candidates.len(), f64::NAN);
         self.made.clear();
@@ -181,7 +181,7 @@ impl Sketch {
         &mut self,
         trace: &mut Trace,
         plan: Planned<'_>,
-        roots: &mut Roots,
+        roots: &mut MemoRootCache,
         bank: &mut Bank,
         (seed, place): (u64, usize),
     ) -> Option<Current> {
@@ -198,10 +198,10 @@ impl Sketch {
                 let current = (place, &self.candidates[place]);
                 let left = &mut self.left;
                 let log_current = match &plan.shape.terms {
-                    Some(terms) => {
-                        terms.weigh(&ready.row, current, As::Current, left, roots, None).known()
-                    }
-                    None => ready.weigh(current, As::Current, left, roots),
+                    Some(terms) => terms
+                        .weigh(&ready.row, current, CandidateRole::Current, left, roots, None)
+                        .known(),
+                    None => ready.weigh(current, CandidateRole::Current, left, roots),
                 };
                 Current::whole(log_current?)?
             }
@@ -215,7 +215,7 @@ impl Sketch {
         &mut self,
         trace: &Trace,
         plan: Planned<'_>,
-        roots: &mut Roots,
+        roots: &mut MemoRootCache,
         bank: &mut Bank,
         (seed, place): (u64, usize),
     ) -> Option<Current> {
@@ -224,7 +224,7 @@ impl Sketch {
             let choices = self.make_again(trace, plan, terms, bank, (seed, k));
             self.made.extend(choices.map(|choices| (k, choices)));
         }
-        let Sketch { candidates, left, log_absorbed, .. } = self;
+        let DryRun { candidates, left, log_absorbed, .. } = self;
         let log_current =
             bank.weigh(terms, (trace, plan.plan), (candidates, place), left, roots, log_absorbed);
         let current = log_current.and_then(Current::whole);
@@ -245,19 +245,19 @@ impl Sketch {
         bank: &mut Bank,
         (seed, k): (u64, usize),
     ) -> Option<usize> {
-        let Sketch { workshop, candidates, .. } = self;
+        let DryRun { brush, candidates, .. } = self;
         let mixture = terms.mixture.as_ref()?;
         if plan.shape.tagged || terms.lookups.len() != mixture.lookups() {
             return None;
         }
-        workshop.begin((seed, k as u64));
+        brush.begin((seed, k as u64));
         let mut values: [Option<Value>; MOST_LOOKUPS] = Default::default();
         for (made, lookup) in values.iter_mut().zip(&terms.lookups) {
             let key = std::slice::from_ref(&candidates[k]);
-            *made = Some(workshop.make_again(trace, lookup.memo, key)??);
+            *made = Some(brush.make_again(trace, lookup.memo, key)??);
         }
-        bank.put_aside(mixture, k, Aside { values: &values, workshop })?;
-        Some(workshop.choices)
+        bank.put_aside(mixture, k, Aside { values: &values, brush })?;
+        Some(brush.choices)
     }
 
     /// What the plan says of the candidates that were not weighed yet, but for the current one.
@@ -265,7 +265,7 @@ impl Sketch {
         &mut self,
         trace: &Trace,
         plan: Planned<'_>,
-        roots: &mut Roots,
+        roots: &mut MemoRootCache,
         current: Option<usize>,
     ) {
         let is_left =
@@ -281,8 +281,10 @@ impl Sketch {
             let candidate = (k, &self.candidates[k]);
             let left = &mut self.left;
             let weight = match &plan.shape.terms {
-                Some(terms) => terms.weigh(&ready.row, candidate, As::Other, left, roots, None),
-                None => ready.weigh(candidate, As::Other, left, roots).into(),
+                Some(terms) => {
+                    terms.weigh(&ready.row, candidate, CandidateRole::Other, left, roots, None)
+                }
+                None => ready.weigh(candidate, CandidateRole::Other, left, roots).into(),
             };
             match weight {
                 Weight::Known(log_weight) => self.log_absorbed[k] = log_weight,
@@ -298,7 +300,7 @@ impl Sketch {
         trace: &mut Trace,
         plan: Planned<'_>,
         principal: NodeId,
-        roots: &mut Roots,
+        roots: &mut MemoRootCache,
         (seed, k): (u64, usize),
     ) -> Option<()> {
         let terms = plan.shape.terms.as_ref()?;
@@ -311,23 +313,24 @@ impl Sketch {
             }
             let asks = plan.plan.target[lookup.asks as usize];
             let key = std::slice::from_ref(&value);
-            let mut bench = Bench { sketch: self, plan };
+            let mut bench = Bench { dry_run: self, plan };
             *made = bench.expand(trace, asks, None, |bench, trace| {
                 bench.make_family(trace, lookup.memo, key, None)
             });
         }
-        let aside = Aside { values: &values, workshop: &self.workshop };
+        let aside = Aside { values: &values, brush: &self.brush };
         let row = Row::new(trace, plan.plan, self.own_maker);
         let candidate = (k, &value);
-        let weight = terms.weigh(&row, candidate, As::Other, &mut self.left, roots, Some(aside));
+        let weight =
+            terms.weigh(&row, candidate, CandidateRole::Other, &mut self.left, roots, Some(aside));
         self.log_absorbed[k] = weight.known()?;
-        self.made.push((k, self.workshop.choices));
+        self.made.push((k, self.brush.choices));
         Some(())
     }
 
     /// Begins with a candidate for which something has to be made or computed.
     fn begin(&mut self, plan: Planned<'_>, principal: NodeId, (seed, k): (u64, usize)) {
-        self.workshop.begin((seed, k as u64));
+        self.brush.begin((seed, k as u64));
         self.index(plan);
         let place = self.place(plan, principal).expect("the choice is in D");
         self.values[place] = Some(self.candidates[k].clone());
@@ -342,8 +345,8 @@ impl Sketch {
         (seed, k): (u64, usize),
     ) -> Option<()> {
         self.begin(plan, principal, (seed, k));
-        self.log_absorbed[k] = self.absorb(trace, plan)? + self.workshop.log_observed;
-        self.made.push((k, self.workshop.choices));
+        self.log_absorbed[k] = self.absorb(trace, plan)? + self.brush.log_observed;
+        self.made.push((k, self.brush.choices));
         Some(())
     }
 
@@ -394,7 +397,7 @@ impl Sketch {
     /// Finds the values that the choice can take and their log prior densities, while it is not counted.
     /// Gives the place of the current value, if it is among them, and its log prior density.
     fn read_priors(&mut self, trace: &mut Trace, id: NodeId) -> Option<(Option<usize>, f64)> {
-        let Sketch { candidates, log_priors, .. } = self;
+        let DryRun { candidates, log_priors, .. } = self;
         candidates.clear();
         log_priors.clear();
         if !trace.has_fault(Fault::StaleArguments) {
@@ -433,7 +436,7 @@ impl Sketch {
     }
 }
 
-/// Builds the scaffold of a choice; none if it is not for a sketch.
+/// Builds the scaffold of a choice; none if it is not for a dry_run.
 fn build(trace: &mut Trace, scaffold: &mut Scaffold, principal: NodeId) -> Option<()> {
     scaffold.build(trace, &[principal]);
     let absorbs = |id: &NodeId| matches!(trace.node(*id).op, Op::Random(_));
@@ -443,9 +446,9 @@ fn build(trace: &mut Trace, scaffold: &mut Scaffold, principal: NodeId) -> Optio
     fits.then_some(())
 }
 
-/// A sketch and the plan it follows, while a program runs.
+/// A dry_run and the plan it follows, while a program runs.
 pub(super) struct Bench<'a> {
-    pub sketch: &'a mut Sketch,
+    pub dry_run: &'a mut DryRun,
     pub plan: Planned<'a>,
 }
 

@@ -172,7 +172,7 @@ pub(super) struct Room {
     log_row: Vec<f64>,
 }
 
-pub(super) struct Lattice<'a> {
+pub(super) struct ForwardBackward<'a> {
     pub trace: &'a mut Trace,
     pub plan: &'a Plan,
     pub shape: &'a Shape,
@@ -188,7 +188,7 @@ fn log_sum(n: usize, add: impl Fn(usize) -> f64) -> f64 {
     }
 }
 
-impl Lattice<'_> {
+impl ForwardBackward<'_> {
     /// Draws a path, as the place of each choice's value; `draw` picks a place from log weights. None if
     /// the path cannot be drawn so: too many values, infinite densities, values that do not exist yet,
     /// or all are impossible. Whether it can is a question of what is outside the path.
@@ -539,7 +539,7 @@ impl Lattice<'_> {
 
     /// Writes a path that selects nothing, and what follows from it. The number of choices that changed.
     pub fn settle(self, path: &[usize]) -> Result<usize, EvalError> {
-        let Lattice { trace, plan, shape, room } = self;
+        let ForwardBackward { trace, plan, shape, room } = self;
         let start = trace.savepoint();
         let mut changed = 0;
         // Whether the choice here has changed, and the one before.

@@ -11,7 +11,7 @@ use smidgen_value::rng::seed_of;
 use smidgen_value::{Rng, Value};
 
 use super::DrawnFrom;
-use super::sketch::{Bench, live_root};
+use super::dry_run::{Bench, live_root};
 use super::template::Templates;
 use crate::address::address;
 use crate::environment::Environment;
@@ -34,7 +34,7 @@ pub(super) fn refs(values: &[Value]) -> SmallVec<[&Value; 4]> {
 }
 
 #[derive(Default)]
-pub(super) struct Workshop {
+pub(super) struct BrushEvaluator {
     /// Log density of the observed choices that were made, and the number of the others.
     pub log_observed: f64,
     pub choices: usize,
@@ -79,7 +79,7 @@ impl Family {
     }
 }
 
-impl Workshop {
+impl BrushEvaluator {
     pub fn begin(&mut self, stream: (u64, u64)) {
         self.stream = stream;
         (self.portion, self.open) = (None, None);
@@ -128,8 +128,8 @@ impl Workshop {
 }
 
 impl Bench<'_> {
-    fn shop(&mut self) -> &mut Workshop {
-        &mut self.sketch.workshop
+    fn brush(&mut self) -> &mut BrushEvaluator {
+        &mut self.dry_run.brush
     }
 
     /// The value of a structure of D, from what makes its body.
@@ -141,21 +141,21 @@ impl Bench<'_> {
         body: impl FnOnce(&mut Self, &mut Trace) -> Option<Value>,
     ) -> Option<Value> {
         let in_scope = self.plan.shape.tagged && self.is_in_scope(trace, id);
-        let shop = self.shop();
-        let outside = shop.enter(Portion::Below(id));
-        let outer_scope = std::mem::replace(&mut shop.in_scope, in_scope);
-        let outer_taken = std::mem::replace(&mut shop.taken, false);
+        let brush = self.brush();
+        let outside = brush.enter(Portion::Below(id));
+        let outer_scope = std::mem::replace(&mut brush.in_scope, in_scope);
+        let outer_taken = std::mem::replace(&mut brush.taken, false);
         let value = body(self, trace);
-        let shop = self.shop();
-        let taken = std::mem::replace(&mut shop.taken, outer_taken);
-        shop.in_scope = outer_scope;
-        shop.leave(outside);
+        let brush = self.brush();
+        let taken = std::mem::replace(&mut brush.taken, outer_taken);
+        brush.in_scope = outer_scope;
+        brush.leave(outside);
         // An observation that comes to a choice made before moves.
         if want.is_some() && !taken { None } else { value }
     }
 
     fn is_in_scope(&mut self, trace: &Trace, id: NodeId) -> bool {
-        match (&trace.node(id).op, &self.shop().scope) {
+        match (&trace.node(id).op, &self.brush().scope) {
             (Op::Structure(structure), Some(scope)) => structure.tags.hold(scope),
             _ => false,
         }
@@ -194,9 +194,9 @@ impl Bench<'_> {
 
     fn operand(&mut self, trace: &mut Trace, operand: &Operand) -> Option<Value> {
         if let Operand::Node(_) = operand {
-            self.shop().constant = false;
+            self.brush().constant = false;
         }
-        self.sketch.operand(trace, self.plan, operand)
+        self.dry_run.operand(trace, self.plan, operand)
     }
 
     fn include(
@@ -208,13 +208,13 @@ impl Bench<'_> {
         env: &Environment,
         want: Option<&Value>,
     ) -> Option<Value> {
-        let shop = self.shop();
-        let outer = shop.in_scope;
-        if shop.scope.as_ref() == Some(scope) {
-            shop.in_scope = counts;
+        let brush = self.brush();
+        let outer = brush.in_scope;
+        if brush.scope.as_ref() == Some(scope) {
+            brush.in_scope = counts;
         }
         let value = self.eval(trace, body, env, want);
-        self.shop().in_scope = outer;
+        self.brush().in_scope = outer;
         value
     }
 
@@ -289,16 +289,16 @@ impl Bench<'_> {
         if !matches!(expr.kind, ExprKind::Apply { .. }) {
             return self.eval(trace, expr, env, None);
         }
-        match self.shop().templates.expression(expr) {
+        match self.brush().templates.expression(expr) {
             Some(Some(value)) => return Some(value.clone()),
             Some(None) => return self.eval(trace, expr, env, None),
             None => {}
         }
-        let outer = std::mem::replace(&mut self.shop().constant, true);
+        let outer = std::mem::replace(&mut self.brush().constant, true);
         let value = self.eval(trace, expr, env, None)?;
-        let shop = self.shop();
-        shop.templates.keep_expression(expr, &value, shop.constant);
-        shop.constant &= outer;
+        let brush = self.brush();
+        brush.templates.keep_expression(expr, &value, brush.constant);
+        brush.constant &= outer;
         Some(value)
     }
 
@@ -319,33 +319,33 @@ impl Bench<'_> {
                 if !distribution.spec().arity.admits(refs.len()) {
                     return None;
                 }
-                let shop = self.shop();
-                shop.constant = false;
+                let brush = self.brush();
+                brush.constant = false;
                 match want {
                     Some(observed) => {
                         let value = distribution.admit(observed).ok()?;
                         let log_p = distribution.log_density(&value, &refs).ok()?;
-                        shop.observe(log_p)?;
+                        brush.observe(log_p)?;
                         Some(value)
                     }
-                    None if shop.in_scope || !distribution.is_proper() => None,
+                    None if brush.in_scope || !distribution.is_proper() => None,
                     None => {
-                        shop.choices += 1;
-                        distribution.sample(&refs, shop.rng()).ok()
+                        brush.choices += 1;
+                        distribution.sample(&refs, brush.rng()).ok()
                     }
                 }
             }
             Procedure::Builtin(Builtin::Maker(maker)) => self.make(*maker, operands),
             Procedure::Builtin(Builtin::HigherOrder(_)) => None,
             Procedure::Compound { lambda, environment } => {
-                let shop = self.shop();
-                if lambda.params.len() != operands.len() || shop.depth >= DEPTH {
+                let brush = self.brush();
+                if lambda.params.len() != operands.len() || brush.depth >= DEPTH {
                     return None;
                 }
-                shop.depth += 1;
+                brush.depth += 1;
                 let env = environment.push(operands.iter().cloned().map(Operand::Constant));
                 let value = self.eval(trace, &lambda.body, &env, want);
-                self.shop().depth -= 1;
+                self.brush().depth -= 1;
                 value
             }
             Procedure::Memoised(memo) => self.request(trace, *memo, operands, want),
@@ -354,11 +354,11 @@ impl Bench<'_> {
                 if !operands.is_empty() {
                     return None;
                 }
-                if !Workshop::is_aside(*maker) {
+                if !BrushEvaluator::is_aside(*maker) {
                     trace.refresh_arguments(*maker).ok()?;
                 }
-                self.shop().constant = false;
-                self.sketch.log_predictive(trace, *maker, observed)
+                self.brush().constant = false;
+                self.dry_run.log_predictive(trace, *maker, observed)
             }
         }
     }
@@ -370,9 +370,9 @@ impl Bench<'_> {
         }
         maker.check(&refs).ok()?;
         let statistics = maker.empty(&refs).ok()?;
-        let shop = self.shop();
-        let name = NodeId(ASIDE + shop.made.len() as u32);
-        shop.made.push(Made { maker, statistics, params: params.iter().cloned().collect() });
+        let brush = self.brush();
+        let name = NodeId(ASIDE + brush.made.len() as u32);
+        brush.made.push(Made { maker, statistics, params: params.iter().cloned().collect() });
         Some(Procedure::Made(name).into_value(u64::from(name.0)))
     }
 
@@ -388,7 +388,7 @@ impl Bench<'_> {
         }
         let key: MemoKey = values.iter().map(Value::plain).collect();
         if let Some(root) = live_root(trace, memo, &key) {
-            self.shop().constant = false;
+            self.brush().constant = false;
             return if want.is_some() { None } else { self.operand(trace, &root) };
         }
         self.make_family(trace, memo, &key, want)
@@ -405,33 +405,33 @@ impl Bench<'_> {
         if trace.role(memo).is_some() {
             return None;
         }
-        let shop = &mut self.sketch.workshop;
+        let brush = &mut self.dry_run.brush;
         let known = |family: &&Family| family.memo == memo && family.key[..] == *values;
-        if let Some(Family { value, .. }) = shop.families.iter().find(known) {
-            shop.constant = false;
+        if let Some(Family { value, .. }) = brush.families.iter().find(known) {
+            brush.constant = false;
             return if want.is_some() { None } else { Some(value.clone()) };
         }
-        if let (None, Some(known)) = (want, shop.make_again(trace, memo, values)) {
+        if let (None, Some(known)) = (want, brush.make_again(trace, memo, values)) {
             let value = known?;
-            shop.families.push(Family::of(memo, values, &value));
+            brush.families.push(Family::of(memo, values, &value));
             return Some(value);
         }
-        let outside = shop.enter(shop.family(trace, memo, values)?);
+        let outside = brush.enter(brush.family(trace, memo, values)?);
         let target = trace.memo(memo).target.clone();
-        let outer = std::mem::replace(&mut self.shop().constant, true);
+        let outer = std::mem::replace(&mut self.brush().constant, true);
         let value = self.apply(trace, &target, values, want)?;
-        self.shop().leave(outside);
+        self.brush().leave(outside);
         if want.is_none() {
-            self.shop().keep(trace, &target, values, &value);
+            self.brush().keep(trace, &target, values, &value);
         }
-        let shop = self.shop();
-        shop.constant &= outer;
-        shop.families.push(Family::of(memo, values, &value));
+        let brush = self.brush();
+        brush.constant &= outer;
+        brush.families.push(Family::of(memo, values, &value));
         Some(value)
     }
 }
 
-impl Workshop {
+impl BrushEvaluator {
     /// The portion of T' that a memoised family is. None if its address would be another one than in the
     /// trace, because procedures that were made aside may be in its key.
     pub(super) fn family(&self, trace: &Trace, memo: NodeId, key: &[Value]) -> Option<Portion> {
@@ -467,7 +467,7 @@ impl Workshop {
         kind: &'static dyn Maker,
         numbers: &mut Vec<f64>,
     ) -> Option<usize> {
-        if !Workshop::is_aside(made) {
+        if !BrushEvaluator::is_aside(made) {
             return None;
         }
         let made = &self.made[(made.0 - ASIDE) as usize];

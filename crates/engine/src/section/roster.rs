@@ -88,21 +88,21 @@ pub struct Sections {
     component: Component,
     signature: String,
     /// Whether edges come and go that will all be as before in the end.
-    pub(crate) is_deaf: bool,
+    pub(crate) ignores_edits: bool,
     /// Changes whenever a roster does.
     version: u64,
     fan_out: FanOut,
     /// The programs of kinds, where they have been asked for.
-    programs: Vec<Asked>,
+    programs: Vec<ProgramState>,
 }
 
 /// A program that was asked for.
 #[derive(Default)]
-enum Asked {
+enum ProgramState {
     #[default]
     Never,
     /// There is none.
-    InVain,
+    Impossible,
     Written(Box<SectionProgram>),
 }
 
@@ -152,31 +152,32 @@ impl Sections {
     pub(crate) fn is_unwritten(&mut self, kind: u32) -> bool {
         let kind = kind as usize;
         if self.programs.len() <= kind {
-            self.programs.resize_with(kind + 1, Asked::default);
+            self.programs.resize_with(kind + 1, ProgramState::default);
         }
-        matches!(self.programs[kind], Asked::Never)
+        matches!(self.programs[kind], ProgramState::Never)
     }
 
     pub(crate) fn has_program(&self, kind: u32) -> bool {
-        matches!(self.programs.get(kind as usize), Some(Asked::Written(_)))
+        matches!(self.programs.get(kind as usize), Some(ProgramState::Written(_)))
     }
 
     /// Whether the program of a kind was asked for in vain.
     pub(crate) fn has_no_program(&self, kind: u32) -> bool {
-        matches!(self.programs.get(kind as usize), Some(Asked::InVain))
+        matches!(self.programs.get(kind as usize), Some(ProgramState::Impossible))
     }
 
     /// Takes the program of a kind for use, if there is one.
     pub(crate) fn take_program(&mut self, kind: u32) -> Option<Box<SectionProgram>> {
-        match std::mem::replace(&mut self.programs[kind as usize], Asked::InVain) {
-            Asked::Written(program) => Some(program),
-            Asked::Never | Asked::InVain => None,
+        match std::mem::replace(&mut self.programs[kind as usize], ProgramState::Impossible) {
+            ProgramState::Written(program) => Some(program),
+            ProgramState::Never | ProgramState::Impossible => None,
         }
     }
 
     /// Keeps the program of a kind, or that there is none.
     pub(crate) fn keep_program(&mut self, kind: u32, program: Option<Box<SectionProgram>>) {
-        self.programs[kind as usize] = program.map_or(Asked::InVain, Asked::Written);
+        self.programs[kind as usize] =
+            program.map_or(ProgramState::Impossible, ProgramState::Written);
     }
 
     pub(crate) fn kind(&self, kind: u32) -> &Kind {
@@ -233,7 +234,7 @@ impl Trace {
     #[inline]
     pub(crate) fn edge_came(&mut self, parent: NodeId, id: NodeId, slot: usize) {
         let (above, below) = (self.node(parent), self.node(id));
-        if (above.is_hub || above.in_section || below.in_section) && !self.sections.is_deaf {
+        if (above.is_hub || above.in_section || below.in_section) && !self.sections.ignores_edits {
             if above.is_hub {
                 self.await_classification(parent, Child { node: id, slot: slot as u32 });
             }
@@ -245,7 +246,7 @@ impl Trace {
     #[inline]
     pub(crate) fn edge_goes(&mut self, parent: NodeId, id: NodeId, slot: usize) {
         let (above, below) = (self.node(parent), self.node(id));
-        if (above.is_hub || above.in_section || below.in_section) && !self.sections.is_deaf {
+        if (above.is_hub || above.in_section || below.in_section) && !self.sections.ignores_edits {
             self.forget_standing(Child { node: id, slot: slot as u32 });
             self.disturb(parent);
             self.disturb(id);

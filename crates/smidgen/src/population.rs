@@ -23,7 +23,7 @@ use smidgen_draws::KernelReport;
 use smidgen_engine::Model;
 use smidgen_engine::environment::Environment;
 use smidgen_engine::operand::Operand;
-use smidgen_infer::kernel::pgibbs::{Lots, Lottery};
+use smidgen_infer::kernel::pgibbs::{Multinomial, Resampler};
 use smidgen_infer::spec::is_head;
 use smidgen_lang::lower::Scope;
 use smidgen_lang::syntax::{Syntax, SyntaxKind};
@@ -32,7 +32,7 @@ use smidgen_value::{Rng, Value, math};
 
 use crate::catalog::Catalog;
 use crate::compile::{Step, StepKind};
-use crate::execute::{Desk, Executor, Mode, in_directive, infers, range_of};
+use crate::execute::{ExecutionContext, Executor, Mode, in_directive, infers, range_of};
 use crate::outcome::{Inferred, Outcome, OutcomeKind};
 
 /// What an execution reads.
@@ -60,7 +60,7 @@ struct Past {
     suffix: String,
 }
 
-pub struct Stage {
+pub struct ParticlePopulation {
     /// The only one, until there are particles.
     single: Particle,
     particles: Vec<Particle>,
@@ -110,11 +110,12 @@ impl Particle {
         body: impl FnOnce(&mut Executor<'_>) -> Result<T, Diagnostic>,
     ) -> Result<(T, Vec<Outcome>), Diagnostic> {
         let Context { catalog, sources, interrupt } = *context;
-        let mut desk = Desk::new(&mut self.rng, catalog, sources, interrupt.clone(), Mode::Run);
+        let mut desk =
+            ExecutionContext::new(&mut self.rng, catalog, sources, interrupt.clone(), Mode::Run);
         desk.tentative = tentative;
         let mut executor = Executor { model: &mut self.model, desk };
         let value = body(&mut executor)?;
-        let Desk { outcomes, predicted, .. } = executor.desk;
+        let ExecutionContext { outcomes, predicted, .. } = executor.desk;
         self.predicted.extend(predicted);
         Ok((value, outcomes))
     }
@@ -128,9 +129,9 @@ impl Particle {
     }
 }
 
-impl Stage {
-    pub fn new(rng: Rng, interrupt: &Arc<AtomicBool>) -> Stage {
-        Stage {
+impl ParticlePopulation {
+    pub fn new(rng: Rng, interrupt: &Arc<AtomicBool>) -> ParticlePopulation {
+        ParticlePopulation {
             single: Particle::new(rng, interrupt),
             particles: Vec::new(),
             past: Vec::new(),
@@ -294,7 +295,7 @@ impl Stage {
     /// Which particle is shown.
     fn shown(&mut self) -> Option<usize> {
         let log_weights: Vec<f64> = self.particles.iter().map(Particle::log_weight).collect();
-        let mut lots = Lots::default();
+        let mut lots = Multinomial::default();
         match lots.weigh(&log_weights) {
             true => Some(lots.draw(&mut self.single.rng)),
             false => self.particles.iter().position(|particle| !particle.model.is_broken()),
