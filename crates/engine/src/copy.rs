@@ -4,8 +4,8 @@
 
 use crate::model::Model;
 use crate::node::{Arg, Made, Node, Op};
-use crate::section::{Sections, Standing};
 use crate::trace::Trace;
+use crate::trace::roster::{Sections, Standing};
 
 fn copy_op(op: &Op) -> Op {
     match op {
@@ -72,6 +72,7 @@ impl Trace {
             edges_at: self.edges_at.clone(),
             numbers: self.numbers.clone(),
             plans: None,
+            side: Default::default(),
             structure: self.structure,
             sweep: self.sweep,
             sections: Sections::default(),

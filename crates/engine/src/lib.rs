@@ -36,41 +36,31 @@
 //! | `copy` | another particle |
 //! | [`check`], [`debug`] | invariants of the whole trace; pictures of it |
 
-mod address;
-pub mod apply;
-pub mod bound;
 pub mod check;
 mod copy;
 pub mod debug;
-pub mod density;
 pub mod enumerate;
 pub mod environment;
 pub mod error;
-pub mod eval;
-pub mod family;
-pub mod fault;
-pub mod freshness;
-pub mod higher_order;
 pub mod id;
 pub mod idle;
-pub mod journal;
 pub mod model;
-pub mod node;
-pub mod observe;
 pub mod operand;
 pub mod particles;
-pub mod partition;
 pub mod plate;
 pub mod procedure;
 mod program;
-pub mod proposal;
-pub mod scaffold;
-mod script;
 pub mod section;
 pub mod smooth;
 pub mod tag;
 mod total;
 pub mod trace;
+
+pub(crate) use trace::{address, script};
+pub use trace::{
+    apply, bound, density, eval, family, fault, freshness, higher_order, journal, node, observe,
+    proposal, scaffold,
+};
 
 pub use enumerate::{DrawnFrom, Enumeration, draw_place};
 pub use error::{EvalError, Mistake};
@@ -78,8 +68,8 @@ pub use fault::Fault;
 pub use id::NodeId;
 pub use model::Model;
 pub use particles::{Particles, Sequence};
-pub use partition::Partition;
 pub use proposal::{Choice, Proposal, Proposed, Proposer};
 pub use scaffold::Scaffold;
+pub use section::partition::{self, Partition};
 pub use section::{Evaluator, Refusal};
 pub use trace::Trace;

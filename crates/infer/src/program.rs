@@ -301,13 +301,13 @@ impl Parser<'_> {
                 }
                 Ok(Step::Collect(expressions))
             }
-            name => match spec::find(name) {
+            name => match kernel::find(name) {
                 Some(spec) => {
                     let (kernel, n) = spec::read_kernel(spec, items, syntax.span, self.reader)?;
                     let text = self.reader.text(syntax.span);
                     Ok(self.kernel(kernel, n, text))
                 }
-                None => Err(spec::unknown_kernel(name, items[0].span)),
+                None => Err(kernel::unknown_kernel(name, items[0].span)),
             },
         }
     }

@@ -15,7 +15,7 @@ use smidgen_prob::Support;
 use smidgen_value::{Rng, Value, math};
 
 use crate::run::Log;
-use crate::spec::Arguments;
+use crate::spec::{Argument, Arguments};
 use learning::Learning;
 
 /// The scale of a walk, in unconstrained coordinates.
@@ -183,8 +183,8 @@ pub fn read(arguments: &Arguments<'_>) -> Result<Box<dyn Learner>, Diagnostic> {
         None => false,
     };
     Ok(match arguments.option("drift") {
-        Some(scale) if adapt => Box::new(Drift::adaptive(scale.scale()?)),
-        Some(scale) => Box::new(Drift::new(scale.scale()?)),
+        Some(scale) if adapt => Box::new(Drift::adaptive(read_scale(scale)?)),
+        Some(scale) => Box::new(Drift::new(read_scale(scale)?)),
         None => Box::new(FromPrior),
     })
 }
@@ -221,4 +221,21 @@ pub fn standard_normal(rng: &mut Rng) -> f64 {
             return u * (-2.0 * math::ln(s) / s).sqrt();
         }
     }
+}
+
+/// Standard deviations of a walk.
+fn read_scale(argument: &Argument<'_>) -> Result<Scale, Diagnostic> {
+    let wanted = "a positive standard deviation (a number, or a vector of one per coordinate)";
+    let scale = match argument.value.as_number() {
+        Some(sd) => Scale::Same(sd),
+        None => {
+            Scale::PerCoordinate(argument.value.to_reals().ok_or_else(|| argument.error(wanted))?)
+        }
+    };
+    let positive = |sd: &f64| *sd > 0.0 && sd.is_finite();
+    let fine = match &scale {
+        Scale::Same(sd) => positive(sd),
+        Scale::PerCoordinate(sds) => !sds.is_empty() && sds.iter().all(positive),
+    };
+    if fine { Ok(scale) } else { Err(argument.error(wanted)) }
 }

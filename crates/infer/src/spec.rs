@@ -1,17 +1,41 @@
-//! The registry of kernels: everything one kernel is to the outside is one [`KernelSpec`] in its
-//! own file. The reading of arguments is shared: scope and block, positional arguments, keyword
+//! What a kernel is: [`Kernel`] to who runs it, one [`KernelSpec`] in its own file to everybody else. The reading of
+//! arguments is shared: scope and block, positional arguments, keyword
 //! options, number of transitions.
 
+use smidgen_engine::{EvalError, Trace};
 use smidgen_lang::Diagnostic;
 use smidgen_lang::Span;
 use smidgen_lang::core::ExprRef;
-use smidgen_lang::diagnostic::closest;
 use smidgen_lang::syntax::{Syntax, SyntaxKind};
-use smidgen_value::{Symbol, Value};
+use smidgen_value::{Rng, Symbol, Value};
 
 use crate::block::{Block, Scope, Target};
-use crate::kernel::{Kernel, gibbs, hmc, map, mh, nuts, pgibbs, rejection, slice, subsampled_mh};
-use crate::proposer::Scale;
+use crate::explain::{Explanation, Look};
+use crate::run::Log;
+
+/// A Markov kernel on traces.
+pub trait Kernel {
+    /// One transition.
+    fn transition(
+        &mut self,
+        trace: &mut Trace,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<(), EvalError>;
+
+    /// Whether a transition needs no state that is possible to begin with, because what it draws
+    /// does not depend on the one that is left.
+    fn starts_anywhere(&self) -> bool {
+        false
+    }
+
+    /// What it would do to the trace as it is now, which is left as it is. Who moves the whole
+    /// scaffolds of a target's blocks finds the words in [`crate::explain::blocks`].
+    fn explain(&mut self, _look: &mut Look<'_>) -> Result<Explanation, EvalError> {
+        let notes = vec!["nothing more is known about this kernel".to_owned()];
+        Ok(Explanation { notes, ..Explanation::default() })
+    }
+}
 
 pub struct KernelSpec {
     pub name: &'static str,
@@ -26,20 +50,6 @@ pub struct KernelSpec {
     pub options: &'static [&'static str],
     pub build: fn(&Arguments<'_>) -> Result<Box<dyn Kernel>, Diagnostic>,
 }
-
-/// Every kernel, in the order of the documentation.
-pub static KERNELS: &[&KernelSpec] = &[
-    &mh::SPEC,
-    &subsampled_mh::SPEC,
-    &gibbs::SPEC,
-    &pgibbs::SPEC,
-    &slice::STEPPING_OUT,
-    &slice::DOUBLING,
-    &hmc::SPEC,
-    &nuts::SPEC,
-    &map::SPEC,
-    &rejection::SPEC,
-];
 
 /// Combinators and their shapes, for `help` and for messages.
 pub static COMBINATORS: &[(&str, &str, &str)] = &[
@@ -71,6 +81,9 @@ pub trait Reader {
     fn text(&self, span: Span) -> String;
 }
 
+/// More would hardly fit into memory.
+const MOST_PARTICLES: i64 = 1_000_000;
+
 pub struct Argument<'a> {
     pub syntax: &'a Syntax,
     pub value: Value,
@@ -96,32 +109,12 @@ impl Argument<'_> {
         Diagnostic::error(self.syntax.span, message)
     }
 
-    /// Standard deviations of a walk.
-    pub fn scale(&self) -> Result<Scale, Diagnostic> {
-        let wanted = "a positive standard deviation (a number, or a vector of one per coordinate)";
-        let scale = match self.value.as_number() {
-            Some(sd) => Scale::Same(sd),
-            None => Scale::PerCoordinate(self.value.to_reals().ok_or_else(|| self.error(wanted))?),
-        };
-        let positive = |sd: &f64| *sd > 0.0 && sd.is_finite();
-        let fine = match &scale {
-            Scale::Same(sd) => positive(sd),
-            Scale::PerCoordinate(sds) => !sds.is_empty() && sds.iter().all(positive),
-        };
-        if fine { Ok(scale) } else { Err(self.error(wanted)) }
-    }
-}
-
-pub fn find(name: &str) -> Option<&'static KernelSpec> {
-    KERNELS.iter().copied().find(|spec| spec.name == name)
-}
-
-pub fn unknown_kernel(name: &str, span: Span) -> Diagnostic {
-    let known = || KERNELS.iter().map(|k| k.name).chain(COMBINATORS.iter().map(|c| c.0));
-    let diagnostic = Diagnostic::error(span, format!("unknown kernel `{name}`"));
-    match closest(name, known()) {
-        Some(close) => diagnostic.hint(format!("did you mean `{close}`?")),
-        None => diagnostic.hint(format!("known: {}", known().collect::<Vec<_>>().join(" "))),
+    /// A number of particles of at least `least`.
+    pub fn particles(&self, least: i64) -> Result<usize, Diagnostic> {
+        let wanted =
+            format!("a number of particles (a whole number from {least} to {MOST_PARTICLES})");
+        let count = self.value.as_integer().filter(|n| (least..=MOST_PARTICLES).contains(n));
+        count.map(|n| n as usize).ok_or_else(|| self.error(&wanted))
     }
 }
 
@@ -207,7 +200,7 @@ pub fn read_resample(syntax: &Syntax, reader: &mut dyn Reader) -> Result<usize, 
     match &syntax.kind {
         SyntaxKind::List(items) if items.len() == 2 => {
             let argument = Argument { syntax: &items[1], value: reader.value(&items[1])? };
-            pgibbs::read_particles(&argument, 1)
+            argument.particles(1)
         }
         _ => Err(Diagnostic::error(syntax.span, "resample takes 1 argument")
             .hint("its shape is (resample particles)")),

@@ -1,6 +1,7 @@
 //! What `smidgen help` and the reference page are made of: one list of everything with a name.
 
-use smidgen_infer::spec::{COMBINATORS, KERNELS};
+use smidgen_infer::kernel::KERNELS;
+use smidgen_infer::spec::COMBINATORS;
 use smidgen_lang::forms::{DIRECTIVES, SPECIAL_FORMS};
 use smidgen_prob::registry::{self, Builtin};
 

@@ -36,9 +36,8 @@ use crate::program::odds::log_odds_of;
 use crate::program::rows::{BLOCK, Rows};
 use crate::program::run::{NO_LINEAR, Store};
 use crate::program::{Program, Source};
-use crate::section::Kind;
-use crate::section::roster::Walk;
 use crate::trace::Trace;
+use crate::trace::roster::{Kind, Walk};
 
 /// An observation in a loop: what is observed, as what, and the frames of the loops around this one.
 #[derive(Clone)]

@@ -8,72 +8,16 @@
 //! must be small (L5).
 
 use rustc_hash::FxHashSet;
-use smidgen_lang::Span;
 
 use crate::id::NodeId;
 use crate::node::{Child, Node, Op};
 use crate::trace::Trace;
+use crate::trace::roster::Refusal;
 
 /// A section has at most so many nodes.
 const LARGEST: usize = 128;
 /// So many ancestors of one argument are looked at.
 const ANCESTORS: usize = 1 << 16;
-
-/// Why a change cannot be decided by sections.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Refusal {
-    /// Fewer than two sections depend on the block.
-    NoBorder,
-    /// The change may decide what exists.
-    Structure { what: String, span: Span },
-    /// The change would redraw a choice inside a section.
-    Randomness { what: String, span: Span },
-    /// A principal is drawn from a procedure whose draws depend on each other.
-    Coupled { span: Span },
-    /// The dependent choices do not fall apart into small sections.
-    TooLarge { span: Span },
-    /// The principals of the block depend on each other through more than themselves.
-    Entangled { span: Span },
-}
-
-impl Refusal {
-    pub fn span(&self) -> Option<Span> {
-        match self {
-            Refusal::NoBorder => None,
-            Refusal::Structure { span, .. }
-            | Refusal::Randomness { span, .. }
-            | Refusal::Coupled { span }
-            | Refusal::TooLarge { span }
-            | Refusal::Entangled { span } => Some(*span),
-        }
-    }
-}
-
-impl std::fmt::Display for Refusal {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Refusal::NoBorder => write!(f, "fewer than two sections depend on the block"),
-            Refusal::Structure { what, .. } => {
-                write!(f, "the block decides what exists, through `{what}`")
-            }
-            Refusal::Randomness { what, .. } => {
-                write!(f, "a change would redraw `{what}` in a section")
-            }
-            Refusal::Coupled { .. } => {
-                write!(
-                    f,
-                    "the choice is drawn from a made procedure, whose draws depend on each other"
-                )
-            }
-            Refusal::TooLarge { .. } => {
-                write!(f, "what depends on the block does not fall apart into small sections")
-            }
-            Refusal::Entangled { .. } => {
-                write!(f, "the choices of the block depend on each other through other values")
-            }
-        }
-    }
-}
 
 /// Follows its arguments without choosing: a value that a change of an argument changes.
 pub(crate) fn is_deterministic(node: &Node) -> bool {

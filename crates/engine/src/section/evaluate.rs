@@ -13,13 +13,14 @@ use crate::error::{EvalError, Mistake};
 use crate::id::NodeId;
 use crate::node::{Child, Node, Op};
 use crate::operand::Operand;
-use crate::partition::Partition;
 use crate::program::rows::BLOCK;
 use crate::program::run::Store;
 use crate::section::component::{Component, is_deterministic};
 use crate::section::lanes::SectionProgram;
-use crate::section::roster::Walk;
+use crate::section::partition::Partition;
+use crate::section::programs::Programs;
 use crate::trace::Trace;
+use crate::trace::roster::Walk;
 
 /// A value that the move changes.
 struct BeforeAfter {
@@ -150,12 +151,12 @@ impl Evaluator {
         out: &mut [f64],
     ) -> Result<(), EvalError> {
         let walk = trace.sections.kind(kind).walk;
-        if trace.sections.is_unwritten(kind) {
+        if trace.side.get_mut::<Programs>().is_unwritten(kind) {
             self.gather(trace, edges[0], hub, walk);
             let program = SectionProgram::write(trace, hub, &self.component.nodes);
-            trace.sections.keep_program(kind, program.map(Box::new));
+            trace.side.get_mut::<Programs>().keep_program(kind, program.map(Box::new));
         }
-        let Some(mut program) = trace.sections.take_program(kind) else {
+        let Some(mut program) = trace.side.get_mut::<Programs>().take_program(kind) else {
             return self.one_by_one(trace, edges, walk, out);
         };
         let result =
@@ -165,7 +166,7 @@ impl Evaluator {
                 true => Ok(()),
                 false => self.one_by_one(trace, edges, walk, out),
             });
-        trace.sections.keep_program(kind, Some(program));
+        trace.side.get_mut::<Programs>().keep_program(kind, Some(program));
         result
     }
 

@@ -5,7 +5,7 @@
 //! and the absorbing choices below them. A section's log weight is a function of the hub before
 //! and after and of inputs that the change does not reach, so sections may be read one by one.
 //!
-//! Every hub keeps a **roster** ([`roster`]): which of its child edges lead to which section, by
+//! Every hub keeps a **roster** ([`crate::trace::roster`]): which of its child edges lead to which section, by
 //! kind. It is made once, in the order of the number of children, and kept up to date by the
 //! edges that come and go: O(1) each, nothing is ever searched or marked.
 //!
@@ -18,43 +18,18 @@
 //! | to a plate | plate: each of its rows is a section |
 //! | to structure, or anything else that cannot be a section | refused, with the reason |
 //!
-//! Reading order: [`component`] (what a section is, and when it is none), [`roster`] (rosters),
-//! [`evaluate`] (log weights, without writing), `program` and `kept` (many at a time).
+//! Reading order: [`component`] (what a section is, and when it is none), `classify` (what the edges of a hub are),
+//! [`evaluate`] (log weights, without writing), [`partition`] and `weigh` (all sections below a block), `lanes` and `leaf_cache` (many at a time).
 
+mod classify;
 pub mod component;
 pub mod evaluate;
 pub(crate) mod lanes;
 mod leaf_cache;
-pub mod roster;
+pub mod partition;
+pub(crate) mod programs;
+mod weigh;
 mod writer;
 
-pub use component::Refusal;
+pub use crate::trace::roster::{Kind, Refusal};
 pub use evaluate::Evaluator;
-pub use roster::{Kind, Sections};
-
-/// What an edge is to the hub that it comes from: the place of a section in the hub's roster, or
-/// one of the constants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Standing(u32);
-
-impl Standing {
-    /// Not classified (or the parent is no hub).
-    pub const UNKNOWN: Standing = Standing(u32::MAX);
-    pub const FOLLOWER: Standing = Standing(u32::MAX - 1);
-    pub const IDLE: Standing = Standing(u32::MAX - 2);
-    pub const NESTED: Standing = Standing(u32::MAX - 3);
-    pub const REFUSED: Standing = Standing(u32::MAX - 4);
-    pub const PLATE: Standing = Standing(u32::MAX - 5);
-
-    pub fn unit(place: usize) -> Standing {
-        Standing(place as u32)
-    }
-
-    pub fn as_unit(self) -> Option<usize> {
-        (self.0 < Standing::PLATE.0).then_some(self.0 as usize)
-    }
-
-    pub fn is_known(self) -> bool {
-        self != Standing::UNKNOWN
-    }
-}

@@ -1,4 +1,4 @@
-//! Kernels: one file each, named as users call them.
+//! Kernels: one file each, named as users call them, and their registry.
 
 pub mod default;
 pub mod gibbs;
@@ -12,32 +12,35 @@ pub mod scan;
 pub mod slice;
 pub mod subsampled_mh;
 
-use smidgen_engine::{EvalError, Trace};
-use smidgen_value::Rng;
+use smidgen_lang::diagnostic::closest;
+use smidgen_lang::{Diagnostic, Span};
 
-use crate::explain::{Explanation, Look};
-use crate::run::Log;
+pub use crate::spec::Kernel;
+use crate::spec::{COMBINATORS, KernelSpec};
 
-/// A Markov kernel on traces.
-pub trait Kernel {
-    /// One transition.
-    fn transition(
-        &mut self,
-        trace: &mut Trace,
-        rng: &mut Rng,
-        log: &mut Log<'_>,
-    ) -> Result<(), EvalError>;
+/// Every kernel, in the order of the documentation.
+pub static KERNELS: &[&KernelSpec] = &[
+    &mh::SPEC,
+    &subsampled_mh::SPEC,
+    &gibbs::SPEC,
+    &pgibbs::SPEC,
+    &slice::STEPPING_OUT,
+    &slice::DOUBLING,
+    &hmc::SPEC,
+    &nuts::SPEC,
+    &map::SPEC,
+    &rejection::SPEC,
+];
 
-    /// Whether a transition needs no state that is possible to begin with, because what it draws
-    /// does not depend on the one that is left.
-    fn starts_anywhere(&self) -> bool {
-        false
-    }
+pub fn find(name: &str) -> Option<&'static KernelSpec> {
+    KERNELS.iter().copied().find(|spec| spec.name == name)
+}
 
-    /// What it would do to the trace as it is now, which is left as it is. Who moves the whole
-    /// scaffolds of a target's blocks finds the words in [`crate::explain::blocks`].
-    fn explain(&mut self, _look: &mut Look<'_>) -> Result<Explanation, EvalError> {
-        let notes = vec!["nothing more is known about this kernel".to_owned()];
-        Ok(Explanation { notes, ..Explanation::default() })
+pub fn unknown_kernel(name: &str, span: Span) -> Diagnostic {
+    let known = || KERNELS.iter().map(|k| k.name).chain(COMBINATORS.iter().map(|c| c.0));
+    let diagnostic = Diagnostic::error(span, format!("unknown kernel `{name}`"));
+    match closest(name, known()) {
+        Some(close) => diagnostic.hint(format!("did you mean `{close}`?")),
+        None => diagnostic.hint(format!("known: {}", known().collect::<Vec<_>>().join(" "))),
     }
 }

@@ -22,7 +22,7 @@ use crate::block::{Block, Target};
 use crate::explain::{Explanation, Look, advice, blocks};
 use crate::kernel::Kernel;
 use crate::run::Log;
-use crate::spec::{Argument, Arguments, KernelSpec};
+use crate::spec::{Arguments, KernelSpec};
 
 pub use csmc::{Multinomial, Resampler, conditional_smc};
 
@@ -37,18 +37,8 @@ pub static SPEC: KernelSpec = KernelSpec {
     build,
 };
 
-/// More would hardly fit into memory.
-const MOST_PARTICLES: i64 = 1_000_000;
-
-/// A number of particles of at least `least`.
-pub fn read_particles(argument: &Argument<'_>, least: i64) -> Result<usize, Diagnostic> {
-    let wanted = format!("a number of particles (a whole number from {least} to {MOST_PARTICLES})");
-    let count = argument.value.as_integer().filter(|n| (least..=MOST_PARTICLES).contains(n));
-    count.map(|n| n as usize).ok_or_else(|| argument.error(&wanted))
-}
-
 fn build(arguments: &Arguments<'_>) -> Result<Box<dyn Kernel>, Diagnostic> {
-    let particles = read_particles(&arguments.positional[0], 2)?;
+    let particles = arguments.positional[0].particles(2)?;
     let look_ahead = match arguments.option("ancestor") {
         None => LookAhead::IfCheap,
         Some(argument) => match argument.value.truth() {

@@ -6,6 +6,24 @@
 //! refers to), constants are no nodes, and a call of a known procedure is its body: the trace
 //! holds only what can change.
 
+pub(crate) mod address;
+pub mod apply;
+pub mod bound;
+pub mod density;
+pub mod eval;
+pub mod family;
+pub mod fault;
+pub mod freshness;
+pub mod higher_order;
+pub mod journal;
+pub mod node;
+pub mod observe;
+pub mod proposal;
+pub mod roster;
+pub mod scaffold;
+pub(crate) mod script;
+pub(crate) mod side;
+
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 
@@ -26,8 +44,9 @@ use crate::node::{Arg, Args, Made, MemoTable, Node, Observed, Op};
 use crate::operand::Operand;
 use crate::plate::PlateScratch;
 use crate::procedure::Procedure;
-use crate::section::Sections;
 use crate::tag::{Scopes, Tags};
+use roster::Sections;
+use side::SideTables;
 
 #[derive(Default)]
 pub struct Trace {
@@ -72,6 +91,8 @@ pub struct Trace {
     /// By node: its value if that is a number, else NaN. Apart from the nodes, because the values of many
     /// sections are read one after the other.
     pub(crate) numbers: Vec<f64>,
+    /// What clients keep.
+    pub(crate) side: SideTables,
     /// What enumerations keep about single choices.
     pub(crate) plans: Option<Box<Plans>>,
     /// Rosters of local sections.

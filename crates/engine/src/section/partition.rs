@@ -15,31 +15,25 @@
 //! Cost: O(Γ), and once O(children) per hub, see [`crate::section`].
 
 use rustc_hash::FxHashSet;
-use smallvec::SmallVec;
-use smidgen_value::Value;
 
-use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::node::{Arg, Child, Op, Role};
-use crate::section::component::{Component, Refusal, is_deterministic};
-use crate::section::roster::Hub;
-use crate::section::{Evaluator, Kind};
+use crate::section::component::{Component, is_deterministic};
+use crate::section::programs::Programs;
 use crate::trace::Trace;
+use crate::trace::roster::{Hub, Kind, Refusal};
 
 /// Sections that are part of the population: the units of a hub, or the rows of a plate.
-struct Pool {
-    of: NodeId,
-    is_plate: bool,
+pub(super) struct Pool {
+    pub of: NodeId,
+    pub is_plate: bool,
     /// Number of sections in the pools before this one.
-    first: usize,
+    pub first: usize,
 }
 
 /// Each partition that is found pays for looking at so many sections, to see whether one hub of
 /// several reaches them all.
 const CREDIT: usize = 256;
-
-/// From so many sections on they do not all stay in the processor's own memory.
-const FAR_APART: usize = 1 << 13;
 
 /// The partition found last; the buffers are reused.
 #[derive(Default)]
@@ -49,11 +43,11 @@ pub struct Partition {
     /// Members of Γ with sections below them.
     pub hubs: Vec<NodeId>,
     /// Hubs of Γ and those nested below them.
-    all_hubs: FxHashSet<NodeId>,
+    pub(super) all_hubs: FxHashSet<NodeId>,
     /// What is drawn from.
-    pools: Vec<Pool>,
+    pub(super) pools: Vec<Pool>,
     /// Units of all pools.
-    units: usize,
+    pub(super) units: usize,
     credit: usize,
     /// Units that lead into Γ itself (one principal depends on another): they are no sections.
     excluded: Vec<usize>,
@@ -337,110 +331,15 @@ impl Partition {
         self.pools.iter().any(|pool| pool.of == hub)
     }
 
-    /// Looks at what the sections at these places begin with, and does nothing with it. The sections
-    /// of a large population lie far apart in memory; looked at in a loop without dependencies
-    /// they arrive several at a time, and are there when they are weighed.
-    pub(crate) fn look_ahead(&self, trace: &Trace, places: &[usize]) {
-        let [pool] = &self.pools[..] else { return };
-        if pool.is_plate || self.units < FAR_APART {
-            return;
-        }
-        let units = &trace.sections.hub(pool.of).units;
-        let mut seen = 0;
-        let mut nodes: SmallVec<[NodeId; 128]> = SmallVec::new();
-        nodes.extend(places.iter().map(|place| units[*place].edge.node));
-        for node in &nodes {
-            seen ^= trace.node(*node).children.len() ^ trace.node(*node).args.len();
-        }
-        for node in &nodes {
-            let node = trace.node(*node);
-            for arg in &node.args {
-                if let Some(Value::Vector(row)) = arg.operand.constant() {
-                    seen ^= row.first().map_or(0, |x| x.to_bits() as usize);
-                }
-            }
-            for child in node.children.iter().take(1) {
-                seen ^= trace.node(child.node).args.len() ^ trace.node(child.node).family.index();
-            }
-        }
-        std::hint::black_box(seen);
-    }
-
-    /// The log weights of the sections at these places of the population, in this order.
-    pub(crate) fn log_weights(
-        &self,
-        trace: &mut Trace,
-        evaluator: &mut Evaluator,
-        places: &[usize],
-        weights: &mut Vec<f64>,
-    ) -> Result<(), EvalError> {
-        if let [pool] = &self.pools[..]
-            && pool.is_plate
-        {
-            let first = weights.len();
-            weights.resize(first + places.len(), 0.0);
-            return evaluator.plate_log_weights(trace, pool.of, places, &mut weights[first..]);
-        }
-        self.look_ahead(trace, places);
-        let first = weights.len();
-        weights.resize(first + places.len(), 0.0);
-        // Mostly all sections hang below one hub and compute the same.
-        if let ([pool], 1) = (&self.pools[..], self.all_hubs.len())
-            && let Hub { units, strata, .. } = trace.sections.hub(pool.of)
-            && let [stratum] = &strata[..]
-        {
-            let edges: SmallVec<[Child; 128]> = places.iter().map(|k| units[*k].edge).collect();
-            let kind = (pool.of, stratum.kind);
-            return evaluator.log_weights(trace, kind, &edges, &mut weights[first..]);
-        }
-        // Sections that are weighed together: the pool, the kind, and the number in this lot.
-        let mut alike: SmallVec<[(u32, u32, u32); 128]> = SmallVec::new();
-        for (k, place) in places.iter().enumerate() {
-            let number = self.pool_at(*place);
-            let pool = &self.pools[number];
-            if pool.is_plate {
-                alike.push((number as u32, 0, k as u32));
-                continue;
-            }
-            let (roster, unit) = self.unit_at(trace, *place);
-            // A section may hang below several hubs, of Γ or nested.
-            if self.all_hubs.len() > 1 {
-                let edge = roster.units[unit].edge;
-                weights[first + k] = evaluator.shared_log_weight(trace, edge, self)?;
-            } else {
-                alike.push((number as u32, roster.kind_of(unit), k as u32));
-            }
-        }
-        alike.sort_unstable();
-        let mut found: SmallVec<[f64; 128]> = SmallVec::new();
-        for group in alike.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            let pool = &self.pools[group[0].0 as usize];
-            let places = group.iter().map(|(_, _, k)| places[*k as usize] - pool.first);
-            found.resize(group.len(), 0.0);
-            if pool.is_plate {
-                let rows: SmallVec<[usize; 128]> = places.collect();
-                evaluator.plate_log_weights(trace, pool.of, &rows, &mut found)?;
-            } else {
-                let units = &trace.sections.hub(pool.of).units;
-                let edges: SmallVec<[Child; 128]> = places.map(|place| units[place].edge).collect();
-                evaluator.log_weights(trace, (pool.of, group[0].1), &edges, &mut found)?;
-            }
-            for ((_, _, k), weight) in group.iter().zip(&found) {
-                weights[first + *k as usize] = *weight;
-            }
-        }
-        Ok(())
-    }
-
     /// The roster that a place of the population belongs to, and the unit there.
     #[inline]
-    fn unit_at<'a>(&self, trace: &'a Trace, place: usize) -> (&'a Hub, usize) {
+    pub(super) fn unit_at<'a>(&self, trace: &'a Trace, place: usize) -> (&'a Hub, usize) {
         let pool = &self.pools[self.pool_at(place)];
         (trace.sections.hub(pool.of), place - pool.first)
     }
 
     #[inline]
-    fn pool_at(&self, place: usize) -> usize {
+    pub(super) fn pool_at(&self, place: usize) -> usize {
         self.pools.partition_point(|pool| pool.first <= place) - 1
     }
 
@@ -469,18 +368,21 @@ impl Partition {
     /// Whether its sections are weighed in lanes, as far as is known: rows of plates are, sections of
     /// nodes once one of their kind has been asked for and has a program.
     pub fn is_compiled(&self, trace: &Trace) -> bool {
+        let programs = trace.side.get::<Programs>();
+        let has_program = |kind| programs.is_some_and(|programs| programs.has_program(kind));
         self.pools.iter().all(|pool| {
             let strata = |of| trace.sections.hub(of).strata.iter();
             pool.is_plate
                 || self.all_hubs.len() == 1
-                    && strata(pool.of).all(|stratum| trace.sections.has_program(stratum.kind))
+                    && strata(pool.of).all(|stratum| has_program(stratum.kind))
         })
     }
 
     /// Whether all sections hang below one hub, and nothing is known against weighing them in lanes.
     pub fn may_be_compiled(&self, trace: &Trace) -> bool {
         let ([pool], 1) = (&self.pools[..], self.all_hubs.len()) else { return false };
-        let may = |kind| !trace.sections.has_no_program(kind);
+        let programs = trace.side.get::<Programs>();
+        let may = |kind| !programs.is_some_and(|programs| programs.has_no_program(kind));
         !pool.is_plate && trace.sections.hub(pool.of).strata.iter().all(|s| may(s.kind))
     }
 

@@ -30,9 +30,7 @@ use crate::eval::{Evaluation, NewClaim, Phase, Regeneration};
 use crate::id::NodeId;
 use crate::journal::Savepoint;
 use crate::node::{Observed, Op};
-use crate::partition::Partition;
 use crate::scaffold::Scaffold;
-use crate::section::Evaluator;
 use crate::trace::Trace;
 
 pub(crate) use proposer::Preset;
@@ -50,7 +48,7 @@ enum Beforehand {
 
 /// A tentative move. Dropped without [`Proposal::commit`], it restores the trace.
 pub struct Proposal<'t> {
-    trace: &'t mut Trace,
+    pub(crate) trace: &'t mut Trace,
     scaffold: &'t mut Scaffold,
     savepoint: Savepoint,
     /// If an observation may move: the seed of what runs for T', and the choices made there that
@@ -92,24 +90,6 @@ impl<'t> Proposal<'t> {
         scaffold.build(trace, principals);
         let replay = scaffold.observation_moves.then_some(seed);
         Proposal::begin(trace, scaffold, replay, proposer, rng)
-    }
-
-    /// Proposes new values for a block and changes its global part alone: the log ratio is G of
-    /// equation 5. The sections are read by [`Proposal::log_weight`].
-    pub fn propose_global(
-        trace: &'t mut Trace,
-        scaffold: &'t mut Scaffold,
-        principals: &[NodeId],
-        partition: &Partition,
-        evaluator: &mut Evaluator,
-        (proposer, rng): (&mut dyn Proposer, &mut Rng),
-    ) -> Result<Proposal<'t>, EvalError> {
-        scaffold.build_global(trace, principals, &partition.global);
-        evaluator.begin(trace, &partition.global)?;
-        let replay = scaffold.observation_moves.then(|| rng.seed());
-        let proposal = Proposal::begin(trace, scaffold, replay, proposer, rng)?;
-        evaluator.moved(proposal.trace);
-        Ok(proposal)
     }
 
     /// Weighs a block as it is ([`Proposal::log_old`], with the density of choices that the proposer
@@ -168,7 +148,7 @@ impl<'t> Proposal<'t> {
         }
     }
 
-    fn begin(
+    pub(crate) fn begin(
         trace: &'t mut Trace,
         scaffold: &'t mut Scaffold,
         replay: Option<u64>,
@@ -236,18 +216,6 @@ impl<'t> Proposal<'t> {
     /// Whether nothing was changed.
     pub fn is_identity(&self) -> bool {
         self.trace.savepoint() == self.savepoint
-    }
-
-    /// log l_i of the sections at these places of the population, for a proposal of the global part;
-    /// they are added to the list.
-    pub fn log_weights(
-        &mut self,
-        partition: &Partition,
-        evaluator: &mut Evaluator,
-        places: &[usize],
-        weights: &mut Vec<f64>,
-    ) -> Result<(), EvalError> {
-        partition.log_weights(self.trace, evaluator, places, weights)
     }
 
     pub fn commit(mut self) {

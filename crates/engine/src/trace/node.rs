@@ -20,8 +20,8 @@ use crate::environment::Environment;
 use crate::id::{FamilyId, NodeId};
 use crate::operand::{Operand, Operands};
 use crate::plate::Plate;
-use crate::section::Standing;
 use crate::tag::{Memberships, Tags};
+use crate::trace::roster::Standing;
 
 pub enum Op {
     /// A deterministic application; its value follows from its arguments.
@@ -122,7 +122,7 @@ impl Deref for Observed {
 pub struct Arg {
     pub operand: Operand,
     pub(crate) position: u32,
-    /// If the node is a hub: what this edge is to it, see [`crate::section::Standing`].
+    /// If the node is a hub: what this edge is to it, see [`crate::trace::roster::Standing`].
     pub(crate) standing: Standing,
 }
 
