@@ -1,5 +1,5 @@
 //! f(x) = exp(-(x - m)' S^-1 (x - m) / 2) / sqrt(|2 pi S|), for mean m and covariance S. Cost:
-//! one Cholesky factor of S.
+//! one solve with the Cholesky factor of S, which is found once for each S.
 
 use std::borrow::Cow;
 
@@ -38,9 +38,10 @@ pub(crate) fn finite_vector<'a>(args: Args<'a>, i: usize) -> Result<Cow<'a, [f64
 }
 
 /// The Cholesky factor of a matrix that has to be symmetric and positive definite.
-pub(crate) fn factor(args: Args<'_>, i: usize) -> Result<Matrix, ArgumentError> {
+pub(crate) fn factor<'a>(args: Args<'a>, i: usize) -> Result<&'a Matrix, ArgumentError> {
     let matrix = arguments::matrix(args, i)?;
-    linalg::cholesky(matrix)
+    matrix
+        .factor(linalg::cholesky)
         .filter(|lower| lower.rows() > 0)
         .ok_or_else(|| ArgumentError::domain(i, "a symmetric positive definite matrix", args[i]))
 }
@@ -55,7 +56,7 @@ pub(crate) fn factor_of_entries(entries: &[f64]) -> Option<Matrix> {
 }
 
 /// The mean, and the Cholesky factor of the covariance.
-fn parameters<'a>(args: Args<'a>) -> Result<(Cow<'a, [f64]>, Matrix), ArgumentError> {
+fn parameters<'a>(args: Args<'a>) -> Result<(Cow<'a, [f64]>, &'a Matrix), ArgumentError> {
     let mean = finite_vector(args, 0)?;
     let covariance = arguments::matrix(args, 1)?;
     if covariance.rows() != mean.len() || covariance.cols() != mean.len() {
@@ -118,7 +119,7 @@ impl Distribution for MultivariateNormal {
         let Some(x) = outcome::reals(x).filter(|x| in_support(x, mean.len())) else {
             return Ok(f64::NEG_INFINITY);
         };
-        Ok(log_density_and_residual(x, &mean, &lower).0)
+        Ok(log_density_and_residual(x, &mean, lower).0)
     }
 
     fn score(&self) -> Option<Score> {

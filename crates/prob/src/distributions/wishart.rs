@@ -24,7 +24,7 @@ static SPEC: Spec = Spec {
 };
 
 /// The Cholesky factor of the scale matrix, and the degrees of freedom.
-pub(crate) fn parameters(args: Args<'_>) -> Result<(Matrix, f64), ArgumentError> {
+pub(crate) fn parameters<'a>(args: Args<'a>) -> Result<(&'a Matrix, f64), ArgumentError> {
     let lower = factor(args, 0)?;
     let expected = "degrees of freedom above the size of the scale matrix minus 1";
     let least = lower.rows() as f64 - 1.0;
