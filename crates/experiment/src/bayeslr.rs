@@ -78,7 +78,7 @@ struct Setting {
     shown: Vec<f64>,
 }
 
-struct Found {
+struct BayesLrFindings {
     features: Features,
     reference: Reference,
     settings: Vec<Setting>,
@@ -110,7 +110,7 @@ pub fn run(options: &Options, progress: Progress<'_>) -> Result<Outcome, Error> 
         folder.draws(&format!("draws-{}.csv", planned.file), &chain.thinned(500).run)?;
         settings.push(planned.judge(&chain, &reference, &features.test, shown));
     }
-    let found = Found { features, reference, settings, shown };
+    let found = BayesLrFindings { features, reference, settings, shown };
     folder.summary(&page::json(&found, options))?;
     let page = folder.page(page::page(&found, options, &folder)?)?;
     Ok(Outcome { text: page::text(&found), page })

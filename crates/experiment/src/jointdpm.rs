@@ -95,7 +95,7 @@ fn name(epsilon: f64) -> String {
     if epsilon == 0.0 { "exact".to_owned() } else { format!("ε = {epsilon}") }
 }
 
-struct Found {
+struct JointDpmFindings {
     train: Points,
     test: Points,
     courses: Vec<Course>,
@@ -119,7 +119,7 @@ pub fn run(options: &Options, progress: Progress<'_>) -> Result<Outcome, Error> 
     for course in &courses {
         folder.draws(&format!("looks-{}.csv", course.epsilon), &draws(course, options))?;
     }
-    let found = Found { train, test, courses };
+    let found = JointDpmFindings { train, test, courses };
     folder.summary(&page::json(&found, options))?;
     let page = folder.page(page::page(&found, options, &folder)?)?;
     Ok(Outcome { text: page::text(&found), page })

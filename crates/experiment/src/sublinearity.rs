@@ -61,7 +61,7 @@ pub struct Row {
 }
 
 /// Everything that was found.
-struct Found {
+struct SublinearityFindings {
     rows: Vec<Row>,
     /// Some of the data.
     sample: Logistic,
@@ -96,7 +96,7 @@ pub fn run(options: &Options, progress: Progress<'_>) -> Result<Outcome, Error> 
         let scaled = trial.measure(best, &mut rng, &folder)?;
         rows.push(Row { rows: n, fixed_pair, fixed, scaled });
     }
-    let found = Found { rows, sample };
+    let found = SublinearityFindings { rows, sample };
     folder.summary(&page::json(&found, options))?;
     let page = folder.page(page::page(&found, options, &folder)?)?;
     Ok(Outcome { text: page::text(&found), page })

@@ -188,7 +188,7 @@ struct Real {
     courses: Vec<Course>,
 }
 
-struct Found {
+struct SvFindings {
     returns: Returns,
     courses: Vec<Course>,
     costs: Vec<Cost>,
@@ -196,7 +196,7 @@ struct Found {
     real: Result<Real, String>,
 }
 
-impl Found {
+impl SvFindings {
     fn course(&self, name: &str) -> &Course {
         self.courses.iter().find(|course| course.name == name).expect("every setting was run")
     }
@@ -220,7 +220,7 @@ pub fn run(options: &Options, progress: Progress<'_>) -> Result<Outcome, Error> 
     progress("the cost of a transition");
     let costs = costs(&returns, options)?;
     let real = real(options, progress, &folder)?;
-    let found = Found { returns, courses, costs, real };
+    let found = SvFindings { returns, courses, costs, real };
     folder.summary(&page::json(&found, options))?;
     let page = folder.page(page::page(&found, options, &folder)?)?;
     Ok(Outcome { text: page::text(&found), page })

@@ -21,7 +21,7 @@ use crate::diagnostic::{Diagnostic, closest};
 use crate::forms::is_reserved;
 use crate::source::Span;
 use crate::syntax::{MAX_NESTING, Syntax, SyntaxKind, with_stack};
-use scope::Found;
+use scope::Resolved;
 
 /// What the world outside of an expression offers it.
 pub trait Catalog {
@@ -174,15 +174,17 @@ impl<'a> Lowering<'a> {
 
     fn name(&mut self, name: Symbol, span: Span) -> ExprRef {
         match self.scope.find(name) {
-            Some(Found::Local { depth, slot }) => make(ExprKind::Local { depth, slot, name }, span),
-            Some(Found::Pending) => {
+            Some(Resolved::Local { depth, slot }) => {
+                make(ExprKind::Local { depth, slot, name }, span)
+            }
+            Some(Resolved::Pending) => {
                 let message = format!("`{name}` has no value yet where it is used here");
                 self.error(
                     Diagnostic::error(span, message)
                         .hint("a value of `letrec` may use its names only inside a procedure"),
                 )
             }
-            Some(Found::Column { depth, slot, table, column }) => {
+            Some(Resolved::Column { depth, slot, table, column }) => {
                 let column = Symbol::new(column);
                 match table.column(column) {
                     Some(cells) => {
@@ -195,7 +197,7 @@ impl<'a> Lowering<'a> {
                     }
                 }
             }
-            Some(Found::TwoIndices) => {
+            Some(Resolved::TwoIndices) => {
                 let message = format!(
                     "`{name}` is the number of the row, but the table has a column `index`"
                 );
@@ -203,7 +205,7 @@ impl<'a> Lowering<'a> {
                     "give the column another name in the file; (cell TABLE index i) reads it";
                 self.error(Diagnostic::error(span, message).hint(hint))
             }
-            Some(Found::Row { table }) => {
+            Some(Resolved::Row { table }) => {
                 let columns = column_names(&table, "");
                 let message = format!("`{name}` is a row of a table: use `{name}.column`");
                 self.error(

@@ -90,7 +90,7 @@ pub fn makes_particles(step: &Step) -> bool {
 
 /// Where a step stands: the variables of the loops around it, and the end of its label.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct DirectivePlace<'a> {
     environment: &'a Environment,
     suffix: &'a str,
 }
@@ -169,7 +169,7 @@ impl ParticlePopulation {
         context: &Context<'_>,
     ) -> Result<Vec<Outcome>, Diagnostic> {
         let mut outcomes = Vec::new();
-        let place = Place { environment: &Environment::default(), suffix: "" };
+        let place = DirectivePlace { environment: &Environment::default(), suffix: "" };
         self.at_top(step, place, context, &mut outcomes)?;
         Ok(outcomes)
     }
@@ -177,11 +177,11 @@ impl ParticlePopulation {
     fn at_top(
         &mut self,
         step: &Arc<Step>,
-        place: Place<'_>,
+        place: DirectivePlace<'_>,
         context: &Context<'_>,
         outcomes: &mut Vec<Outcome>,
     ) -> Result<(), Diagnostic> {
-        let Place { environment, suffix } = place;
+        let DirectivePlace { environment, suffix } = place;
         match &step.kind {
             StepKind::For { bounds, body } if infers(step) => {
                 // The bounds are constants: the same in every particle.
@@ -189,7 +189,7 @@ impl ParticlePopulation {
                 for i in range_of(self.front(), bounds, step.span, environment, &mut rng)? {
                     let inner = environment.push([Operand::Constant(Value::Number(i as f64))]);
                     let suffix = format!("{suffix}[{i}]");
-                    let place = Place { environment: &inner, suffix: &suffix };
+                    let place = DirectivePlace { environment: &inner, suffix: &suffix };
                     for inner_step in body {
                         self.at_top(inner_step, place, context, outcomes)?;
                     }
@@ -239,7 +239,7 @@ impl ParticlePopulation {
     fn everywhere(
         &mut self,
         step: &Step,
-        Place { environment, suffix }: Place<'_>,
+        DirectivePlace { environment, suffix }: DirectivePlace<'_>,
         context: &Context<'_>,
         outcomes: &mut Vec<Outcome>,
     ) -> Result<(), Diagnostic> {
@@ -307,7 +307,7 @@ impl ParticlePopulation {
         &mut self,
         step: &Step,
         (kernel, scope): (&Syntax, &Scope),
-        place: Place<'_>,
+        place: DirectivePlace<'_>,
         context: &Context<'_>,
         done: &mut Option<Inferred>,
     ) -> Result<(), Diagnostic> {
@@ -326,7 +326,7 @@ impl ParticlePopulation {
                 .iter()
                 .try_for_each(|item| self.infer(step, (item, scope), place, context, done));
         }
-        let Place { environment, suffix } = place;
+        let DirectivePlace { environment, suffix } = place;
         let shown = self.shown();
         let all = match self.particles.is_empty() {
             true => std::slice::from_mut(&mut self.single),
@@ -362,7 +362,7 @@ impl ParticlePopulation {
     fn resample(
         &mut self,
         (kernel, scope): (&Syntax, &Scope),
-        place: Place<'_>,
+        place: DirectivePlace<'_>,
         context: &Context<'_>,
     ) -> Result<Inferred, Diagnostic> {
         let (count, _) = self.first().with_executor(context, false, |executor| {

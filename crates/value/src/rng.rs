@@ -79,11 +79,11 @@ impl Rng {
     }
 
     /// Where the stream stands, to go back to when what was drawn since is undone.
-    pub fn place(&self) -> Place {
-        Place(self.0.get_word_pos())
+    pub fn place(&self) -> StreamPosition {
+        StreamPosition(self.0.get_word_pos())
     }
 
-    pub fn go_back(&mut self, place: Place) {
+    pub fn go_back(&mut self, place: StreamPosition) {
         self.0.set_word_pos(place.0);
     }
 
@@ -96,7 +96,7 @@ impl Rng {
 
 /// A place in a stream.
 #[derive(Clone, Copy, Debug)]
-pub struct Place(u128);
+pub struct StreamPosition(u128);
 
 impl TryRng for Rng {
     type Error = Infallible;

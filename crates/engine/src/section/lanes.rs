@@ -28,7 +28,7 @@ use crate::section::writer::Writer;
 use crate::trace::Trace;
 
 /// Where a leaf stands in a section.
-pub(super) enum Place {
+pub(super) enum LeafPlace {
     /// The value of an absorbing choice.
     Outcome(usize),
     /// An argument of a node, or of the functions on the way to it.
@@ -36,7 +36,7 @@ pub(super) enum Place {
 }
 
 pub(super) struct Leaf {
-    pub place: Place,
+    pub place: LeafPlace,
     pub register: Register,
     pub len: usize,
 }
@@ -215,11 +215,11 @@ impl SectionProgram {
 /// Where a leaf of a section stands, and the nodes on the way. False if the section has another form.
 fn find(trace: &Trace, nodes: &[NodeId], leaf: &Leaf, draft: &mut Draft) -> bool {
     let (mut id, mut slot, way) = match &leaf.place {
-        Place::Outcome(k) => {
+        LeafPlace::Outcome(k) => {
             draft.origins.push(Origin::at(nodes[*k], Reading::Plain));
             return true;
         }
-        Place::Argument { node, slot, way } => (nodes[*node], *slot, way),
+        LeafPlace::Argument { node, slot, way } => (nodes[*node], *slot, way),
     };
     for (function, next) in way {
         let Some(parent) = trace.node(id).args[slot].operand.node() else { return false };

@@ -8,7 +8,7 @@ use crate::id::NodeId;
 use crate::node::Op;
 use crate::operand::Operand;
 use crate::program::{Program, Register, Source, lower, marked};
-use crate::section::lanes::{Leaf, Place};
+use crate::section::lanes::{Leaf, LeafPlace};
 use crate::trace::Trace;
 
 /// Arguments of arguments are followed so far.
@@ -33,7 +33,7 @@ impl Writer<'_> {
             Op::Function(function) => {
                 let mut args = self.arguments(k)?;
                 let first = node.args.first().map(|arg| &arg.operand);
-                self.know_one(function, first, &mut args, || Place::Argument {
+                self.know_one(function, first, &mut args, || LeafPlace::Argument {
                     node: k,
                     slot: 0,
                     way: SmallVec::new(),
@@ -43,7 +43,7 @@ impl Writer<'_> {
             Op::Structure(_) => self.argument(k, node.args.len() - 1),
             Op::Random(distribution) => {
                 let args = self.arguments(k)?;
-                let x = self.leaf(&node.value, Place::Outcome(k))?;
+                let x = self.leaf(&node.value, LeafPlace::Outcome(k))?;
                 self.program.density(*distribution, &x, &args).ok()?;
                 Some(Value::Nil)
             }
@@ -57,7 +57,7 @@ impl Writer<'_> {
         function: &Function,
         first: Option<&Operand>,
         args: &mut [Value],
-        place: impl Fn() -> Place,
+        place: impl Fn() -> LeafPlace,
     ) {
         if let ("-", Some(Operand::Constant(Value::Number(1.0))), [one, p]) =
             (function.spec.name, first, args)
@@ -115,7 +115,7 @@ impl Writer<'_> {
                 self.know_one(function, first, &mut args, || {
                     let mut way = way.clone();
                     way.push((function, 0));
-                    Place::Argument { node, slot, way }
+                    LeafPlace::Argument { node, slot, way }
                 });
                 lower::function(&mut self.program, function, &args).ok()
             });
@@ -126,10 +126,10 @@ impl Writer<'_> {
             self.leaves.truncate(before.1);
             self.ones.truncate(before.2);
         }
-        self.leaf(trace.settled_value(operand), Place::Argument { node, slot, way })
+        self.leaf(trace.settled_value(operand), LeafPlace::Argument { node, slot, way })
     }
 
-    fn leaf(&mut self, value: &Value, place: Place) -> Option<Value> {
+    fn leaf(&mut self, value: &Value, place: LeafPlace) -> Option<Value> {
         let len = lower::numbers(value).ok()?.len();
         let register = self.program.leaf(len as u32, Source::Cell(self.leaves.len() as u32));
         self.leaves.push(Leaf { place, register, len });

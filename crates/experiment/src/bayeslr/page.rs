@@ -7,11 +7,11 @@ use smidgen::report::page::Page;
 use smidgen::report::plot::{Axis, Colour, Mark, Plot, Point, Shape};
 use smidgen::report::table::{Cell, Table, wrapped};
 
-use super::{BATCH, DRIFT, Found, Moment, PROGRAM, RISKS, SETTLING, Setting, TICK};
+use super::{BATCH, BayesLrFindings, DRIFT, Moment, PROGRAM, RISKS, SETTLING, Setting, TICK};
 use crate::output::{Folder, Picture};
 use crate::{Error, Options};
 
-pub fn text(found: &Found) -> String {
+pub fn text(found: &BayesLrFindings) -> String {
     let mut text = format!("{}\n", table(found).text());
     for sentence in sentences(found) {
         text += &wrapped(&sentence, 0);
@@ -19,7 +19,7 @@ pub fn text(found: &Found) -> String {
     text
 }
 
-fn table(found: &Found) -> Table {
+fn table(found: &BayesLrFindings) -> Table {
     let risks = RISKS.map(|risk| format!("s to {risk:e}"));
     let mut table = Table::new(&[
         "kernel",
@@ -50,12 +50,12 @@ fn table(found: &Found) -> Table {
     table
 }
 
-fn exact(found: &Found) -> &Setting {
+fn exact(found: &BayesLrFindings) -> &Setting {
     &found.settings[0]
 }
 
 /// What the numbers come to.
-fn sentences(found: &Found) -> Vec<String> {
+fn sentences(found: &BayesLrFindings) -> Vec<String> {
     let exact = exact(found);
     let mut sentences = Vec::new();
     let subsampled = || found.settings.iter().filter(|s| s.epsilon.is_some_and(|e| e > 0.0));
@@ -99,7 +99,7 @@ fn sentences(found: &Found) -> Vec<String> {
 }
 
 /// What a row costs, read in order and at random places.
-fn reading(found: &Found) -> String {
+fn reading(found: &BayesLrFindings) -> String {
     let rows = found.features.train.y.len() as f64;
     let cost = |s: &Setting| significant(1e9 / (s.transitions_per_second * s.read * rows), 2);
     format!(
@@ -111,7 +111,7 @@ fn reading(found: &Found) -> String {
     )
 }
 
-pub fn page(found: &Found, options: &Options, folder: &Folder) -> Result<Page, Error> {
+pub fn page(found: &BayesLrFindings, options: &Options, folder: &Folder) -> Result<Page, Error> {
     let mut page = Page::new("Bayesian logistic regression: risk against time", None);
     let train = &found.features.train;
     page.paragraph(&format!(
@@ -195,7 +195,7 @@ fn colour(k: usize) -> Colour {
 }
 
 fn risk(
-    found: &Found,
+    found: &BayesLrFindings,
     file: &'static str,
     [title, label]: [&str; 2],
     of: &dyn Fn(&Moment) -> f64,
@@ -227,7 +227,7 @@ fn risk(
     Picture::new(file, plot, caption)
 }
 
-fn widths(found: &Found) -> Picture {
+fn widths(found: &BayesLrFindings) -> Picture {
     let names = found.settings.iter().map(|s| s.name.clone());
     let x = Axis::new("standard deviation over the exact one");
     let height = 26.0 * found.settings.len() as f64;
@@ -244,7 +244,7 @@ fn widths(found: &Found) -> Picture {
     Picture::new("sd-ratio", plot, "Over all weights. Right of 1 the posterior is too wide.")
 }
 
-fn posterior(found: &Found) -> Picture {
+fn posterior(found: &BayesLrFindings) -> Picture {
     let name = format!("w[{}]", found.shown);
     let exact: Vec<f64> = found.reference.chain.run.draws.scalars()[found.shown].chains.concat();
     let exact = drawable_sorted(exact);
@@ -277,7 +277,7 @@ fn posterior(found: &Found) -> Picture {
     Picture::new("posterior", plot, "The weight of the first principal component.")
 }
 
-pub fn json(found: &Found, options: &Options) -> serde_json::Value {
+pub fn json(found: &BayesLrFindings, options: &Options) -> serde_json::Value {
     let setting = |s: &Setting| {
         json!({
             "name": s.name,

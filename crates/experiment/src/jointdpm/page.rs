@@ -7,11 +7,11 @@ use smidgen::report::plot::{Axis, Colour, Mark, Plot, Point, Shape};
 use smidgen::report::table::{Cell, Table, wrapped};
 
 use super::data::BAYES;
-use super::{Course, Found, GOAL, Look, PROGRAM};
+use super::{Course, GOAL, JointDpmFindings, Look, PROGRAM};
 use crate::output::{Folder, Picture};
 use crate::{Error, Options};
 
-pub fn text(found: &Found) -> String {
+pub fn text(found: &JointDpmFindings) -> String {
     let mut text = table(found).text();
     text.push('\n');
     for sentence in sentences(found) {
@@ -30,7 +30,7 @@ fn seconds(reached: &[f64]) -> String {
     }
 }
 
-fn table(found: &Found) -> Table {
+fn table(found: &JointDpmFindings) -> Table {
     let mut table = Table::new(&[
         "ε",
         "sections",
@@ -64,7 +64,7 @@ fn table(found: &Found) -> Table {
     table
 }
 
-fn sentences(found: &Found) -> Vec<String> {
+fn sentences(found: &JointDpmFindings) -> Vec<String> {
     let Some((exact, widest)) = found.courses.first().zip(found.courses.last()) else {
         return Vec::new();
     };
@@ -103,7 +103,7 @@ fn sentences(found: &Found) -> Vec<String> {
     sentences
 }
 
-pub fn page(found: &Found, options: &Options, folder: &Folder) -> Result<Page, Error> {
+pub fn page(found: &JointDpmFindings, options: &Options, folder: &Folder) -> Result<Page, Error> {
     let mut page = Page::new("Joint Dirichlet process mixture: a classifier that grows", None);
     page.paragraph(
         "The paper (section 4.2) classifies points by a mixture of logistic regressions, one per cluster of a Dirichlet process \
@@ -160,7 +160,7 @@ fn plane(title: &str) -> Plot {
     Plot::new(title, axis("first feature"), axis("second feature"), 330.0)
 }
 
-fn training(found: &Found) -> Picture {
+fn training(found: &JointDpmFindings) -> Picture {
     let mut plot = plane("Training data");
     let of = |class: bool| {
         let points = found.train.x.iter().zip(&found.train.y).take(3000);
@@ -172,7 +172,7 @@ fn training(found: &Found) -> Picture {
 }
 
 /// The largest epsilon, as in the paper: clusters by colour, boundaries, mistakes.
-fn clusters(found: &Found) -> Picture {
+fn clusters(found: &JointDpmFindings) -> Picture {
     let course = found.courses.last().expect("there are several settings");
     let mut plot = plane(&format!("Clusters and mistakes, {}", course.name()));
     let mut order: Vec<usize> = (0..course.last.tables.len()).collect();
@@ -222,7 +222,7 @@ fn boundary([w0, w1, w2]: [f64; 3], members: &[(f64, f64)]) -> Vec<(f64, f64)> {
     ends.into_iter().filter(inside).collect()
 }
 
-fn accuracy(found: &Found) -> Picture {
+fn accuracy(found: &JointDpmFindings) -> Picture {
     let looks = || found.courses.iter().flat_map(|course| &course.looks);
     let lowest = looks().map(|look| look.accuracy).fold(0.9, f64::min);
     let low = (lowest * 20.0).floor() / 20.0;
@@ -245,7 +245,7 @@ fn accuracy(found: &Found) -> Picture {
     )
 }
 
-pub fn json(found: &Found, options: &Options) -> serde_json::Value {
+pub fn json(found: &JointDpmFindings, options: &Options) -> serde_json::Value {
     let course = |course: &Course| {
         let end = course.end();
         json!({

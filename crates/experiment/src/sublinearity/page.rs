@@ -6,11 +6,11 @@ use smidgen::report::page::Page;
 use smidgen::report::plot::{Axis, Colour, Mark, Plot, Point, Shape};
 use smidgen::report::table::{Cell, Table, wrapped};
 
-use super::{BATCH, EPSILON, FIXED, Found, Measured, PROGRAM, Row};
+use super::{BATCH, EPSILON, FIXED, Measured, PROGRAM, Row, SublinearityFindings};
 use crate::output::{Folder, Picture};
 use crate::{Error, Options};
 
-pub fn text(found: &Found) -> String {
+pub fn text(found: &SublinearityFindings) -> String {
     let mut text = String::new();
     for (heading, table) in tables(found) {
         text += &format!("{heading}\n{}\n", table.text());
@@ -21,14 +21,14 @@ pub fn text(found: &Found) -> String {
     text
 }
 
-fn tables(found: &Found) -> [(String, Table); 2] {
+fn tables(found: &SublinearityFindings) -> [(String, Table); 2] {
     [
         (format!("proposal of sd {FIXED}, as in the paper"), table(found, |row| row.fixed)),
         ("proposal scaled to the posterior".to_owned(), table(found, |row| row.scaled)),
     ]
 }
 
-fn table(found: &Found, of: fn(&Row) -> Measured) -> Table {
+fn table(found: &SublinearityFindings, of: fn(&Row) -> Measured) -> Table {
     let mut table = Table::new(&[
         "rows",
         "sd",
@@ -61,7 +61,7 @@ fn table(found: &Found, of: fn(&Row) -> Measured) -> Table {
 }
 
 /// What the numbers come to.
-fn sentences(found: &Found) -> Vec<String> {
+fn sentences(found: &SublinearityFindings) -> Vec<String> {
     let Some((first, last)) = found.rows.first().zip(found.rows.last()) else { return Vec::new() };
     let grown = last.rows as f64 / first.rows as f64;
     let [fixed, scaled] = [last.fixed, last.scaled];
@@ -111,7 +111,11 @@ fn sentences(found: &Found) -> Vec<String> {
     ]
 }
 
-pub fn page(found: &Found, options: &Options, folder: &Folder) -> Result<Page, Error> {
+pub fn page(
+    found: &SublinearityFindings,
+    options: &Options,
+    folder: &Folder,
+) -> Result<Page, Error> {
     let mut page = Page::new("Sublinearity: a transition as the data grow", None);
     page.paragraph(
         "The paper (section 4.1) runs subsampled Metropolis-Hastings on a logistic regression with two features and a \
@@ -176,7 +180,7 @@ pub fn page(found: &Found, options: &Options, folder: &Folder) -> Result<Page, E
     Ok(page)
 }
 
-fn scatter(found: &Found) -> Picture {
+fn scatter(found: &SublinearityFindings) -> Picture {
     let mut plot =
         Plot::new("Data", Axis::new("first feature"), Axis::new("second feature"), 230.0);
     plot.description = "The two features of some rows, by label".to_owned();
@@ -192,7 +196,7 @@ fn scatter(found: &Found) -> Picture {
 
 type Points = Vec<(f64, f64)>;
 
-fn points(found: &Found, of: impl Fn(&Row) -> f64) -> Points {
+fn points(found: &SublinearityFindings, of: impl Fn(&Row) -> f64) -> Points {
     found.rows.iter().map(|row| (row.rows as f64, of(row))).collect()
 }
 
@@ -202,7 +206,7 @@ fn discs(points: &Points) -> Mark {
 }
 
 fn sections(
-    found: &Found,
+    found: &SublinearityFindings,
     file: &'static str,
     title: &str,
     of: fn(&Row) -> Measured,
@@ -229,7 +233,12 @@ fn sections(
     Picture::new(file, plot, caption)
 }
 
-fn clock(found: &Found, file: &'static str, title: &str, of: fn(&Row) -> Measured) -> Picture {
+fn clock(
+    found: &SublinearityFindings,
+    file: &'static str,
+    title: &str,
+    of: fn(&Row) -> Measured,
+) -> Picture {
     let y = Axis::log("microseconds per transition");
     let mut plot = Plot::new(title, Axis::log("rows"), y, 230.0);
     let [exact, subsampled] =
@@ -243,7 +252,7 @@ fn clock(found: &Found, file: &'static str, title: &str, of: fn(&Row) -> Measure
     Picture::new(file, plot, "Processor time of one transition; below the other line is faster.")
 }
 
-pub fn json(found: &Found, options: &Options) -> serde_json::Value {
+pub fn json(found: &SublinearityFindings, options: &Options) -> serde_json::Value {
     let measured = |m: &Measured| {
         json!({
             "drift": m.drift,

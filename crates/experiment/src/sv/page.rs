@@ -8,11 +8,11 @@ use smidgen::report::page::Page;
 use smidgen::report::plot::{Axis, Colour, Mark, Plot};
 use smidgen::report::table::{Cell, Table, wrapped};
 
-use super::{Cost, Course, DAILY, EPSILON, Found, NOISE, PAPER, Real};
+use super::{Cost, Course, DAILY, EPSILON, NOISE, PAPER, Real, SvFindings};
 use crate::output::{Folder, Picture};
 use crate::{Error, Options};
 
-pub fn text(found: &Found) -> String {
+pub fn text(found: &SvFindings) -> String {
     let mut text = format!("{} series of length 5\n", found.returns.series());
     text += &kernels(&found.courses, found.reference()).text();
     text += "\none transition of a parameter, microseconds\n";
@@ -87,7 +87,7 @@ fn costs(costs: &[Cost]) -> Table {
 const ENOUGH: f64 = 100.0;
 
 /// Subsampled against exact in effective draws per second, or that this cannot be told.
-fn ratio(found: &Found, form: &str) -> String {
+fn ratio(found: &SvFindings, form: &str) -> String {
     let [exact, subsampled] =
         ["exact MH", "subsampled"].map(|kind| found.course(&format!("{kind}, {form}")));
     let (e, s) = (exact.least_ess(), subsampled.least_ess());
@@ -108,7 +108,7 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)))
 }
 
-fn sentences(found: &Found) -> Vec<String> {
+fn sentences(found: &SvFindings) -> Vec<String> {
     let by = |a: &&Course, b: &&Course| a.ess_per_second().total_cmp(&b.ess_per_second());
     let best = found.courses.iter().max_by(by).expect("every setting was run");
     let [states, shocks] =
@@ -151,7 +151,7 @@ fn sentences(found: &Found) -> Vec<String> {
     ]
 }
 
-pub fn page(found: &Found, options: &Options, folder: &Folder) -> Result<Page, Error> {
+pub fn page(found: &SvFindings, options: &Options, folder: &Folder) -> Result<Page, Error> {
     let mut page = Page::new("Stochastic volatility: parameters and states", None);
     page.paragraph(
         "The paper (section 4.3) samples the states of a stochastic volatility model by particle Gibbs and its two parameters by subsampled \
@@ -230,7 +230,7 @@ fn real_series(page: &mut Page, real: &Real, folder: &Folder) -> Result<(), Erro
 const BINS: usize = 30;
 
 /// Staircases of the same bins: the reference, exact and subsampled.
-fn histogram(found: &Found, name: &str, file: &'static str) -> Picture {
+fn histogram(found: &SvFindings, name: &str, file: &'static str) -> Picture {
     let of = |course: &Course| {
         let parameter = course.parameter(name);
         let chains = parameter.into_iter().flat_map(|p| &p.draws.chains);
@@ -267,7 +267,7 @@ fn histogram(found: &Found, name: &str, file: &'static str) -> Picture {
 }
 
 /// Of one parameter against processor time, exact dashed as in the paper.
-fn autocorrelation(found: &Found, name: &str) -> Picture {
+fn autocorrelation(found: &SvFindings, name: &str) -> Picture {
     let y = Axis::new("autocorrelation").range(-0.2, 1.0);
     let title = format!("Autocorrelation of {}", shown(name));
     let mut plot = Plot::new(&title, Axis::log("processor seconds"), y, 230.0);
@@ -291,7 +291,7 @@ fn autocorrelation(found: &Found, name: &str) -> Picture {
     Picture::new("autocorrelation", plot, "In brackets: effective draws per second. Dashed: exact.")
 }
 
-pub fn json(found: &Found, options: &Options) -> serde_json::Value {
+pub fn json(found: &SvFindings, options: &Options) -> serde_json::Value {
     let course = |course: &Course, reference: &Course| {
         let parameters: serde_json::Map<_, _> = course
             .parameters

@@ -15,7 +15,7 @@ use csv::{ByteRecord, Reader, ReaderBuilder};
 use smidgen_value::{Column, Symbol, Table};
 
 use super::cells::{BadCell, Cells, Verdict, is_missing, number};
-use super::error::{Place, Problem};
+use super::error::{CellPlace, Problem};
 use super::growing::Growing;
 use super::plan::{From, Plan};
 use super::reading::{Counted, Opened, Reading};
@@ -172,7 +172,7 @@ impl File<'_> {
                         columns.push((target.name, None));
                     }
                     Verdict::Odd { expected, row, start, cell } => {
-                        let place = Place { row, line: Some(self.input.line(start)?) };
+                        let place = CellPlace { row, line: Some(self.input.line(start)?) };
                         let reason = format!(
                             "{}: {place}: expected a {expected}, as in most rows, found {cell:?}; \
                              correct the file, or write (text {name}) in the table directive to \
@@ -270,8 +270,8 @@ impl Row<'_> {
         self.record.position().map_or(0, |position| position.byte())
     }
 
-    fn place(&self) -> Result<Place, Problem> {
-        Ok(Place { row: self.number, line: Some(self.file.input.line(self.start())?) })
+    fn place(&self) -> Result<CellPlace, Problem> {
+        Ok(CellPlace { row: self.number, line: Some(self.file.input.line(self.start())?) })
     }
 
     /// A quote that is never closed makes the rest of the file, up to the newline that

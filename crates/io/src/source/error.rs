@@ -13,7 +13,7 @@ pub struct DataError {
 
 /// The row counts data rows from 1, the line counts lines of a text file from 1.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct CellPlace {
     pub row: usize,
     pub line: Option<u64>,
 }
@@ -56,28 +56,28 @@ pub(super) enum Problem {
         name: String,
     },
     Ragged {
-        place: Place,
+        place: CellPlace,
         cells: usize,
         columns: usize,
     },
     Missing {
-        place: Place,
+        place: CellPlace,
         column: String,
         cell: String,
     },
     BlankLine {
-        place: Place,
+        place: CellPlace,
         column: String,
     },
     OpenQuote {
-        place: Place,
+        place: CellPlace,
     },
     NotUtf8 {
-        place: Place,
+        place: CellPlace,
         column: String,
     },
     NotNumeric {
-        place: Place,
+        place: CellPlace,
         column: String,
         vector: String,
         cell: String,
@@ -94,19 +94,19 @@ pub(super) enum Problem {
     },
     /// A whole number that no double holds exactly.
     TooLarge {
-        place: Place,
+        place: CellPlace,
         column: String,
         number: String,
     },
     /// Lists of different lengths in one column.
     ListLength {
-        place: Place,
+        place: CellPlace,
         column: String,
         found: usize,
         expected: usize,
     },
     EmptyList {
-        place: Place,
+        place: CellPlace,
         column: String,
     },
     /// Arrays of an archive.
@@ -150,7 +150,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for CellPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             Some(line) => write!(f, "row {} (line {line})", self.row),

@@ -29,7 +29,7 @@ enum Frame {
 }
 
 /// What a name refers to.
-pub(super) enum Found<'n> {
+pub(super) enum Resolved<'n> {
     Local {
         depth: u32,
         slot: u32,
@@ -121,36 +121,36 @@ impl Scope {
         self.frames.iter().rev().map(names).collect()
     }
 
-    pub(super) fn find(&self, name: Symbol) -> Option<Found<'static>> {
+    pub(super) fn find(&self, name: Symbol) -> Option<Resolved<'static>> {
         let text = name.as_str();
         let frames = self.frames.iter().rev().zip(0u32..);
         for (frame, depth) in frames {
             match frame {
                 Frame::Names(names) => {
                     if let Some(slot) = slot_of(names, name) {
-                        return Some(Found::Local { depth, slot });
+                        return Some(Resolved::Local { depth, slot });
                     }
                 }
                 Frame::Pending { names, procedures } => {
                     if let Some(slot) = slot_of(names, name) {
                         let ready = self.procedures > *procedures;
                         return Some(if ready {
-                            Found::Local { depth, slot }
+                            Resolved::Local { depth, slot }
                         } else {
-                            Found::Pending
+                            Resolved::Pending
                         });
                     }
                 }
                 Frame::Row { variable, table } => {
                     if *variable == name {
-                        return Some(Found::Row { table: table.clone() });
+                        return Some(Resolved::Row { table: table.clone() });
                     }
                     let behind = text.strip_prefix(variable.as_str());
                     if let Some(column) = behind.and_then(|behind| behind.strip_prefix('.')) {
                         return Some(match column {
-                            "index" if table.has(Symbol::new("index")) => Found::TwoIndices,
-                            "index" => Found::Local { depth, slot: 0 },
-                            _ => Found::Column { depth, slot: 0, table: table.clone(), column },
+                            "index" if table.has(Symbol::new("index")) => Resolved::TwoIndices,
+                            "index" => Resolved::Local { depth, slot: 0 },
+                            _ => Resolved::Column { depth, slot: 0, table: table.clone(), column },
                         });
                     }
                 }

@@ -248,7 +248,7 @@ struct Tally {
 
 const SMALL: f64 = 4096.0;
 
-enum Place {
+enum CountPlace {
     Small(usize),
     Other(Result<usize, usize>),
 }
@@ -258,17 +258,19 @@ impl Tally {
         Tally { n: 0, small: Vec::new(), others: Vec::new(), objects }
     }
 
-    fn place(&self, x: &Value) -> Place {
+    fn place(&self, x: &Value) -> CountPlace {
         match x.as_number() {
-            Some(x) if (0.0..SMALL).contains(&x) && x.fract() == 0.0 => Place::Small(x as usize),
-            _ => Place::Other(self.others.binary_search_by(|(value, _)| value.cmp(x))),
+            Some(x) if (0.0..SMALL).contains(&x) && x.fract() == 0.0 => {
+                CountPlace::Small(x as usize)
+            }
+            _ => CountPlace::Other(self.others.binary_search_by(|(value, _)| value.cmp(x))),
         }
     }
 
     fn of(&self, x: &Value) -> usize {
         match self.place(x) {
-            Place::Small(i) => self.small.get(i).copied().unwrap_or(0),
-            Place::Other(found) => found.map_or(0, |i| self.others[i].1),
+            CountPlace::Small(i) => self.small.get(i).copied().unwrap_or(0),
+            CountPlace::Other(found) => found.map_or(0, |i| self.others[i].1),
         }
     }
 
@@ -301,8 +303,8 @@ impl Tally {
                 let mut others = vec![0.0; self.others.len()];
                 for (category, object) in Walk::new(objects).enumerate() {
                     let weight = match self.place(&object) {
-                        Place::Small(i) => small.get_mut(i),
-                        Place::Other(found) => found.ok().map(|i| &mut others[i]),
+                        CountPlace::Small(i) => small.get_mut(i),
+                        CountPlace::Other(found) => found.ok().map(|i| &mut others[i]),
                     };
                     if let Some(weight) = weight {
                         *weight += categories.weight(category);
@@ -327,22 +329,22 @@ impl Summary for Tally {
     fn add(&mut self, x: &Value) {
         self.n += 1;
         match self.place(x) {
-            Place::Small(i) => {
+            CountPlace::Small(i) => {
                 if i >= self.small.len() {
                     self.small.resize(i + 1, 0);
                 }
                 self.small[i] += 1;
             }
-            Place::Other(Ok(i)) => self.others[i].1 += 1,
-            Place::Other(Err(i)) => self.others.insert(i, (x.clone(), 1)),
+            CountPlace::Other(Ok(i)) => self.others[i].1 += 1,
+            CountPlace::Other(Err(i)) => self.others.insert(i, (x.clone(), 1)),
         }
     }
 
     fn remove(&mut self, x: &Value) {
         self.n -= 1;
         match self.place(x) {
-            Place::Small(i) => self.small[i] -= 1,
-            Place::Other(found) => {
+            CountPlace::Small(i) => self.small[i] -= 1,
+            CountPlace::Other(found) => {
                 let i = found.expect("a value that is forgotten was counted");
                 self.others[i].1 -= 1;
                 if self.others[i].1 == 0 {

@@ -32,7 +32,7 @@ struct Parameters {
 }
 
 /// The interval in standard units, seen from its end nearer to the mean.
-enum Place {
+enum Interval {
     /// The mean lies inside; the ends.
     Around { a: f64, b: f64 },
     /// The mean lies outside: the near end is `a` >= 0 away, to the left if `rising` and to
@@ -54,7 +54,7 @@ impl Parameters {
         }
     }
 
-    fn read_and_place(args: Args<'_>) -> Result<(Parameters, Place), ArgumentError> {
+    fn read_and_place(args: Args<'_>) -> Result<(Parameters, Interval), ArgumentError> {
         let parameters = Parameters::read(args)?;
         let expected = "a standard deviation in reach of the range";
         let place = parameters.place();
@@ -63,32 +63,32 @@ impl Parameters {
     }
 
     /// None if the interval is beyond the range of doubles in standard units.
-    fn place(&self) -> Option<Place> {
+    fn place(&self) -> Option<Interval> {
         let (a, b) = ((self.low - self.mean) / self.sd, (self.high - self.mean) / self.sd);
         let width = (self.high - self.low) / self.sd;
         if a > 1e150 || b < -1e150 || width < f64::MIN_POSITIVE {
             return None;
         }
         Some(if a >= 0.0 {
-            Place::Beyond { a, width, rising: false }
+            Interval::Beyond { a, width, rising: false }
         } else if b <= 0.0 {
-            Place::Beyond { a: -b, width, rising: true }
+            Interval::Beyond { a: -b, width, rising: true }
         } else {
-            Place::Around { a, b }
+            Interval::Around { a, b }
         })
     }
 
-    fn log_density(&self, x: f64, place: &Place) -> f64 {
+    fn log_density(&self, x: f64, place: &Interval) -> f64 {
         let Parameters { mean, sd, low, high } = *self;
         if !(low <= x && x <= high && x.is_finite()) {
             return f64::NEG_INFINITY;
         }
         let log_standard = match *place {
-            Place::Around { a, b } => {
+            Interval::Around { a, b } => {
                 let z = (x - mean) / sd;
                 -0.5 * z * z - HALF_LN_2PI - log_mass_around_zero(a, b)
             }
-            Place::Beyond { a, width, rising } => {
+            Interval::Beyond { a, width, rising } => {
                 let t = if rising { high - x } else { x - low } / sd;
                 -t * (a + 0.5 * t) - log_mass_from(a, width)
             }
@@ -110,12 +110,12 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
         return f64::NEG_INFINITY;
     };
     let standard = match place {
-        Place::Around { a, b } => {
+        Interval::Around { a, b } => {
             let z = (x - mean) / sd;
             let Between { at_low, at_high, mean, mean_square } = between_around_zero(a, b);
             [-z, z - mean, z * z - mean_square, at_low, -at_high]
         }
-        Place::Beyond { a, width, rising } => {
+        Interval::Beyond { a, width, rising } => {
             let t = if rising { high - x } else { x - low } / sd;
             let near = exp(-log_mass_from(a, width));
             let far = exp(-width * (a + 0.5 * width)) * near;
@@ -142,9 +142,9 @@ impl Distribution for TruncatedNormal {
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let (Parameters { mean, sd, low, high }, place) = Parameters::read_and_place(args)?;
         let x = match place {
-            Place::Around { a, b } => mean + sd * draw_around(a, b, rng),
-            Place::Beyond { a, width, rising: false } => low + sd * draw_beyond(a, width, rng),
-            Place::Beyond { a, width, rising: true } => high - sd * draw_beyond(a, width, rng),
+            Interval::Around { a, b } => mean + sd * draw_around(a, b, rng),
+            Interval::Beyond { a, width, rising: false } => low + sd * draw_beyond(a, width, rng),
+            Interval::Beyond { a, width, rising: true } => high - sd * draw_beyond(a, width, rng),
         };
         Ok(Value::Number(outcome::finite(x.clamp(low, high))))
     }

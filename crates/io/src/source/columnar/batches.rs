@@ -16,7 +16,7 @@ use arrow_schema::{DataType, Schema};
 use smidgen_value::{Column, Symbol, Table};
 
 use super::lent::Doubles;
-use crate::source::error::{Place, Problem};
+use crate::source::error::{CellPlace, Problem};
 use crate::source::growing::{Growing, GrowingTexts};
 use crate::source::plan::{From, Plan};
 use crate::source::{TableOptions, refuse_empty};
@@ -245,8 +245,8 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn place(&self, row: usize) -> Place {
-        Place { row: self.before + row + 1, line: None }
+    fn place(&self, row: usize) -> CellPlace {
+        CellPlace { row: self.before + row + 1, line: None }
     }
 
     fn missing(&self, row: usize, cell: &str) -> Problem {

@@ -12,7 +12,7 @@ use arrow_array::{ArrayRef, BooleanArray, FixedSizeListArray, PrimitiveArray, St
 use arrow_schema::{DataType, Field as ArrowField};
 
 use super::layout::{Field, Kind, Layout, Scalar};
-use crate::source::error::{Place, Problem};
+use crate::source::error::{CellPlace, Problem};
 
 /// No header needs more.
 const MAX_HEADER: usize = 1 << 20;
@@ -222,7 +222,7 @@ impl Block<'_> {
             let text = text(bytes, field.scalar).ok_or_else(|| {
                 let row = self.first + at / field.elements() + 1;
                 let column = field.name.clone().unwrap_or_else(|| super::PLAIN.to_owned());
-                Problem::NotUtf8 { place: Place { row, line: None }, column }
+                Problem::NotUtf8 { place: CellPlace { row, line: None }, column }
             })?;
             texts.push(text);
         }
