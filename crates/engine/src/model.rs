@@ -2,6 +2,7 @@
 
 mod constrain;
 mod distance;
+mod labels;
 mod retry;
 mod rows;
 mod start;
@@ -454,119 +455,6 @@ impl Model {
         self.trace.set_forced(id, true);
         self.suspect = true;
         Ok(self.trace.node(id).value.clone())
-    }
-
-    // ------------------------------------------------------------ labels
-
-    fn place(&self, label: &str) -> Result<usize, EvalError> {
-        // Records stand in the order of their numbers.
-        if let Some(number) = self.by_label.get(label)
-            && let Ok(place) = self.records.binary_search_by_key(number, |record| record.number)
-        {
-            return Ok(place);
-        }
-        let by_name = |record: &Record| match &record.kind {
-            RecordKind::Assume(name) => record.label.is_none() && name.as_str() == label,
-            _ => false,
-        };
-        self.records.iter().position(by_name).ok_or_else(|| {
-            let known: Vec<&str> = self.by_label.keys().map(String::as_str).collect();
-            let error =
-                EvalError::other(None, format!("there is no directive with the label `{label}`"));
-            match smidgen_lang::diagnostic::closest(label, known) {
-                Some(close) => error.hint(format!("did you mean `{close}`?")),
-                None => error,
-            }
-        })
-    }
-
-    pub fn report(&mut self, label: &str) -> Result<Value, EvalError> {
-        if let Some((place, row)) = self.plate_row(label) {
-            return self.observed_in_row(place, row);
-        }
-        let root = self.records[self.place(label)?].root.clone();
-        self.trace.operand_value(&root).cloned()
-    }
-
-    /// Removes a directive and what only it needs.
-    pub fn forget(&mut self, label: &str) -> Result<(), EvalError> {
-        if let Some((place, row)) = self.plate_row(label) {
-            return self.forget_row(place, row);
-        }
-        let place = self.place(label)?;
-        if let RecordKind::Assume(name) = self.records[place].kind {
-            let users =
-                self.records.iter().filter(|record| free_globals(&record.expr).contains(&name));
-            let users = users.filter(|record| record.number != self.records[place].number).count();
-            if users > 0 {
-                return Err(still_used(label));
-            }
-            self.trace.bind_global(name, None);
-        }
-        if self.records[place].kind == RecordKind::Observe {
-            let root = self.records[place].root.clone();
-            for node in self.trace.observed_path(&root) {
-                self.trace.set_observed(node, None);
-            }
-            if let Referent::Choice(id) = self.trace.referent(&root)
-                && self.trace.node(id).constrained
-            {
-                self.trace.set_constrained(id, false);
-                self.trace.enter_choices(id);
-            }
-        }
-        let savepoint = self.trace.savepoint();
-        self.trace.release(self.records[place].family)?;
-        // What `eval` uses does not show in the text.
-        if self.trace.has_detached_in_use(savepoint) {
-            return Err(still_used(label));
-        }
-        let record = self.records.remove(place);
-        if let Some(label) = &record.label {
-            self.by_label.remove(label);
-        }
-        self.removed.push((place, record));
-        Ok(())
-    }
-
-    /// Whether a directive is still there.
-    pub fn has_record(&self, number: u64) -> bool {
-        self.records.iter().any(|record| record.number == number)
-    }
-
-    /// Turns what a directive refers to into a constant of its current value.
-    pub fn freeze(&mut self, label: &str) -> Result<Value, EvalError> {
-        if self.plate_row(label).is_some() {
-            return Err(is_observed(label));
-        }
-        let place = self.place(label)?;
-        let root = self.records[place].root.clone();
-        let value = self.trace.operand_value(&root)?.clone();
-        if let Operand::Node(id) = root {
-            if self.trace.node(id).constrained || self.trace.node(id).observed.is_some() {
-                return Err(is_observed(label));
-            }
-            let (is_draw, expansion) = match self.trace.node(id).op {
-                Op::Draw(maker) => (Some(maker), FamilyId::NONE),
-                Op::Structure(_) => (None, self.trace.node(id).expansion),
-                _ => (None, FamilyId::NONE),
-            };
-            if let Some(maker) = is_draw {
-                self.trace.uncount(maker, &value);
-            }
-            self.trace.freeze_node(id);
-            // A procedure may hold nodes of the body that made it: that body then stays.
-            if !holds_procedure(&value) {
-                self.trace.release(expansion)?;
-            }
-        }
-        Ok(value)
-    }
-
-    pub fn clear(&mut self) {
-        let interrupt = self.trace.interrupt.clone();
-        *self = Model::new();
-        self.trace.interrupt = interrupt;
     }
 
     /// Assumed names whose values can change, with what they refer to now.

@@ -3,15 +3,16 @@
 //! Every chain executes the directives on a trace of its own, with its own random stream, so the
 //! draws do not depend on the number of threads. One draw is one application of the kernel.
 
-use std::collections::HashMap;
+mod assemble;
+mod watch;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use smidgen_draws::stuck::whereabouts;
-use smidgen_draws::{self as draws, Draws, KernelReport};
+use smidgen_draws::{self as draws, Draws};
 use smidgen_engine::environment::Environment;
-use smidgen_engine::model::{Code, Ties};
+use smidgen_engine::model::Ties;
 use smidgen_engine::operand::Operand;
 use smidgen_engine::{EvalError, Model};
 use smidgen_infer::run::Phase;
@@ -30,6 +31,7 @@ use crate::outcome::{Inferred, OutcomeKind};
 use crate::population::{Context, ParticlePopulation, makes_particles};
 use crate::session::Session;
 use crate::stopwatch::Stopwatch;
+use watch::Watch;
 
 #[derive(Clone, Debug)]
 pub struct SampleRequest {
@@ -469,143 +471,5 @@ impl Plan<'_> {
 
     fn is_stopped(&self) -> bool {
         self.interrupt.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
-    }
-
-    fn assemble(&self, mut chains: Vec<Chain>, program: &[TopDirective]) -> Sampled {
-        let mut kernels: Vec<(String, KernelRecord)> = Vec::new();
-        let mut warnings: Vec<String> = self.catalog.troubles();
-        let interrupted = chains.len() < self.request.chains || chains.iter().any(|c| !c.complete);
-        for chain in &mut chains {
-            let records = std::mem::take(&mut chain.records);
-            for (k, (text, record)) in chain.kernels.iter().zip(records).enumerate() {
-                match kernels.get_mut(k) {
-                    Some((_, known)) => known.merge(record),
-                    None => kernels.push((text.clone(), record)),
-                }
-            }
-            for warning in &chain.warnings {
-                if !warnings.contains(warning) {
-                    warnings.push(warning.clone());
-                }
-            }
-        }
-        for (text, record) in &kernels {
-            warnings.extend(record.warnings(text, &|span| self.sources.place(span)));
-        }
-        let ties = joined_ties(&chains);
-        let marked: Vec<Vec<usize>> =
-            chains.iter_mut().map(|chain| std::mem::take(&mut chain.diverged)).collect();
-        let times = chains.iter_mut().map(|chain| std::mem::take(&mut chain.times)).collect();
-        let draws =
-            joined(chains.iter_mut().map(|chain| std::mem::take(&mut chain.draws)).collect());
-        let advice = draws::advice(&draws::summarise(&draws));
-        let ties = |name: &String| ties.get(name).cloned().unwrap_or_default();
-        let ties: Vec<_> = draws.quantities().iter().map(|q| ties(&q.name)).collect();
-        let movers: Vec<String> = kernels.iter().map(|(text, _)| text.clone()).collect();
-        let stuck = match movers.iter().all(|text| text.starts_with("(map ")) {
-            true => Vec::new(),
-            false => draws::stuck(&draws, &ties, &movers),
-        };
-        let at = whereabouts(&draws, &marked);
-        let at = at.map(|(name, small)| {
-            format!("where `{name}` is {}", if small { "small" } else { "large" })
-        });
-        let is_sound = advice.is_empty() && stuck.is_empty();
-        for (text, record) in &kernels {
-            warnings.extend(record.divergence(text, is_sound, at.clone()));
-        }
-        warnings.extend(stuck);
-        warnings.extend(advice);
-        let reports: Vec<KernelReport> =
-            kernels.iter().map(|(text, record)| record.report(text)).collect();
-        let records = kernels.into_iter().map(|(_, record)| record).collect();
-        let seconds = chains.iter().map(|chain| chain.seconds).sum();
-        let text = program.first().map_or_else(String::new, |top| {
-            self.sources.get(top.directive.span.source).text.to_string()
-        });
-        let run = draws::Run {
-            seed: self.request.seed,
-            chains: chains.len(),
-            draws,
-            kernels: reports,
-            warnings,
-            program: text,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        };
-        Sampled { run, records, seconds, times, interrupted }
-    }
-}
-
-/// What the quantities of all chains hang on, by name.
-fn joined_ties(chains: &[Chain]) -> HashMap<String, draws::Ties> {
-    let mut joined: HashMap<String, draws::Ties> = HashMap::new();
-    for (k, chain) in chains.iter().enumerate() {
-        for (quantity, (ties, moved)) in chain.draws.quantities().iter().zip(&chain.ties) {
-            let known = joined.entry(quantity.name.clone()).or_default();
-            known.moved.resize(k, true);
-            known.moved.push(*moved);
-            // In some chains the structure may be another: what can change there can change.
-            let entries = known.hangs.len().max(ties.entries.len());
-            let hangs = |i: usize| known.hangs.get(i).or(known.hangs.first()) == Some(&true);
-            known.hangs = (0..entries).map(|i| hangs(i) || ties.hangs(i)).collect();
-        }
-    }
-    joined
-}
-
-/// The draws of all chains. What is recorded without a request depends on the values that a chain
-/// begins with: a quantity that some chain lacks is left out.
-fn joined(mut chains: Vec<Draws>) -> Draws {
-    let names = |draws: &Draws| -> Vec<String> {
-        draws.quantities().iter().map(|quantity| quantity.name.clone()).collect()
-    };
-    let mut common = chains.first().map_or_else(Vec::new, names);
-    common.retain(|name| chains.iter().all(|draws| draws.get(name).is_some()));
-    for draws in &mut chains {
-        if names(draws) != common {
-            let mut kept = Draws::default();
-            common.iter().filter_map(|name| draws.get(name)).for_each(|q| kept.add(q.clone()));
-            *draws = kept;
-        }
-    }
-    Draws::join(chains)
-}
-
-enum Watch {
-    Operand(String, Operand),
-    Expression(String, ExprRef),
-}
-
-impl Watch {
-    fn name(&self) -> &str {
-        match self {
-            Watch::Operand(name, _) | Watch::Expression(name, _) => name,
-        }
-    }
-
-    fn ties(&self, model: &mut Model, rng: &mut Rng) -> Result<Ties, EvalError> {
-        match self {
-            Watch::Operand(_, root) => Ok(model.ties(root)),
-            Watch::Expression(_, expr) => {
-                model.ties_of(Code { expr, environment: &Environment::default() }, rng)
-            }
-        }
-    }
-
-    /// What is recorded of one draw: operands of the trace first, then expressions, all of them in
-    /// one run, so that they see the same rows of memoised procedures.
-    fn values(watch: &[Watch], model: &mut Model, rng: &mut Rng) -> Result<Vec<Value>, EvalError> {
-        let global = Environment::default();
-        let (mut values, mut codes) = (Vec::with_capacity(watch.len()), Vec::new());
-        for watched in watch {
-            match watched {
-                Watch::Operand(_, root) => values.push(model.operand_value(root)?),
-                Watch::Expression(_, expr) => codes.push(Code { expr, environment: &global }),
-            }
-        }
-        if !codes.is_empty() {
-            values.extend(model.sample_together(codes, rng)?);
-        }
-        Ok(values)
     }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smidgen_value::Value;
 
-use super::{blocks, live_families};
+use super::choices::blocks;
+use super::live_families;
 use crate::id::{FamilyId, NodeId};
 use crate::node::{MemoEntry, NOWHERE, Op, StructureKind};
 use crate::operand::Operand;

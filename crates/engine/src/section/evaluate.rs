@@ -6,28 +6,27 @@
 //! Nothing of the section is written, so a rejected move has nothing to restore.
 
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
-use smidgen_value::{ArgumentError, Value};
+use smidgen_value::Value;
 
-use crate::error::{EvalError, Mistake};
+use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::{Child, Node, Op};
-use crate::operand::Operand;
+use crate::node::Child;
 use crate::program::rows::BLOCK;
 use crate::program::run::Store;
 use crate::section::component::{Component, is_deterministic};
 use crate::section::lanes::SectionProgram;
 use crate::section::partition::Partition;
 use crate::section::programs::Programs;
+use crate::section::rows::MovedPlate;
 use crate::trace::Trace;
 use crate::trace::roster::Walk;
 
 /// A value that the move changes.
-struct BeforeAfter {
-    node: NodeId,
-    before: Value,
+pub(super) struct BeforeAfter {
+    pub node: NodeId,
+    pub before: Value,
     /// None if it cannot be computed after the move, which is a rejection.
-    after: Option<Value>,
+    pub after: Option<Value>,
 }
 
 /// Room for the sections that are weighed together.
@@ -39,17 +38,6 @@ struct Lanes {
     room: Vec<f64>,
 }
 
-/// What the nodes around a plate are on both sides.
-struct MovedPlate {
-    plate: NodeId,
-    nodes: SmallVec<[NodeId; 4]>,
-    before: Vec<Value>,
-    /// None if one of them cannot be computed after the move.
-    after: Option<Vec<Value>>,
-    /// What the rows read of both, if that can be computed.
-    globals: Option<[Vec<f64>; 2]>,
-}
-
 /// What a move has changed, and room for the section at hand. The buffers are reused.
 #[derive(Default)]
 pub struct Evaluator {
@@ -58,24 +46,17 @@ pub struct Evaluator {
     /// Of globals, from the first hub that was asked for on.
     lazily: FxHashMap<NodeId, u32>,
     eager: usize,
-    local: Vec<BeforeAfter>,
-    absorbing: Vec<NodeId>,
-    component: Component,
+    pub(super) local: Vec<BeforeAfter>,
+    pub(super) absorbing: Vec<NodeId>,
+    pub(super) component: Component,
     lanes: Lanes,
     /// Lanes whose sections have to be gathered.
     missing: Vec<usize>,
-    plates: Vec<MovedPlate>,
-    rows: Vec<u32>,
-    log_before: Vec<f64>,
+    pub(super) plates: Vec<MovedPlate>,
+    pub(super) rows: Vec<u32>,
+    pub(super) log_before: Vec<f64>,
     /// Nodes looked at since the start of the move.
     pub touched: u64,
-}
-
-/// The two sides of a move.
-#[derive(Clone, Copy, PartialEq)]
-enum Side {
-    Before,
-    After,
 }
 
 fn hub_of(trace: &Trace, edge: Child) -> NodeId {
@@ -111,7 +92,7 @@ impl Evaluator {
         }
     }
 
-    fn global(&self, id: NodeId) -> Option<&BeforeAfter> {
+    pub(super) fn global(&self, id: NodeId) -> Option<&BeforeAfter> {
         let eager = self.globals[..self.eager].iter().find(|global| global.node == id);
         match eager {
             None if !self.lazily.is_empty() => {
@@ -121,7 +102,7 @@ impl Evaluator {
         }
     }
 
-    fn find(&self, id: NodeId) -> Option<&BeforeAfter> {
+    pub(super) fn find(&self, id: NodeId) -> Option<&BeforeAfter> {
         let local = self.local.iter().find(|local| local.node == id);
         local.or_else(|| self.global(id))
     }
@@ -267,81 +248,6 @@ impl Evaluator {
         Ok(self.weigh(trace)? / units as f64)
     }
 
-    /// The log weights of rows of a plate.
-    pub(crate) fn plate_log_weights(
-        &mut self,
-        trace: &mut Trace,
-        id: NodeId,
-        places: &[usize],
-        weights: &mut [f64],
-    ) -> Result<(), EvalError> {
-        let known = self.plates.iter().position(|moved| moved.plate == id);
-        let moved = match known {
-            Some(k) => k,
-            None => self.move_plate(trace, id)?,
-        };
-        let Evaluator { plates, rows, log_before, touched, .. } = self;
-        let moved = &plates[moved];
-        let Op::Plate(plate) = &trace.node(id).op else { unreachable!("asked for a plate") };
-        *touched += places.len() as u64;
-        let Some(after) = &moved.after else {
-            weights.fill(f64::NEG_INFINITY);
-            return Ok(());
-        };
-        rows.clear();
-        rows.extend(places.iter().map(|place| plate.members.row(*place)));
-        if let Some([before, after]) = &moved.globals {
-            let mut desk = trace.desk();
-            if plate.log_ratios(&mut desk, [before, after], rows, weights) {
-                return Ok(());
-            }
-        }
-        log_before.clear();
-        log_before.resize(places.len(), 0.0);
-        let values: SmallVec<[&Value; 4]> = after.iter().collect();
-        trace.plate_log_densities(plate, (&moved.nodes, &values), rows, true, weights)?;
-        let values: SmallVec<[&Value; 4]> = moved.before.iter().collect();
-        trace.plate_log_densities(plate, (&moved.nodes, &values), rows, false, log_before)?;
-        for (weight, before) in weights.iter_mut().zip(log_before) {
-            *weight = match *before == f64::NEG_INFINITY {
-                true if *weight > f64::NEG_INFINITY => f64::INFINITY,
-                true => *weight,
-                false => *weight - *before,
-            };
-        }
-        Ok(())
-    }
-
-    /// Finds what a move has made of the nodes around a plate.
-    fn move_plate(&mut self, trace: &mut Trace, id: NodeId) -> Result<usize, EvalError> {
-        let nodes = trace.parents(id);
-        let (mut before, mut after) = (Vec::new(), Some(Vec::new()));
-        for node in &nodes {
-            if self.global(*node).is_none() && is_deterministic(trace.node(*node)) {
-                self.move_hub(trace, *node)?;
-            }
-            let (old, new) = match self.global(*node) {
-                Some(moved) => (moved.before.clone(), moved.after.clone()),
-                None => (trace.node(*node).value.clone(), Some(trace.node(*node).value.clone())),
-            };
-            before.push(old);
-            after = after.zip(new).map(|(mut values, new)| {
-                values.push(new);
-                values
-            });
-        }
-        let Op::Plate(plate) = &trace.node(id).op else { unreachable!("asked for a plate") };
-        let mut desk = trace.desk();
-        let mut globals = |values: &[Value]| {
-            let values: SmallVec<[&Value; 4]> = values.iter().collect();
-            plate.globals(&mut desk, &values)
-        };
-        let old = globals(&before);
-        let globals = old.zip(after.as_deref().and_then(globals)).map(<[Vec<f64>; 2]>::from);
-        self.plates.push(MovedPlate { plate: id, nodes, before, after, globals });
-        Ok(self.plates.len() - 1)
-    }
-
     /// The log weight of the nodes gathered.
     fn weigh(&mut self, trace: &mut Trace) -> Result<f64, EvalError> {
         self.touched += self.component.nodes.len() as u64;
@@ -413,7 +319,7 @@ impl Evaluator {
     }
 
     /// Computes a nested hub: it follows from Γ through deterministic nodes.
-    fn move_hub(&mut self, trace: &mut Trace, hub: NodeId) -> Result<(), EvalError> {
+    pub(super) fn move_hub(&mut self, trace: &mut Trace, hub: NodeId) -> Result<(), EvalError> {
         // Its ancestors that the move reaches, arguments first.
         let mut path: Vec<NodeId> = Vec::new();
         let mut stack = vec![(hub, 0)];
@@ -456,117 +362,5 @@ impl Evaluator {
         }
         self.local = outer;
         Ok(())
-    }
-
-    /// Computes the deterministic nodes of the section. False if one cannot be computed after
-    /// the move.
-    fn compute_local(&mut self, trace: &Trace) -> Result<bool, EvalError> {
-        for k in 0..self.component.nodes.len() {
-            let id = self.component.nodes[k];
-            if is_deterministic(trace.node(id)) {
-                let moved = self.compute(trace, id)?;
-                if moved.after.is_none() {
-                    return Ok(false);
-                }
-                self.local.push(moved);
-            }
-        }
-        Ok(true)
-    }
-
-    fn compute(&self, trace: &Trace, id: NodeId) -> Result<BeforeAfter, EvalError> {
-        let node = trace.node(id);
-        let before = self.follow(trace, id, Side::Before)?.ok_or_else(|| {
-            let message = "a value of the current state cannot be computed";
-            EvalError::other(node.origin, message)
-        })?;
-        let after = match self.follow(trace, id, Side::After) {
-            Ok(after) => after,
-            Err(error) if error.rejects() => None,
-            Err(error) => return Err(error),
-        };
-        Ok(BeforeAfter { node: id, before, after })
-    }
-
-    /// The value of a deterministic node on one side; none if an argument has none.
-    fn follow(&self, trace: &Trace, id: NodeId, side: Side) -> Result<Option<Value>, EvalError> {
-        let node = trace.node(id);
-        match self.arguments(trace, node, side) {
-            Some(args) => trace.follow(id, &args).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    #[inline]
-    fn arguments<'a>(
-        &'a self,
-        trace: &'a Trace,
-        node: &'a Node,
-        side: Side,
-    ) -> Option<SmallVec<[&'a Value; 4]>> {
-        node.args.iter().map(|arg| self.seen(trace, &arg.operand, side)).collect()
-    }
-
-    #[inline]
-    fn seen<'a>(&'a self, trace: &'a Trace, operand: &'a Operand, side: Side) -> Option<&'a Value> {
-        let id = match operand {
-            Operand::Constant(value) => return Some(value),
-            Operand::Node(id) => *id,
-        };
-        match (self.find(id), side) {
-            (None, _) => Some(&trace.node(id).value),
-            (Some(moved), Side::Before) => Some(&moved.before),
-            (Some(moved), Side::After) => moved.after.as_ref(),
-        }
-    }
-
-    /// Σ log p(x | after) − log p(x | before). −∞ if the move makes a value impossible, +∞ if
-    /// only the current state does.
-    fn absorb(&self, trace: &Trace) -> Result<f64, EvalError> {
-        let (mut log_after, mut log_before) = (0.0, 0.0);
-        for id in &self.absorbing {
-            let log_p = match self.log_density(trace, *id, Side::After) {
-                Err(error) if error.rejects() => f64::NEG_INFINITY,
-                log_p => log_p?,
-            };
-            if log_p == f64::NEG_INFINITY {
-                return Ok(f64::NEG_INFINITY);
-            }
-            log_after += log_p;
-            log_before += self.log_density(trace, *id, Side::Before)?;
-        }
-        if log_before == f64::NEG_INFINITY {
-            return Ok(f64::INFINITY);
-        }
-        Ok(log_after - log_before)
-    }
-
-    fn log_density(&self, trace: &Trace, id: NodeId, side: Side) -> Result<f64, EvalError> {
-        let node = trace.node(id);
-        let Some(args) = self.arguments(trace, node, side) else { return Ok(f64::NEG_INFINITY) };
-        let x = &node.value;
-        let (name, result): (&'static str, Result<f64, ArgumentError>) = match &node.op {
-            Op::Random(distribution) => {
-                (distribution.spec().name, distribution.log_density(x, &args))
-            }
-            Op::Maker(made) => {
-                let result = match made.maker.latent() {
-                    Some(latent) => latent.log_density(x, &args),
-                    None => {
-                        made.maker.check(&args).and_then(|()| made.statistics.log_marginal(&args))
-                    }
-                };
-                (made.maker.spec().name, result)
-            }
-            _ => unreachable!("only random choices and makers absorb"),
-        };
-        match result {
-            Ok(log_p) if log_p.is_nan() => Err(EvalError::new(
-                Mistake::NotANumber { procedure: name.to_owned(), value: x.clone() },
-                node.origin,
-            )),
-            Ok(log_p) => Ok(log_p),
-            Err(error) => Err(trace.argument_error(name, error, node.origin)),
-        }
     }
 }

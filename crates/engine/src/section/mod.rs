@@ -26,8 +26,10 @@ pub mod component;
 pub mod evaluate;
 pub(crate) mod lanes;
 mod leaf_cache;
+mod node_by_node;
 pub mod partition;
 pub(crate) mod programs;
+mod rows;
 mod weigh;
 mod writer;
 

@@ -11,13 +11,16 @@ pub mod apply;
 pub mod bound;
 pub mod density;
 pub mod eval;
+mod evaluation;
 pub mod family;
 pub mod fault;
 pub mod freshness;
 pub mod higher_order;
 pub mod journal;
+mod names;
 pub mod node;
 pub mod observe;
+mod payload;
 pub mod proposal;
 pub mod roster;
 pub mod scaffold;
@@ -30,20 +33,16 @@ use std::sync::{Arc, Mutex};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use smidgen_lang::Span;
-use smidgen_prob::registry;
-use smidgen_prob::{Statistics, lookup};
 use smidgen_value::{Symbol, Value};
 
 use crate::address::address;
 use crate::enumerate::Plans;
-use crate::error::{EvalError, Mistake};
 use crate::family::Family;
 use crate::id::{FamilyId, NodeId};
 use crate::journal::Edit;
-use crate::node::{Arg, Args, Made, MemoTable, Node, Observed, Op};
+use crate::node::{Arg, Args, Node, Observed, Op};
 use crate::operand::Operand;
 use crate::plate::PlateScratch;
-use crate::procedure::Procedure;
 use crate::tag::{Scopes, Tags};
 use roster::Sections;
 use side::SideTables;
@@ -195,77 +194,6 @@ impl Trace {
         self.nodes.len()
     }
 
-    // ------------------------------------------------------------ names
-
-    pub fn global(&mut self, name: Symbol) -> Option<Operand> {
-        match self.globals.get(name.index()) {
-            Some(Some(operand)) => Some(operand.clone()),
-            _ => self.builtin(name).map(Operand::Constant),
-        }
-    }
-
-    /// What a name that was asked for before refers to.
-    pub(crate) fn known_global(&self, name: Symbol) -> Option<Operand> {
-        match self.globals.get(name.index()) {
-            Some(Some(operand)) => Some(operand.clone()),
-            _ => {
-                let builtin = self.builtins.get(name.index()).cloned().flatten();
-                builtin.map(Operand::Constant)
-            }
-        }
-    }
-
-    /// The built-in procedure of that name: always the same value, so that procedures can be
-    /// compared and used as memo keys.
-    pub(crate) fn builtin(&mut self, name: Symbol) -> Option<Value> {
-        let index = name.index();
-        if let Some(Some(value)) = self.builtins.get(index) {
-            return Some(value.clone());
-        }
-        let builtin = lookup(name)?;
-        if index >= self.builtins.len() {
-            self.builtins.resize(index + 1, None);
-        }
-        let first_name = Symbol::new(builtin.spec().name);
-        let value = if first_name == name {
-            Procedure::Builtin(builtin).into_value(0)
-        } else {
-            self.builtin(first_name)?
-        };
-        self.builtins[index] = Some(value.clone());
-        Some(value)
-    }
-
-    /// The number of the procedure or environment made next. It is not given back when an edit is undone: numbers are
-    /// compared, never counted.
-    pub(crate) fn next_creation(&mut self) -> u64 {
-        self.creations += 1;
-        self.creations
-    }
-
-    pub(crate) fn bind_global(&mut self, name: Symbol, operand: Option<Operand>) {
-        let index = name.index();
-        if index >= self.globals.len() {
-            self.globals.resize(index + 1, None);
-        }
-        if !self.assumed.contains(&name) {
-            self.assumed.push(name);
-        }
-        let was = std::mem::replace(&mut self.globals[index], operand);
-        self.journal.push(Edit::Global(name, was));
-    }
-
-    pub fn is_bound(&self, name: Symbol) -> bool {
-        self.globals.get(name.index()).is_some_and(Option::is_some)
-    }
-
-    pub(crate) fn unbound(&self, name: Symbol, span: Span) -> EvalError {
-        let own = self.assumed.iter().map(|name| name.as_str());
-        let suggestion =
-            smidgen_lang::diagnostic::closest(name.as_str(), own.chain(registry::names()));
-        EvalError::new(Mistake::Unbound { name, suggestion: suggestion.map(str::to_owned) }, span)
-    }
-
     // ------------------------------------------------------------ nodes
 
     /// Adds a node to a family and links it to its arguments.
@@ -385,100 +313,5 @@ impl Trace {
     /// The nodes among a node's arguments: for a plate, all of them.
     pub(crate) fn parents(&self, id: NodeId) -> SmallVec<[NodeId; 4]> {
         self.node(id).args.iter().filter_map(|arg| arg.operand.node()).collect()
-    }
-
-    // ------------------------------------------------------------ payloads
-
-    pub(crate) fn memo(&self, id: NodeId) -> &MemoTable {
-        match &self.node(id).op {
-            Op::Memo(table) => table,
-            _ => unreachable!("a memoised procedure names its memo node"),
-        }
-    }
-
-    pub(crate) fn memo_mut(&mut self, id: NodeId) -> &mut MemoTable {
-        self.memo_edits += 1;
-        match &mut self.node_mut(id).op {
-            Op::Memo(table) => table,
-            _ => unreachable!("a memoised procedure names its memo node"),
-        }
-    }
-
-    pub fn statistics(&self, maker: NodeId) -> &dyn Statistics {
-        match &self.node(maker).op {
-            Op::Maker(made) => &*made.statistics,
-            _ => unreachable!("a made procedure names its maker"),
-        }
-    }
-
-    pub(crate) fn statistics_mut(&mut self, maker: NodeId) -> &mut dyn Statistics {
-        &mut *self.made_mut(maker).statistics
-    }
-
-    /// What a maker made, to be changed.
-    pub(crate) fn made_mut(&mut self, maker: NodeId) -> &mut Made {
-        let stamp = self.next_stamp();
-        match &mut self.node_mut(maker).op {
-            Op::Maker(made) => {
-                made.stamp = stamp;
-                made
-            }
-            _ => unreachable!("a made procedure names its maker"),
-        }
-    }
-
-    /// See [`Made::stamp`].
-    pub(crate) fn next_stamp(&mut self) -> u64 {
-        self.stamps += 1;
-        self.stamps
-    }
-
-    /// Calls `f` with the parameters of what a maker made: its arguments, or its latent value.
-    pub(crate) fn with_params<R>(&self, maker: NodeId, f: impl FnOnce(&[&Value]) -> R) -> R {
-        match &self.node(maker).op {
-            Op::Maker(made) if made.maker.latent().is_some() => f(&[&self.node(maker).value]),
-            _ => self.with_args(maker, f),
-        }
-    }
-
-    /// Calls `f` with the parameters of what a maker made while one of its applications is not counted. Its
-    /// statistics are exact: nothing has changed afterwards, also not their stamp.
-    pub(crate) fn with_uncounted<R>(
-        &mut self,
-        maker: NodeId,
-        value: &Value,
-        f: impl FnOnce(&Trace, &[&Value]) -> R,
-    ) -> R {
-        self.unstamped(maker).remove(value);
-        let result = self.with_params(maker, |params| f(self, params));
-        self.unstamped(maker).add(value);
-        result
-    }
-
-    fn unstamped(&mut self, maker: NodeId) -> &mut dyn Statistics {
-        match &mut self.node_mut(maker).op {
-            Op::Maker(made) => &mut *made.statistics,
-            _ => unreachable!("a made procedure names its maker"),
-        }
-    }
-
-    /// Counts an application in the statistics of its maker.
-    pub(crate) fn count(&mut self, maker: NodeId, value: &Value) {
-        self.journal_statistics(maker, || Edit::Counted(maker, value.clone()));
-        self.statistics_mut(maker).add(value);
-    }
-
-    pub(crate) fn uncount(&mut self, maker: NodeId, value: &Value) {
-        self.journal_statistics(maker, || Edit::Uncounted(maker, value.clone()));
-        self.statistics_mut(maker).remove(value);
-    }
-
-    fn journal_statistics(&mut self, maker: NodeId, inverse: impl FnOnce() -> Edit) {
-        let statistics = self.statistics(maker);
-        let edit = match statistics.is_exact() {
-            true => inverse(),
-            false => Edit::Statistics(maker, statistics.copy()),
-        };
-        self.journal.push(edit);
     }
 }

@@ -1,0 +1,111 @@
+//! The draws of all chains as one run: joined, summarised, with what there is to be said about them.
+
+use std::collections::HashMap;
+
+use smidgen_draws::stuck::whereabouts;
+use smidgen_draws::{self as draws, Draws, KernelReport};
+use smidgen_infer::KernelRecord;
+
+use super::{Chain, Plan, Sampled};
+use crate::load::TopDirective;
+
+impl Plan<'_> {
+    pub(super) fn assemble(&self, mut chains: Vec<Chain>, program: &[TopDirective]) -> Sampled {
+        let mut kernels: Vec<(String, KernelRecord)> = Vec::new();
+        let mut warnings: Vec<String> = self.catalog.troubles();
+        let interrupted = chains.len() < self.request.chains || chains.iter().any(|c| !c.complete);
+        for chain in &mut chains {
+            let records = std::mem::take(&mut chain.records);
+            for (k, (text, record)) in chain.kernels.iter().zip(records).enumerate() {
+                match kernels.get_mut(k) {
+                    Some((_, known)) => known.merge(record),
+                    None => kernels.push((text.clone(), record)),
+                }
+            }
+            for warning in &chain.warnings {
+                if !warnings.contains(warning) {
+                    warnings.push(warning.clone());
+                }
+            }
+        }
+        for (text, record) in &kernels {
+            warnings.extend(record.warnings(text, &|span| self.sources.place(span)));
+        }
+        let ties = joined_ties(&chains);
+        let marked: Vec<Vec<usize>> =
+            chains.iter_mut().map(|chain| std::mem::take(&mut chain.diverged)).collect();
+        let times = chains.iter_mut().map(|chain| std::mem::take(&mut chain.times)).collect();
+        let draws =
+            joined(chains.iter_mut().map(|chain| std::mem::take(&mut chain.draws)).collect());
+        let advice = draws::advice(&draws::summarise(&draws));
+        let ties = |name: &String| ties.get(name).cloned().unwrap_or_default();
+        let ties: Vec<_> = draws.quantities().iter().map(|q| ties(&q.name)).collect();
+        let movers: Vec<String> = kernels.iter().map(|(text, _)| text.clone()).collect();
+        let stuck = match movers.iter().all(|text| text.starts_with("(map ")) {
+            true => Vec::new(),
+            false => draws::stuck(&draws, &ties, &movers),
+        };
+        let at = whereabouts(&draws, &marked);
+        let at = at.map(|(name, small)| {
+            format!("where `{name}` is {}", if small { "small" } else { "large" })
+        });
+        let is_sound = advice.is_empty() && stuck.is_empty();
+        for (text, record) in &kernels {
+            warnings.extend(record.divergence(text, is_sound, at.clone()));
+        }
+        warnings.extend(stuck);
+        warnings.extend(advice);
+        let reports: Vec<KernelReport> =
+            kernels.iter().map(|(text, record)| record.report(text)).collect();
+        let records = kernels.into_iter().map(|(_, record)| record).collect();
+        let seconds = chains.iter().map(|chain| chain.seconds).sum();
+        let text = program.first().map_or_else(String::new, |top| {
+            self.sources.get(top.directive.span.source).text.to_string()
+        });
+        let run = draws::Run {
+            seed: self.request.seed,
+            chains: chains.len(),
+            draws,
+            kernels: reports,
+            warnings,
+            program: text,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        Sampled { run, records, seconds, times, interrupted }
+    }
+}
+
+/// What the quantities of all chains hang on, by name.
+fn joined_ties(chains: &[Chain]) -> HashMap<String, draws::Ties> {
+    let mut joined: HashMap<String, draws::Ties> = HashMap::new();
+    for (k, chain) in chains.iter().enumerate() {
+        for (quantity, (ties, moved)) in chain.draws.quantities().iter().zip(&chain.ties) {
+            let known = joined.entry(quantity.name.clone()).or_default();
+            known.moved.resize(k, true);
+            known.moved.push(*moved);
+            // In some chains the structure may be another: what can change there can change.
+            let entries = known.hangs.len().max(ties.entries.len());
+            let hangs = |i: usize| known.hangs.get(i).or(known.hangs.first()) == Some(&true);
+            known.hangs = (0..entries).map(|i| hangs(i) || ties.hangs(i)).collect();
+        }
+    }
+    joined
+}
+
+/// The draws of all chains. What is recorded without a request depends on the values that a chain
+/// begins with: a quantity that some chain lacks is left out.
+fn joined(mut chains: Vec<Draws>) -> Draws {
+    let names = |draws: &Draws| -> Vec<String> {
+        draws.quantities().iter().map(|quantity| quantity.name.clone()).collect()
+    };
+    let mut common = chains.first().map_or_else(Vec::new, names);
+    common.retain(|name| chains.iter().all(|draws| draws.get(name).is_some()));
+    for draws in &mut chains {
+        if names(draws) != common {
+            let mut kept = Draws::default();
+            common.iter().filter_map(|name| draws.get(name)).for_each(|q| kept.add(q.clone()));
+            *draws = kept;
+        }
+    }
+    Draws::join(chains)
+}

@@ -1,0 +1,51 @@
+//! What is recorded after each draw.
+
+use smidgen_engine::environment::Environment;
+use smidgen_engine::model::{Code, Ties};
+use smidgen_engine::operand::Operand;
+use smidgen_engine::{EvalError, Model};
+use smidgen_lang::core::ExprRef;
+use smidgen_value::{Rng, Value};
+
+pub(super) enum Watch {
+    Operand(String, Operand),
+    Expression(String, ExprRef),
+}
+
+impl Watch {
+    pub fn name(&self) -> &str {
+        match self {
+            Watch::Operand(name, _) | Watch::Expression(name, _) => name,
+        }
+    }
+
+    pub fn ties(&self, model: &mut Model, rng: &mut Rng) -> Result<Ties, EvalError> {
+        match self {
+            Watch::Operand(_, root) => Ok(model.ties(root)),
+            Watch::Expression(_, expr) => {
+                model.ties_of(Code { expr, environment: &Environment::default() }, rng)
+            }
+        }
+    }
+
+    /// What is recorded of one draw: operands of the trace first, then expressions, all of them in
+    /// one run, so that they see the same rows of memoised procedures.
+    pub fn values(
+        watch: &[Watch],
+        model: &mut Model,
+        rng: &mut Rng,
+    ) -> Result<Vec<Value>, EvalError> {
+        let global = Environment::default();
+        let (mut values, mut codes) = (Vec::with_capacity(watch.len()), Vec::new());
+        for watched in watch {
+            match watched {
+                Watch::Operand(_, root) => values.push(model.operand_value(root)?),
+                Watch::Expression(_, expr) => codes.push(Code { expr, environment: &global }),
+            }
+        }
+        if !codes.is_empty() {
+            values.extend(model.sample_together(codes, rng)?);
+        }
+        Ok(values)
+    }
+}
