@@ -3,7 +3,7 @@
 //!
 //! Reading order: [`block`] (which choices a kernel moves), [`proposer`] (drift proposals,
 //! their transforms, and how their scale is learnt by [`adaptation`]), [`acceptance`] (accept or not, given log weights), [`austerity`] (how far such
-//! decisions can be trusted), [`source`] (log weights from sections), [`trial`] and [`audit`] (decisions
+//! decisions can be trusted), [`sections`] (log weights from sections), [`trial`] and [`audit`] (decisions
 //! that are also made exactly), [`kernel`] (one file each), [`spec`] (the registry of kernels and the
 //! reading of their arguments), [`program`] (cycle, mixture, repeat, do, collect), [`run`] and
 //! [`record`] (what a run keeps: tallies, audits, warnings, collected draws), [`explain`] (what a
@@ -21,7 +21,7 @@ pub mod program;
 pub mod proposer;
 pub mod record;
 pub mod run;
-pub mod source;
+pub mod sections;
 pub mod spec;
 pub mod trial;
 

@@ -4,7 +4,7 @@
 use smidgen_engine::proposal::FromPrior;
 use smidgen_engine::{Evaluator, NodeId, Partition, Proposal, Refusal, Scaffold, Trace};
 use smidgen_infer::acceptance::LogWeights;
-use smidgen_infer::source::{Orders, Source};
+use smidgen_infer::sections::{Orders, Sections};
 use smidgen_testkit::World;
 use smidgen_testkit::programs::{EVERYTHING, program};
 use smidgen_value::Rng;
@@ -24,18 +24,20 @@ fn three_ways(trace: &mut Trace, block: &[NodeId], seed: u64) -> Result<[Vec<f64
         (&mut FromPrior, &mut rng),
     )
     .expect("a proposal");
-    let mut source = Source::new(&mut proposal, &partition, &mut evaluator, &mut orders, &mut rng);
+    let mut sections =
+        Sections::new(&mut proposal, &partition, &mut evaluator, &mut orders, &mut rng);
     let [mut scanned, mut drawn, mut by_kind] = [const { Vec::new() }; 3];
-    source
-        .scan(&mut |weight| {
-            scanned.push(weight);
+    sections
+        .scan(&mut |lot| {
+            scanned.extend_from_slice(lot);
             true
         })
         .expect("weights");
-    source.draw(partition.population(), &mut drawn).expect("weights");
-    let mut source = Source::new(&mut proposal, &partition, &mut evaluator, &mut orders, &mut rng);
-    for (stratum, size) in source.strata().into_iter().enumerate() {
-        source.draw_from(stratum, size, &mut by_kind).expect("weights");
+    sections.draw(partition.population(), &mut drawn).expect("weights");
+    let mut sections =
+        Sections::new(&mut proposal, &partition, &mut evaluator, &mut orders, &mut rng);
+    for (stratum, size) in sections.strata().into_iter().enumerate() {
+        sections.draw_from(stratum, size, &mut by_kind).expect("weights");
     }
     Ok([scanned, drawn, by_kind].map(|mut weights| {
         weights.sort_by(f64::total_cmp);

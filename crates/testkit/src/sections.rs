@@ -7,7 +7,7 @@ use smidgen_infer::Tally;
 use smidgen_infer::acceptance::{AcceptanceTest, Question};
 use smidgen_infer::kernel::mh::mh_move;
 use smidgen_infer::proposer::Learner;
-use smidgen_infer::source::{Orders, Source};
+use smidgen_infer::sections::{Orders, Sections};
 use smidgen_value::{Rng, Value};
 
 /// One proposal, weighed.
@@ -191,8 +191,8 @@ impl BySections {
         )
         .expect("a proposal");
         let question = Question { log_u, log_global: proposal.log_ratio(), population };
-        let mut source = Source::new(&mut proposal, partition, evaluator, orders, rng);
-        let verdict = test.decide(&question, &mut source).expect("a decision");
+        let mut sections = Sections::new(&mut proposal, partition, evaluator, orders, rng);
+        let verdict = test.decide(&question, &mut sections).expect("a decision");
         if verdict.accept {
             proposal.commit_lazily();
         }

@@ -4,6 +4,22 @@ use smidgen_engine::EvalError;
 
 use crate::acceptance::{AcceptanceTest, Exactness, LogWeights, Question, Verdict};
 
+/// Σ l_i over all sections, which `see` gets to see, lot by lot. −∞ with the first lot that holds an impossible section: it
+/// decides, whatever the others say.
+pub fn read_all(
+    weights: &mut dyn LogWeights,
+    see: &mut dyn FnMut(&[f64]),
+) -> Result<f64, EvalError> {
+    let mut total = 0.0;
+    weights.scan(&mut |lot| {
+        see(lot);
+        let is_impossible = lot.contains(&f64::NEG_INFINITY);
+        total = if is_impossible { f64::NEG_INFINITY } else { total + lot.iter().sum::<f64>() };
+        !is_impossible
+    })?;
+    Ok(total)
+}
+
 pub struct Exact;
 
 impl AcceptanceTest for Exact {
@@ -12,13 +28,8 @@ impl AcceptanceTest for Exact {
         question: &Question,
         weights: &mut dyn LogWeights,
     ) -> Result<Verdict, EvalError> {
-        let (mut total, mut sections) = (0.0, 0);
-        // An impossible section decides, whatever the others say.
-        weights.scan(&mut |weight| {
-            sections += 1;
-            total = if weight == f64::NEG_INFINITY { weight } else { total + weight };
-            weight > f64::NEG_INFINITY
-        })?;
+        let mut sections = 0;
+        let total = read_all(weights, &mut |lot| sections += lot.len())?;
         Ok(Verdict {
             accept: question.log_u < question.log_global + total,
             sections,

@@ -17,7 +17,7 @@ pub mod student_t;
 
 use smidgen_engine::EvalError;
 
-pub use exact::Exact;
+pub use exact::{Exact, read_all};
 pub use stratified::Stratified;
 pub use student_t::{StudentT, sequential_test};
 
@@ -42,8 +42,8 @@ pub trait LogWeights {
     /// Appends the log weights of the next `n` sections, which are drawn at random.
     fn draw(&mut self, n: usize, weights: &mut Vec<f64>) -> Result<(), EvalError>;
 
-    /// Calls `visit` with the log weight of every section, drawn or not, until it gives false.
-    fn scan(&mut self, visit: &mut dyn FnMut(f64) -> bool) -> Result<(), EvalError>;
+    /// Calls `visit` with the log weights of all sections, drawn or not, lot by lot, until it gives false.
+    fn scan(&mut self, visit: &mut dyn FnMut(&[f64]) -> bool) -> Result<(), EvalError>;
 
     /// How many sections there are of each kind.
     fn strata(&mut self) -> Vec<usize>;

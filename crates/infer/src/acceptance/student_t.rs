@@ -109,8 +109,8 @@ pub fn sequential_test(mu0: f64, weights: &[f64], schedule: Schedule, epsilon: f
             self.0 = later;
             Ok(())
         }
-        fn scan(&mut self, visit: &mut dyn FnMut(f64) -> bool) -> Result<(), EvalError> {
-            let _ = self.0.iter().all(|weight| visit(*weight));
+        fn scan(&mut self, visit: &mut dyn FnMut(&[f64]) -> bool) -> Result<(), EvalError> {
+            let _ = visit(self.0);
             Ok(())
         }
         fn strata(&mut self) -> Vec<usize> {

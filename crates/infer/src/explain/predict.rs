@@ -14,7 +14,7 @@ use super::Look;
 use crate::acceptance::LogWeights;
 use crate::audit::Tables;
 use crate::austerity::{Check, Design, Pair, Schedule, Shape, check, design, pair_outcome};
-use crate::source::{Orders, Source};
+use crate::sections::{Orders, Sections};
 
 /// Proposals that are tried.
 const PROPOSALS: usize = 20;
@@ -149,13 +149,13 @@ fn try_out(
             continue;
         }
         weights.clear();
-        let mut source =
-            Source::new(&mut proposal, partition, &mut evaluator, &mut orders, look.rng);
+        let mut sections =
+            Sections::new(&mut proposal, partition, &mut evaluator, &mut orders, look.rng);
         if read < population {
-            source.draw(read, &mut weights)?;
+            sections.draw(read, &mut weights)?;
         } else {
-            source.scan(&mut |weight| {
-                weights.push(weight);
+            sections.scan(&mut |lot| {
+                weights.extend_from_slice(lot);
                 true
             })?;
         }

@@ -15,13 +15,13 @@ use smidgen_engine::{
 use smidgen_value::{Rng, math};
 
 use super::mh::{MoveOutcome, mh_move};
+use crate::acceptance::read_all;
 use crate::block::Selection;
 use crate::run::Log;
+use crate::sections::{Orders, Sections};
 
 /// Sections from which on it pays.
 pub const MANY: usize = 128;
-/// Sections that are weighed at a time.
-const LOT: usize = 512;
 
 /// Room for exact moves, by sections or by whole proposals.
 #[derive(Default)]
@@ -29,8 +29,7 @@ pub struct ExactMoves {
     scaffold: Scaffold,
     partition: Partition,
     evaluator: Evaluator,
-    places: Vec<usize>,
-    weights: Vec<f64>,
+    orders: Orders,
 }
 
 impl ExactMoves {
@@ -66,28 +65,20 @@ impl ExactMoves {
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<MoveOutcome, EvalError> {
-        let ExactMoves { scaffold, partition, evaluator, places, weights } = self;
+        let ExactMoves { scaffold, partition, evaluator, orders } = self;
         let log_u = rng.log_uniform();
-        let from = (proposer, rng);
+        let from = (proposer, &mut *rng);
         let mut proposal =
             Proposal::propose_global(trace, scaffold, principals, partition, evaluator, from)?;
-        let population = partition.population();
+        let population = partition.population() as u64;
         log.tally.transitions += 1;
-        log.tally.population += population as u64;
-        log.tally.sections_used += population as u64;
+        log.tally.population += population;
+        log.tally.sections_used += population;
         // The number of blocks cannot change: there is no structure below the block.
         let mut log_ratio = proposal.log_ratio();
-        if !proposal.is_identity() {
-            for first in (0..population).step_by(LOT) {
-                if log_ratio == f64::NEG_INFINITY {
-                    break;
-                }
-                places.clear();
-                places.extend(first..population.min(first + LOT));
-                weights.clear();
-                proposal.log_weights(partition, evaluator, places, weights)?;
-                log_ratio += weights.iter().sum::<f64>();
-            }
+        if !proposal.is_identity() && log_ratio > f64::NEG_INFINITY {
+            let mut sections = Sections::new(&mut proposal, partition, evaluator, orders, rng);
+            log_ratio += read_all(&mut sections, &mut |_| {})?;
         }
         let accepted = log_u < log_ratio;
         if accepted {

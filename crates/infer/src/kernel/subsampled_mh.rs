@@ -23,7 +23,7 @@ use crate::kernel::Kernel;
 use crate::kernel::scan::{self, ExactMoves};
 use crate::proposer::{Drift, Learner, Scale};
 use crate::run::{Log, Phase};
-use crate::source::{Orders, Source};
+use crate::sections::{Orders, Sections};
 use crate::spec::KernelSpec;
 use crate::trial::{self, Trial, Trials};
 use decision::Decision;
@@ -170,7 +170,7 @@ impl SubsampledMh {
         } else if question.log_global == f64::NEG_INFINITY {
             false
         } else {
-            let mut source = Source::new(
+            let mut sections = Sections::new(
                 &mut proposal,
                 &self.partition,
                 &mut self.evaluator,
@@ -185,7 +185,7 @@ impl SubsampledMh {
                 warm: &mut self.warm,
                 audit: log.run.audit.unwrap_or(self.audit),
             };
-            decision.decide(&question, &mut source, log)?
+            decision.decide(&question, &mut sections, log)?
         };
         log.tally.accepted += u64::from(accept);
         if accept {

@@ -109,8 +109,8 @@ impl LogWeights for Shuffled<'_> {
         Ok(())
     }
 
-    fn scan(&mut self, visit: &mut dyn FnMut(f64) -> bool) -> Result<(), EvalError> {
-        let _ = self.weights.iter().all(|weight| visit(*weight));
+    fn scan(&mut self, visit: &mut dyn FnMut(&[f64]) -> bool) -> Result<(), EvalError> {
+        let _ = visit(&self.weights);
         Ok(())
     }
 

@@ -5,11 +5,11 @@ use smidgen_engine::EvalError;
 use smidgen_value::Rng;
 
 use super::Policy;
-use crate::acceptance::{AcceptanceTest, Exact, Exactness, LogWeights, Question};
+use crate::acceptance::{AcceptanceTest, Exact, Exactness, Question, read_all};
 use crate::audit::Audit;
 use crate::austerity::{Accumulator, Pair, check};
 use crate::run::{Log, Phase};
-use crate::source::Source;
+use crate::sections::Sections;
 use crate::trial::{self, Choice, Trials};
 
 /// One decision, with what may be learnt from it.
@@ -26,7 +26,7 @@ impl Decision<'_> {
     pub fn decide(
         self,
         question: &Question,
-        source: &mut Source<'_, '_>,
+        sections: &mut Sections<'_, '_>,
         log: &mut Log<'_>,
     ) -> Result<bool, EvalError> {
         match self.policy {
@@ -34,8 +34,8 @@ impl Decision<'_> {
                 let (schedule, epsilon) = (*schedule, *epsilon);
                 // The current state is impossible: anything possible is better.
                 let verdict = match question.log_global == f64::INFINITY {
-                    true => Exact.decide(question, source)?,
-                    false => test.decide(question, source)?,
+                    true => Exact.decide(question, sections)?,
+                    false => test.decide(question, sections)?,
                 };
                 log.sections(verdict.sections);
                 if test.exactness() == Exactness::Exact {
@@ -46,13 +46,13 @@ impl Decision<'_> {
                 if verdict.impossible {
                     log.warn("a section became impossible at a proposed value: a test does not notice such sections unless it reads them, so proposals may have been accepted wrongly; use an exact kernel, or epsilon 0".to_owned());
                 }
-                let aside = self.aside.get_or_insert_with(|| source.stream_aside());
+                let aside = self.aside.get_or_insert_with(|| sections.stream_aside());
                 let check_due = log.run.phase == Phase::Warmup && {
                     *self.warm += 1;
                     trial::is_due(*self.warm)
                 };
                 if check_due || aside.uniform() < self.audit {
-                    let log_alpha = read_all(question, source, self.weights)?;
+                    let log_alpha = log_alpha(question, sections, self.weights)?;
                     log.tally.audit_sections += question.population as u64;
                     log.audit(Audit {
                         log_alpha,
@@ -72,11 +72,11 @@ impl Decision<'_> {
                 Ok(verdict.accept)
             }
             Policy::Trial(trial) => {
-                let log_alpha = read_all(question, source, self.weights)?;
+                let log_alpha = log_alpha(question, sections, self.weights)?;
                 let accept = question.log_u < log_alpha;
                 log.sections(question.population);
                 if log_alpha.is_finite() {
-                    let aside = self.aside.get_or_insert_with(|| source.stream_aside());
+                    let aside = self.aside.get_or_insert_with(|| sections.stream_aside());
                     let sigma_l = population_sd(self.weights);
                     let pair = Pair { log_alpha, sigma_l, population: question.population };
                     if let Some(choice) = trial.add(pair, self.weights, aside) {
@@ -112,16 +112,13 @@ fn population_sd(weights: &[f64]) -> f64 {
     (seen.m2 / seen.n as f64).sqrt()
 }
 
-/// Reads every section: log α.
-fn read_all(
+/// Reads every section, and keeps what it read: log α.
+fn log_alpha(
     question: &Question,
-    source: &mut Source<'_, '_>,
+    sections: &mut Sections<'_, '_>,
     weights: &mut Vec<f64>,
 ) -> Result<f64, EvalError> {
     weights.clear();
-    source.scan(&mut |weight| {
-        weights.push(weight);
-        weight > f64::NEG_INFINITY
-    })?;
-    Ok(question.log_global + weights.iter().sum::<f64>())
+    let total = read_all(sections, &mut |lot| weights.extend_from_slice(lot))?;
+    Ok(question.log_global + total)
 }

@@ -17,7 +17,7 @@ pub struct Orders {
     strata: Vec<Shuffle>,
 }
 
-pub struct Source<'a, 't> {
+pub struct Sections<'a, 't> {
     proposal: &'a mut Proposal<'t>,
     partition: &'a Partition,
     evaluator: &'a mut Evaluator,
@@ -25,17 +25,17 @@ pub struct Source<'a, 't> {
     rng: &'a mut Rng,
 }
 
-impl<'a, 't> Source<'a, 't> {
+impl<'a, 't> Sections<'a, 't> {
     pub fn new(
         proposal: &'a mut Proposal<'t>,
         partition: &'a Partition,
         evaluator: &'a mut Evaluator,
         orders: &'a mut Orders,
         rng: &'a mut Rng,
-    ) -> Source<'a, 't> {
+    ) -> Sections<'a, 't> {
         orders.all.begin(partition.places());
         orders.strata.clear();
-        Source { proposal, partition, evaluator, orders, rng }
+        Sections { proposal, partition, evaluator, orders, rng }
     }
 
     /// A stream of its own for what must not change the chain.
@@ -48,7 +48,7 @@ impl<'a, 't> Source<'a, 't> {
     }
 }
 
-impl LogWeights for Source<'_, '_> {
+impl LogWeights for Sections<'_, '_> {
     fn draw(&mut self, n: usize, weights: &mut Vec<f64>) -> Result<(), EvalError> {
         let mut more = n;
         while more > 0 {
@@ -62,7 +62,7 @@ impl LogWeights for Source<'_, '_> {
         Ok(())
     }
 
-    fn scan(&mut self, visit: &mut dyn FnMut(f64) -> bool) -> Result<(), EvalError> {
+    fn scan(&mut self, visit: &mut dyn FnMut(&[f64]) -> bool) -> Result<(), EvalError> {
         let (mut weights, mut places) = (Vec::new(), Vec::new());
         for first in (0..self.partition.places()).step_by(SCAN) {
             let lot = first..(first + SCAN).min(self.partition.places());
@@ -70,7 +70,7 @@ impl LogWeights for Source<'_, '_> {
             places.extend(lot.filter(|place| !self.partition.is_excluded(*place)));
             weights.clear();
             self.weigh(&places, &mut weights)?;
-            if !weights.iter().all(|weight| visit(*weight)) {
+            if !visit(&weights) {
                 break;
             }
         }
