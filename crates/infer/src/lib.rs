@@ -1,13 +1,24 @@
 //! Kernels and inference programs. Nothing here sees a node: only names of choices, scaffolds
 //! and proposals, the engine's public face.
 //!
-//! Reading order: [`block`] (which choices a kernel moves), [`proposer`] (drift proposals,
-//! their transforms, and how their scale is learnt by [`adaptation`]), [`acceptance`] (accept or not, given log weights), [`austerity`] (how far such
-//! decisions can be trusted), [`sections`] (log weights from sections), [`trial`] and [`audit`] (decisions
-//! that are also made exactly), [`kernel`] (one file each), [`spec`] (the registry of kernels and the
-//! reading of their arguments), [`program`] (cycle, mixture, repeat, do, collect), [`run`] and
-//! [`record`] (what a run keeps: tallies, audits, warnings, collected draws), [`explain`] (what a
-//! kernel would do, and why not faster).
+//! A module uses only those above it in this list, which is also the reading order.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`adaptation`] | scales learnt from acceptance probabilities |
+//! | [`austerity`] | how far a decision from some of the sections can be trusted: theory, numbers only |
+//! | [`acceptance`] | accept or not, given log weights |
+//! | [`audit`] | decisions that were also made exactly |
+//! | [`record`], [`run`] | what a run keeps: tallies, audits, warnings, collected draws |
+//! | [`block`] | which choices a kernel moves |
+//! | [`sections`] | log weights from the sections of a proposal |
+//! | [`explain`] | what a kernel would do, and why not faster |
+//! | [`spec`] | what a kernel is, and the reading of its arguments |
+//! | [`proposer`] | proposals by a walk, their transforms, and how their scale is learnt |
+//! | [`hamiltonian`] | trajectories along the gradient |
+//! | [`trial`] | how much is read, chosen by trial |
+//! | [`kernel`] | the kernels, one file each, and their registry |
+//! | [`program`] | cycle, mixture, repeat, do, collect |
 
 pub mod acceptance;
 pub mod adaptation;
