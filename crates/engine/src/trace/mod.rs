@@ -110,6 +110,9 @@ pub struct Trace {
     pub(crate) fault: Option<crate::fault::Fault>,
 }
 
+/// Arguments that are looked at without a list.
+const FEW_ARGUMENTS: usize = 4;
+
 fn number_or_nan(value: &Value) -> f64 {
     if let Value::Number(x) = value { *x } else { f64::NAN }
 }
@@ -305,8 +308,17 @@ impl Trace {
     /// Calls `f` with the values of a node's arguments, which must be settled.
     #[inline]
     pub(crate) fn with_args<R>(&self, id: NodeId, f: impl FnOnce(&[&Value]) -> R) -> R {
-        let args: SmallVec<[&Value; 4]> =
-            self.node(id).args.iter().map(|arg| self.settled_value(&arg.operand)).collect();
+        let args = &self.node(id).args;
+        // Nearly all procedures have few arguments, and this is asked for with every density.
+        let mut few = [&Value::Nil; FEW_ARGUMENTS];
+        if let Some(few) = few.get_mut(..args.len()) {
+            for (value, arg) in few.iter_mut().zip(args) {
+                *value = self.settled_value(&arg.operand);
+            }
+            return f(few);
+        }
+        let args: SmallVec<[&Value; 8]> =
+            args.iter().map(|arg| self.settled_value(&arg.operand)).collect();
         f(&args)
     }
 

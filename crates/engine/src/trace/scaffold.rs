@@ -84,6 +84,19 @@ impl Scaffold {
         self.build_with_observations(trace, principals);
     }
 
+    /// The scaffold of a block that stays as it is: nothing but its principals.
+    pub(crate) fn clear(&mut self, principals: &[NodeId]) {
+        self.released.clear();
+        self.claimed.clear();
+        self.principals.clear();
+        self.principals.extend_from_slice(principals);
+        self.target.clear();
+        self.transient.clear();
+        self.absorbing.clear();
+        self.makers.clear();
+        (self.more_rows, self.observation_moves) = (0, false);
+    }
+
     /// As [`Scaffold::build`], with choices that observations come to.
     pub(crate) fn build_claiming(
         &mut self,

@@ -74,9 +74,30 @@ impl<'t> Proposal<'t> {
         proposer: &mut dyn Proposer,
         rng: &mut Rng,
     ) -> Result<Proposal<'t>, EvalError> {
+        let id = match principals {
+            [id] if matches!(trace.node(*id).op, Op::Random(_)) => *id,
+            _ => {
+                scaffold.build(trace, principals);
+                let replay = scaffold.observation_moves.then(|| rng.seed());
+                return Proposal::begin(trace, scaffold, replay, proposer, rng);
+            }
+        };
+        // A draw that comes out as the value that is there needs no scaffold.
+        let mut drawn = match draw_beforehand(trace, id, proposer, rng)? {
+            Beforehand::Unchanged => {
+                scaffold.clear(principals);
+                return Ok(Proposal::unchanged(trace, scaffold, None));
+            }
+            Beforehand::Drawn(preset) => Some(preset),
+            Beforehand::No => None,
+        };
         scaffold.build(trace, principals);
         let replay = scaffold.observation_moves.then(|| rng.seed());
-        Proposal::begin(trace, scaffold, replay, proposer, rng)
+        let proposal = Proposal::unchanged(trace, scaffold, replay);
+        match &mut drawn {
+            Some(preset) => proposal.attempted(preset, rng),
+            None => proposal.attempted(proposer, rng),
+        }
     }
 
     /// The same with a given seed for what runs for T' where observations may move.
@@ -155,23 +176,33 @@ impl<'t> Proposal<'t> {
         proposer: &mut dyn Proposer,
         rng: &mut Rng,
     ) -> Result<Proposal<'t>, EvalError> {
-        let mut proposal = Proposal::unchanged(trace, scaffold, replay);
-        let mut preset = match proposal.draw_beforehand(proposer, rng)? {
-            Beforehand::Unchanged => return Ok(proposal),
-            Beforehand::Drawn(preset) => Some(preset),
-            Beforehand::No => None,
+        let proposal = Proposal::unchanged(trace, scaffold, replay);
+        let [id] = proposal.scaffold.principals[..] else {
+            return proposal.attempted(proposer, rng);
         };
-        let proposer = match &mut preset {
-            Some(preset) => preset as &mut dyn Proposer,
-            None => proposer,
-        };
-        match proposal.attempt(proposer, rng)? {
-            ControlFlow::Break(()) => Ok(proposal),
-            ControlFlow::Continue(redirection) => {
-                proposal.attempt_claiming(redirection, proposer, rng)?;
-                Ok(proposal)
-            }
+        // A draw that founds a new table takes the smallest free label, so "the value it has"
+        // may be another table: then T has to be redrawn with it.
+        let relabels = matches!(proposal.trace.node(id).op, Op::Draw(_));
+        if relabels && !proposal.scaffold.transient.is_empty() {
+            return proposal.attempted(proposer, rng);
         }
+        match draw_beforehand(proposal.trace, id, proposer, rng)? {
+            Beforehand::Unchanged => Ok(proposal),
+            Beforehand::Drawn(mut preset) => proposal.attempted(&mut preset, rng),
+            Beforehand::No => proposal.attempted(proposer, rng),
+        }
+    }
+
+    /// The proposal after as many attempts as it takes.
+    fn attempted(
+        mut self,
+        proposer: &mut dyn Proposer,
+        rng: &mut Rng,
+    ) -> Result<Proposal<'t>, EvalError> {
+        if let ControlFlow::Continue(redirection) = self.attempt(proposer, rng)? {
+            self.attempt_claiming(redirection, proposer, rng)?;
+        }
+        Ok(self)
     }
 
     /// log α of equation 3, without terms for the choice of the block.
@@ -241,45 +272,6 @@ impl<'t> Proposal<'t> {
         Ok(())
     }
 
-    /// A single principal has arguments that do not change, so its value can be drawn before
-    /// anything is touched. If that is the value it has, the move is the identity, which is
-    /// reversible and free: a common case for discrete choices. (Algorithm 1 as printed would
-    /// redraw T even then; its choices have moves of their own.)
-    fn draw_beforehand(
-        &mut self,
-        proposer: &mut dyn Proposer,
-        rng: &mut Rng,
-    ) -> Result<Beforehand, EvalError> {
-        let [id] = self.scaffold.principals[..] else { return Ok(Beforehand::No) };
-        // A draw that founds a new table takes the smallest free label, so "the value it has"
-        // may be another table: then T has to be redrawn with it.
-        let relabels = matches!(self.trace.node(id).op, Op::Draw(_));
-        if relabels && !self.scaffold.transient.is_empty() {
-            return Ok(Beforehand::No);
-        }
-        self.trace.refresh_arguments(id)?;
-        if let Op::Draw(maker) = self.trace.node(id).op {
-            self.trace.refresh_arguments(maker)?;
-        }
-        // What it noted about an earlier block means nothing: names of nodes are given again.
-        proposer.begin();
-        if proposer.is_local(&Choice { trace: self.trace, node: id })? {
-            return Ok(Beforehand::No);
-        }
-        let value = match proposer.propose(&Choice { trace: self.trace, node: id }, rng)? {
-            Proposed::Drawn(value) => value,
-            Proposed::Prior => match self.trace.redraw(id, rng)? {
-                Some(value) => value,
-                None => return Ok(Beforehand::No),
-            },
-            Proposed::Local { .. } => unreachable!("the proposer said it was not local"),
-        };
-        if value.is_identical(&self.trace.node(id).value) {
-            return Ok(Beforehand::Unchanged);
-        }
-        Ok(Beforehand::Drawn(Preset(value)))
-    }
-
     /// One attempt. Continues with the choices that observations came to, and what was proposed,
     /// if it has to be made again with those.
     fn attempt(
@@ -347,6 +339,39 @@ impl<'t> Proposal<'t> {
             (node.pending, node.in_progress) = (false, false);
         }
     }
+}
+
+/// A single principal has arguments that do not change, so its value can be drawn before
+/// anything is touched. If that is the value it has, the move is the identity, which is
+/// reversible and free: a common case for discrete choices. (Algorithm 1 as printed would
+/// redraw T even then; its choices have moves of their own.)
+fn draw_beforehand(
+    trace: &mut Trace,
+    id: NodeId,
+    proposer: &mut dyn Proposer,
+    rng: &mut Rng,
+) -> Result<Beforehand, EvalError> {
+    trace.refresh_arguments(id)?;
+    if let Op::Draw(maker) = trace.node(id).op {
+        trace.refresh_arguments(maker)?;
+    }
+    // What it noted about an earlier block means nothing: names of nodes are given again.
+    proposer.begin();
+    if proposer.is_local(&Choice { trace, node: id })? {
+        return Ok(Beforehand::No);
+    }
+    let value = match proposer.propose(&Choice { trace, node: id }, rng)? {
+        Proposed::Drawn(value) => value,
+        Proposed::Prior => match trace.redraw(id, rng)? {
+            Some(value) => value,
+            None => return Ok(Beforehand::No),
+        },
+        Proposed::Local { .. } => unreachable!("the proposer said it was not local"),
+    };
+    if value.is_identical(&trace.node(id).value) {
+        return Ok(Beforehand::Unchanged);
+    }
+    Ok(Beforehand::Drawn(Preset(value)))
 }
 
 impl Drop for Proposal<'_> {
