@@ -169,7 +169,7 @@ fn shape_of(quantity: &Quantity) -> Result<Shape, String> {
 
 fn shape_of_value(value: &Value) -> Result<Shape, String> {
     match value {
-        Value::Number(_) | Value::Odds(_) | Value::Bool(_) => Ok(Shape::Number),
+        Value::Number(_) | Value::Linked(..) | Value::Bool(_) => Ok(Shape::Number),
         Value::Vector(xs) => Ok(Shape::Vector(xs.len())),
         Value::Matrix(m) => Ok(Shape::Matrix(m.rows(), m.cols())),
         Value::Nil | Value::Pair(_) | Value::Array(_) => match value.to_reals() {

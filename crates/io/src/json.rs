@@ -26,7 +26,7 @@ fn to_json(value: &Value, levels: usize) -> Json {
         value,
         Value::Bool(_)
             | Value::Number(_)
-            | Value::Odds(_)
+            | Value::Linked(..)
             | Value::Symbol(_)
             | Value::Text(_)
             | Value::Vector(_)
@@ -39,7 +39,7 @@ fn to_json(value: &Value, levels: usize) -> Json {
         Value::Nil => Json::Array(Vec::new()),
         Value::Bool(b) => Json::Bool(*b),
         Value::Number(x) => number_to_json(*x),
-        Value::Odds(_) => value.as_number().map_or(Json::Null, number_to_json),
+        Value::Linked(..) => value.as_number().map_or(Json::Null, number_to_json),
         Value::Symbol(name) => Json::String(name.to_string()),
         Value::Text(text) => Json::String(text.to_string()),
         Value::Pair(_) => {

@@ -56,8 +56,10 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
+    /// An argument that is known and a plain number; any other may be anything.
     fn known(&self, i: usize) -> Option<f64> {
-        self.args.get(i).copied().flatten().and_then(Value::as_number)
+        let known = self.args.get(i).copied().flatten();
+        known.filter(|arg| !matches!(arg, Value::Linked(..))).and_then(Value::as_number)
     }
 
     fn log_density(&self, args: Args<'_>) -> Option<f64> {

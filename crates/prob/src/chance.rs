@@ -4,7 +4,7 @@
 //! the number p would have become 1 or 0.
 
 use smidgen_value::math::{LN_2, ln, ln_1p, log_logistic, logistic};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use crate::arguments;
 use crate::distributions::saddle_point::log_binomial;
@@ -24,7 +24,7 @@ impl Chance {
     #[inline]
     pub fn read(args: Args<'_>, i: usize) -> Result<Chance, ArgumentError> {
         match args[i] {
-            Value::Odds(log_odds) => Ok(Chance::LogOdds(*log_odds)),
+            Value::Linked(Link::LogOdds, log_odds) => Ok(Chance::LogOdds(*log_odds)),
             _ => arguments::probability(args, i).map(Chance::Plain),
         }
     }

@@ -17,13 +17,15 @@ pub mod collapsed;
 pub mod distributions;
 pub mod functions;
 pub mod linalg;
+pub mod positive;
 pub mod procedure;
 pub mod registry;
 pub mod smooth;
 pub mod support;
 
 pub use procedure::{
-    Args, Arity, ByLogOdds, Distribution, Function, Maker, Scalar, Score, Spec, Statistics,
+    Args, Arity, Distribution, Family, Function, GeneralScore, Linked, Maker, Scalar, ScalarScore,
+    Score, Spec, Statistics,
 };
 pub use registry::{Builtin, lookup};
 pub use support::Support;

@@ -5,7 +5,7 @@
 //! applications are summarised by [`Statistics`], so that a change of the maker's parameters
 //! is absorbed in O(1), whatever the number of applications.
 
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use crate::support::Support;
 
@@ -76,11 +76,14 @@ pub struct Function {
 /// Outside the support or the parameters' domain the log density is -inf (NaN is never given) and
 /// the derivatives do not matter. With respect to a discrete outcome, or to a parameter that has to
 /// be a whole number, the derivative is 0.
+///
+/// Who wants the value alone gives no room for derivatives: none is computed then, and the value is the same
+/// to the bit.
 #[derive(Clone, Copy)]
 pub enum Score {
-    /// The outcome and all arguments are single numbers. Fills `slope` with the derivatives with
-    /// respect to the outcome and to each argument given, in this order.
-    Scalar(fn(x: f64, args: &[f64], slope: &mut [f64]) -> f64),
+    /// The outcome and all arguments are single numbers. Fills `slope`, unless it is empty, with the
+    /// derivatives with respect to the outcome and to each argument given, in this order.
+    Scalar(ScalarScore),
     /// Some are vectors or matrices. Adds the derivatives to `x_slope` and `slopes`, which have
     /// the lengths of `x` and `args`; an empty slope is not wanted. The two entries of a symmetric
     /// pair share the slope of moving both equally. The outcome of `categorical` is its index, or
@@ -91,13 +94,36 @@ pub enum Score {
 pub type GeneralScore =
     fn(x: &[f64], args: &[&[f64]], x_slope: &mut [f64], slopes: &mut [&mut [f64]]) -> f64;
 
-/// The score of a law with the log odds in place of a probability.
+pub type ScalarScore = fn(x: f64, args: &[f64], slope: &mut [f64]) -> f64;
+
+/// Writes the derivatives of a [`Score::Scalar`] if they are wanted.
+#[inline(always)]
+pub(crate) fn wanted<const N: usize>(slope: &mut [f64], slopes: impl FnOnce() -> [f64; N]) {
+    if !slope.is_empty() {
+        slope.copy_from_slice(&slopes()[..slope.len()]);
+    }
+}
+
+/// The same law with one argument given through a link: the log odds in place of a probability, the
+/// logarithm in place of a positive number (or of each number of a vector). It keeps its digits where the number has none left.
 #[derive(Clone, Copy)]
-pub struct ByLogOdds {
-    /// Which argument the probability is.
+pub struct Linked {
+    /// Which argument.
     pub place: usize,
-    /// As [`Score::Scalar`].
-    pub score: fn(x: f64, args: &[f64], slope: &mut [f64]) -> f64,
+    pub link: Link,
+    pub score: Score,
+}
+
+/// Laws whose formula is worth a loop of its own for whoever evaluates many at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// 0 or 1, with the probability of 1 as the only argument.
+    Coin,
+    /// Real, with mean and sd as arguments.
+    Normal,
+    /// An index, with a vector of weights as the first argument.
+    Categorical,
+    Other,
 }
 
 /// A distribution whose outcome and arguments are plain numbers, without the way through values.
@@ -149,8 +175,19 @@ pub trait Distribution: Send + Sync {
         None
     }
 
-    /// The same as a function of the log odds of a probability, if one of the arguments is a probability.
-    fn by_log_odds(&self) -> Option<ByLogOdds> {
+    /// The same with one of the arguments through a link, if that is worth something.
+    fn linked(&self) -> Option<Linked> {
+        None
+    }
+
+    /// Whether there are loops for many of its kind.
+    fn family(&self) -> Family {
+        Family::Other
+    }
+
+    /// The argument, which may be left out, that lists the outcomes as objects. The outcome that the score takes is then not
+    /// the object but its place in the list, or the places of all that are equal to it.
+    fn objects(&self) -> Option<usize> {
         None
     }
 

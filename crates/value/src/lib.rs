@@ -4,10 +4,12 @@
 //! Reading order: [`symbol`] (interned names), [`value`] (the one value type),
 //! [`buffer`] (shared items), [`vector`] and [`matrix`] (numeric containers), [`table`] (named columns),
 //! [`error`] (a bad argument, in words), [`math`] (the only home of `exp`, `ln`, `lgamma`),
+//! [`link`] (numbers known by their log odds or logarithm),
 //! [`rng`] (reproducible streams).
 
 pub mod buffer;
 pub mod error;
+pub mod link;
 pub mod math;
 pub mod matrix;
 pub mod rng;
@@ -18,6 +20,7 @@ pub mod vector;
 
 pub use buffer::Buffer;
 pub use error::ArgumentError;
+pub use link::Link;
 pub use matrix::Matrix;
 pub use rng::Rng;
 pub use symbol::Symbol;

@@ -11,7 +11,7 @@
 //! * Nesting may be deep (a list built by recursion): dropping, comparing, hashing and printing
 //!   never overflow the stack.
 
-mod odds;
+mod linked;
 mod order;
 mod show;
 
@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::{Matrix, Symbol, Vector, math};
+use crate::{Link, Matrix, Symbol, Vector};
 
 #[derive(Clone, Debug, Default)]
 pub enum Value {
@@ -30,10 +30,10 @@ pub enum Value {
     Nil,
     Bool(bool),
     Number(f64),
-    /// A probability near 0 or 1 by its log odds η: the number 1/(1 + e^-η), of which a double would lose
-    /// what a law makes of it. Counts as that number wherever it is not asked for as a probability.
-    /// Made by [`Value::probability`].
-    Odds(f64),
+    /// A number by what a link makes of it: a probability near 0 or 1 by its log odds, a positive number that is
+    /// no normal double by its logarithm. A double would lose what a law makes of it. Counts as
+    /// that number wherever it is not asked for as a probability or a positive number. Made by [`Value::linked`].
+    Linked(Link, f64),
     Symbol(Symbol),
     Text(Arc<String>),
     Pair(Arc<Pair>),
@@ -176,7 +176,7 @@ impl Value {
         match self {
             Value::Bool(b) => Some(*b),
             Value::Number(x) => Some(*x != 0.0),
-            Value::Odds(log_odds) => Some(math::logistic(*log_odds) != 0.0),
+            Value::Linked(link, eta) => Some(link.number(*eta) != 0.0),
             _ => None,
         }
     }
@@ -187,7 +187,7 @@ impl Value {
         match self {
             Value::Number(x) => Some(*x),
             Value::Bool(b) => Some(f64::from(u8::from(*b))),
-            Value::Odds(log_odds) => Some(math::logistic(*log_odds)),
+            Value::Linked(link, eta) => Some(link.number(*eta)),
             _ => None,
         }
     }
@@ -239,8 +239,9 @@ impl Value {
             a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.to_bits() == y.to_bits())
         };
         match (self, other) {
-            (Value::Number(a), Value::Number(b)) | (Value::Odds(a), Value::Odds(b)) => {
-                a.to_bits() == b.to_bits()
+            (Value::Number(a), Value::Number(b)) => a.to_bits() == b.to_bits(),
+            (Value::Linked(by, a), Value::Linked(other, b)) => {
+                by == other && a.to_bits() == b.to_bits()
             }
             (Value::Bool(a), Value::Bool(b)) => a == b,
             (Value::Nil, Value::Nil) => true,
@@ -264,7 +265,7 @@ impl Value {
         match self {
             Value::Nil => "the empty list",
             Value::Bool(_) => "a boolean",
-            Value::Number(_) | Value::Odds(_) => "a number",
+            Value::Number(_) | Value::Linked(..) => "a number",
             Value::Symbol(_) => "a symbol",
             Value::Text(_) => "a string",
             Value::Pair(_) => "a list",

@@ -275,7 +275,7 @@ impl<'t> Dump<'t> {
     fn any_value(&mut self, value: &Value) {
         match value {
             Value::Number(x) => self.put(format_args!("{x}~{:x}", x.to_bits())),
-            Value::Odds(x) => self.put(format_args!("odds {x}~{:x}", x.to_bits())),
+            Value::Linked(link, x) => self.put(format_args!("{link:?} {x}~{:x}", x.to_bits())),
             Value::Symbol(name) => self.put(format_args!("'{name}")),
             // Equal as memo keys: which of them was first is history.
             Value::Bool(truth) if !self.history => {

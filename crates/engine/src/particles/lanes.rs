@@ -77,10 +77,10 @@ impl Lanes {
         let [a, b] = &self.args;
         elementary.value(a, if columns.len() > 1 { b } else { a }, &mut self.out);
         for (i, (value, x)) in out.iter_mut().zip(&self.out).enumerate() {
-            *value = match elementary {
-                // A probability may be more than its number.
-                Elementary::Logistic => Value::probability(a[i]),
-                _ => Value::Number(*x),
+            *value = match elementary.link() {
+                // Such a value may be more than its number.
+                Some(link) => Value::linked_number(link, a[i], *x),
+                None => Value::Number(*x),
             };
         }
         true

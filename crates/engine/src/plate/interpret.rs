@@ -175,7 +175,7 @@ impl Plate {
         for start in (0..self.rows()).step_by(stride) {
             let (pick, lanes) = (self.members.pick(start), stride.min(self.rows() - start));
             outcome.load(&mut store, &[], pick, lanes);
-            outcome.forward(&mut store, &[], pick, lanes);
+            outcome.value(&mut store, &[], pick, lanes);
             for lane in 0..lanes {
                 let entry = |k: usize| outcome.term(&store, k, lanes)[lane];
                 let value = match outcome.program().terms.len() {

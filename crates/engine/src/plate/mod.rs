@@ -25,14 +25,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use smidgen_lang::Span;
 use smidgen_lang::core::ExprRef;
 use smidgen_prob::Distribution;
-use smidgen_value::Value;
+use smidgen_value::{Link, Value};
 
 use crate::environment::Environment;
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::program::cells::Pick;
+use crate::program::links;
 use crate::program::marked;
-use crate::program::odds::log_odds_of;
 use crate::program::rows::{BLOCK, Rows};
 use crate::program::run::{NO_LINEAR, Store};
 use crate::program::{Program, Source};
@@ -68,8 +68,8 @@ pub(crate) struct RowProgram {
     rows: Rows,
     /// How many numbers each of the nodes around has.
     args: Vec<usize>,
-    /// Those whose log odds are read too, after all numbers.
-    pub(crate) odds: Vec<usize>,
+    /// What some of them are known by, which is read too, after all numbers.
+    pub(crate) links: Vec<KnownBy>,
     /// The observed value, if it is not the same for all rows.
     outcome: Option<Rows>,
     support: Known,
@@ -81,6 +81,13 @@ pub(crate) struct RowProgram {
     pub is_wall: bool,
     /// The nodes around, by number, that comparisons hang on.
     pub compared: Vec<usize>,
+}
+
+/// An argument that is read by what it is known by, beside its number.
+#[derive(Clone, Copy)]
+pub(crate) struct KnownBy {
+    pub argument: usize,
+    pub link: Link,
 }
 
 /// The rows of a plate.
@@ -191,7 +198,7 @@ impl Plate {
 
     /// How many numbers around it its rows depend on.
     pub(crate) fn numbers(&self) -> usize {
-        self.program.args.iter().sum::<usize>() + self.program.odds.len()
+        self.program.args.iter().sum::<usize>() + self.program.links.len()
     }
 
     /// The distribution of its rows.
@@ -215,17 +222,17 @@ impl Plate {
     /// The numbers of the values around it, one after the other. False if one no longer has the form
     /// that the program was written for.
     pub(crate) fn flatten(&self, values: &[&Value], out: &mut Vec<f64>) -> bool {
-        let RowProgram { args, odds, .. } = &*self.program;
+        let RowProgram { args, links, .. } = &*self.program;
         out.clear();
         let fits = args.iter().zip(values).enumerate().all(|(k, (len, value))| {
             let before = out.len();
-            let read = match odds.contains(&k) {
+            let read = match links.iter().any(|by| by.argument == k) {
                 true => marked::numbers(value, out),
                 false => marked::plain_numbers(value, out),
             };
             read && out.len() - before == *len
         });
-        out.extend(odds.iter().map(|k| log_odds_of(values[*k])));
+        out.extend(links.iter().map(|by| links::eta_of(values[by.argument], by.link)));
         fits
     }
 
@@ -266,7 +273,7 @@ impl Plate {
     ) -> Result<f64, Unclear> {
         let RowProgram { prelude, rows, .. } = &*self.program;
         let PlateScratch { prelude: globals, stores, threads, .. } = desk;
-        let n = self.rows();
+        let (n, with_slopes) = (self.rows(), slopes.is_some());
         if !begin(prelude, globals, numbers) {
             return Err(Unclear(0..n.min(1)));
         }
@@ -278,8 +285,10 @@ impl Plate {
             rows.fit(store);
             rows.begin(store, &globals.values);
         }
+        if with_slopes {
+            globals.clear_slopes();
+        }
         let registers = prelude.registers as usize;
-        let with_slopes = slopes.is_some();
         let chunk = |k: usize, store: &mut Store| {
             let places = k * CHUNK..n.min((k + 1) * CHUNK);
             let slopes = if with_slopes { vec![0.0; registers] } else { Vec::new() };
@@ -288,7 +297,6 @@ impl Plate {
         let chunks = n.div_ceil(CHUNK);
         // Chunks are added up in their order, whoever computed them.
         let mut total = 0.0;
-        globals.slopes.fill(0.0);
         let mut add = |(log_p, slopes): (f64, Vec<f64>)| {
             total += log_p;
             globals.slopes.iter_mut().zip(slopes).for_each(|(sum, slope)| *sum += slope);
@@ -316,7 +324,7 @@ impl Plate {
             }
         }
         if let Some(slopes) = slopes {
-            globals.backward(prelude, 1, &NO_LINEAR, &mut |_, _, _| {});
+            globals.pull(prelude, 1, &NO_LINEAR, &mut |_, _, _| {});
             for leaf in &prelude.leaves {
                 if let Source::Input(first) = leaf.source {
                     let (from, to) = (leaf.register as usize, first as usize);
@@ -344,13 +352,16 @@ impl Plate {
             let lanes = rows.stride().min(places.end - start);
             let pick = self.members.pick(start);
             rows.load(store, globals, pick, lanes);
-            let log_p = rows.forward(store, globals, pick, lanes);
+            let log_p = match slopes.is_empty() {
+                true => rows.value(store, globals, pick, lanes),
+                false => rows.value_for_slopes(store, globals, pick, lanes),
+            };
             if !log_p.is_finite() {
                 return Err(Unclear(start..start + lanes));
             }
             total += log_p;
             if !slopes.is_empty() {
-                rows.backward(store, globals, (pick, lanes), &mut slopes);
+                rows.pull(store, globals, (pick, lanes), &mut slopes);
             }
         }
         Ok((total, slopes))
@@ -383,10 +394,10 @@ impl Plate {
             let (pick, lanes) = (Pick::These(rows), rows.len());
             program.load(store, before, pick, lanes);
             program.begin(store, before);
-            let total_before = program.forward(store, before, pick, lanes);
+            let total_before = program.value(store, before, pick, lanes);
             program.terms(store, &mut log_before[..lanes]);
             program.begin(store, after);
-            let total_after = program.forward(store, after, pick, lanes);
+            let total_after = program.value(store, after, pick, lanes);
             if !total_before.is_finite() || !total_after.is_finite() {
                 return false;
             }
@@ -415,7 +426,7 @@ impl Plate {
         for (k, (rows, out)) in rows.chunks(stride).zip(out.chunks_mut(stride)).enumerate() {
             let (pick, lanes) = (Pick::These(rows), rows.len());
             program.rows.load(store, &globals.values, pick, lanes);
-            let log_p = program.rows.forward(store, &globals.values, pick, lanes);
+            let log_p = program.rows.value(store, &globals.values, pick, lanes);
             if !log_p.is_finite() {
                 return Err(Unclear(k * stride..k * stride + lanes));
             }
@@ -440,7 +451,7 @@ fn begin(prelude: &Program, globals: &mut Store, numbers: &[f64]) -> bool {
             _ => unreachable!("the prelude reads the nodes around it and constants"),
         }
     }
-    globals.forward(prelude, 1, &NO_LINEAR) > f64::NEG_INFINITY
+    globals.value(prelude, 1, &NO_LINEAR) > f64::NEG_INFINITY
 }
 
 impl Trace {

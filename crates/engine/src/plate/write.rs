@@ -9,10 +9,10 @@
 use rustc_hash::FxHashMap;
 use smidgen_lang::Span;
 use smidgen_prob::{Distribution, Function};
-use smidgen_value::{Column, Symbol, Value};
+use smidgen_value::{Column, Link, Symbol, Value};
 
 use super::walk::{self, Host, Stop, Walked};
-use super::{Known, RowProgram, Text};
+use super::{Known, KnownBy, RowProgram, Text};
 use crate::environment::Environment;
 use crate::eval::{Evaluation, Site};
 use crate::id::NodeId;
@@ -20,7 +20,6 @@ use crate::node::MemoKey;
 use crate::operand::Operand;
 use crate::procedure::{ASIDE, Procedure};
 use crate::program::cells::{Cells, Pick};
-use crate::program::density::is_coin;
 use crate::program::lower;
 use crate::program::marked::{self, Marked, has_marks};
 use crate::program::rows::Rows;
@@ -42,7 +41,7 @@ impl Guard {
                 let (mut store, mut out) = (rows.store(), [0.0]);
                 rows.begin(&mut store, &[]);
                 rows.load(&mut store, &[], Pick::From(row), 1);
-                rows.forward(&mut store, &[], Pick::From(row), 1);
+                rows.value(&mut store, &[], Pick::From(row), 1);
                 rows.terms(&store, &mut out);
                 (!out[0].is_nan()).then_some(Value::Number(out[0]))
             }
@@ -73,8 +72,8 @@ pub(super) struct Writer<'a, 'r> {
     cells: Vec<Cells>,
     nodes: Vec<NodeId>,
     args: Vec<usize>,
-    /// Arguments that may be probabilities, with the registers of their log odds.
-    etas: Vec<(usize, Register)>,
+    /// By what arguments may be known, with the registers of it.
+    etas: Vec<(KnownBy, Register)>,
     read: FxHashMap<NodeId, Value>,
     guards: Vec<(Guard, Value)>,
 }
@@ -118,7 +117,7 @@ impl Writer<'_, '_> {
         for operand in &application.operands {
             args.push(self.read(operand)?);
         }
-        self.program.global_odds = self.prelude.odds.clone();
+        self.program.global_links = self.prelude.links.clone();
         // A distribution whose support depends on the row is checked row by row by the caller.
         self.program.density(distribution, &outcome, &args).map_err(no_plate)?;
         if self.program.terms.is_empty() {
@@ -133,11 +132,11 @@ impl Writer<'_, '_> {
             .support_arguments()
             .iter()
             .any(|k| args.get(*k).is_some_and(|arg| has_marks(arg) && !self.is_of_row(arg)));
-        let odds = self.used_odds();
+        let links = self.used_links();
         let jumps = self.program.terms.iter().any(|term| self.program.jumps(*term));
         let is_indicator = |global: Register| self.prelude.is_indicator(global, &|_| false);
-        let is_wall = is_coin(distribution)
-            && self.program.terms.iter().all(|term| self.program.is_wall(*term, &is_indicator));
+        let mut terms = self.program.terms.iter();
+        let is_wall = terms.all(|term| self.program.is_wall(*term, &is_indicator));
         let compared = self.compared();
         let rows = Rows::over_cells(self.program, &self.cells);
         let program = RowProgram {
@@ -147,7 +146,7 @@ impl Writer<'_, '_> {
             prelude: self.prelude,
             rows,
             args: self.args,
-            odds,
+            links,
             outcome,
             support,
             hard,
@@ -183,8 +182,9 @@ impl Writer<'_, '_> {
         self.args.iter().enumerate().filter_map(&mut arg).collect()
     }
 
-    /// The arguments whose log odds the program reads; those stand after the numbers of all arguments.
-    fn used_odds(&mut self) -> Vec<usize> {
+    /// What the program reads of that by which arguments are known; it stands after the numbers of all
+    /// arguments.
+    fn used_links(&mut self) -> Vec<KnownBy> {
         let mut reads = Vec::new();
         self.prelude.steps.iter().for_each(|step| step.op.reads(&mut reads));
         for leaf in &self.program.leaves {
@@ -192,7 +192,7 @@ impl Writer<'_, '_> {
                 reads.extend(first..first + leaf.len);
             }
         }
-        let used: Vec<(usize, Register)> =
+        let used: Vec<(KnownBy, Register)> =
             self.etas.iter().copied().filter(|(_, eta)| reads.contains(eta)).collect();
         let numbers = self.args.iter().sum::<usize>();
         for leaf in &mut self.prelude.leaves {
@@ -201,7 +201,7 @@ impl Writer<'_, '_> {
             }
         }
         self.prelude.leaves.retain(|leaf| !matches!(leaf.source, Source::Input(UNUSED)));
-        used.iter().map(|(arg, _)| *arg).collect()
+        used.iter().map(|(by, _)| *by).collect()
     }
 
     /// What gives the observed value in each row.
@@ -284,10 +284,15 @@ impl Host for Writer<'_, '_> {
         let first = self.args.iter().sum::<usize>();
         let numbers = lower::numbers(&value).map_err(no_plate)?;
         let register = self.prelude.leaf(numbers.len() as u32, Source::Input(first as u32));
-        if let Value::Number(_) | Value::Odds(_) = value {
-            let eta = self.prelude.leaf(1, Source::Input(UNUSED));
-            self.prelude.note_odds(register, eta, false);
-            self.etas.push((self.args.len(), eta));
+        if let Value::Number(_) | Value::Linked(..) = value {
+            let argument = self.args.len();
+            for link in Link::ALL {
+                if self.trace.node(id).may_be_known_by(link) {
+                    let eta = self.prelude.leaf(1, Source::Input(UNUSED));
+                    self.prelude.note(register, link, eta, false);
+                    self.etas.push((KnownBy { argument, link }, eta));
+                }
+            }
         }
         let mut marks = (register..).map(marked::global);
         let value = lower::renumber(&value, &mut marks);
@@ -346,7 +351,7 @@ impl Host for Writer<'_, '_> {
             && let Marked::Local(register) = marked::read(x)
         {
             let zero = self.program.register(0.0);
-            let out = self.program.push(Op::Compare(Comparison::Different, register, zero), 1, 0);
+            let out = self.program.push(Op::Compare(Comparison::Different, register, zero), 1);
             return Ok(self.decide_number(marked::local(out))? != 0.0);
         }
         if has_marks(&value) {
@@ -373,6 +378,9 @@ impl Host for Writer<'_, '_> {
             return self.cell(&Column::Reals(data.clone()), &args[1]);
         }
         let of_row = values.iter().any(has_local_marks);
+        if of_row {
+            self.program.global_links.clone_from(&self.prelude.links);
+        }
         let program = if of_row { &mut self.program } else { &mut self.prelude };
         lower::function(program, function, &values).map_err(no_plate)
     }

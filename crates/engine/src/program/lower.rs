@@ -3,10 +3,10 @@
 
 use smidgen_prob::Function;
 use smidgen_prob::smooth::{self, Elementary, Shape, Smooth};
-use smidgen_value::{Matrix, Value};
+use smidgen_value::{Link, Matrix, Value};
 
+use super::links;
 use super::marked::{self, has_marks, is_marked};
-use super::odds::LOG_ODDS;
 use super::{AggregateOp, Comparison, Op, Program, Source};
 use crate::id::NodeId;
 
@@ -88,11 +88,16 @@ pub(crate) fn function(program: &mut Program, function: &Function, args: &[Value
         }
         ("-", [x]) => return elementwise(program, Elementary::Negate, x, None),
         ("/", [x]) => return elementwise(program, Elementary::Reciprocal, x, None),
-        ("-", [one, p]) if one.as_number() == Some(1.0) && program.log_odds(p).is_some() => {
+        ("-", [one, p])
+            if one.as_number() == Some(1.0) && program.known_by(p, Link::LogOdds).is_some() =>
+        {
             return program.other_side(p).ok_or_else(|| "the other side of no coin".to_owned());
         }
-        ("logit", [p]) if let Some(log_odds) = program.sure_log_odds(p) => {
+        ("logit", [p]) if let Some(log_odds) = program.surely_known_by(p, Link::LogOdds) => {
             return Ok(Value::Number(log_odds));
+        }
+        ("log", [x]) if let Some(log) = program.surely_known_by(x, Link::Log) => {
+            return Ok(Value::Number(log));
         }
         ("-", [a, b]) => return elementwise(program, Elementary::Subtract, a, Some(b)),
         ("/", [a, b]) => return elementwise(program, Elementary::Divide, a, Some(b)),
@@ -150,11 +155,11 @@ fn single_number(value: &Value) -> Result<f64, Obstacle> {
     value.as_number().ok_or_else(|| format!("{} where a number was expected", value.type_name()))
 }
 
-/// The log odds of a number that is used as a probability.
-pub(crate) fn log_odds(program: &mut Program, p: &Value) -> Result<f64, Obstacle> {
-    match program.log_odds(p) {
-        Some(log_odds) => Ok(log_odds),
-        None => single_number(p).map(|p| program.elementary(Elementary::Logit, p, 0.0)),
+/// What a number is known by, computed if that is not known yet.
+pub(crate) fn eta(program: &mut Program, x: &Value, link: Link) -> Result<f64, Obstacle> {
+    match program.known_by(x, link) {
+        Some(eta) => Ok(eta),
+        None => single_number(x).map(|x| program.elementary(Elementary::inverse_of(link), x, 0.0)),
     }
 }
 
@@ -232,7 +237,7 @@ fn compare(
         }
         let holds = if is_marked(a) || is_marked(b) {
             let (a, b) = (program.register(a), program.register(b));
-            let out = program.push(Op::Compare(comparison, a, b), 1, 0);
+            let out = program.push(Op::Compare(comparison, a, b), 1);
             program.mark(out)
         } else {
             f64::from(u8::from(comparison.holds(a, b)))
@@ -252,8 +257,8 @@ fn choose(program: &mut Program, index: f64, items: &[Value]) -> Lowered {
         let options: Vec<f64> = items.iter().filter_map(Value::as_number).collect();
         let index = program.register(index);
         let options = program.registers(&options);
-        let out = program.push(Op::Choose { index, options: options.into() }, 1, 0);
-        program.choose_odds(index, items, out);
+        let out = program.push(Op::Choose { index, options: options.into() }, 1);
+        program.choose_links(index, items, out);
         return Ok(Value::Number(program.mark(out)));
     }
     let all: Vec<Vec<f64>> = items.iter().map(numbers).collect::<Result<_, _>>()?;
@@ -282,7 +287,7 @@ pub(crate) fn either(program: &mut Program, c: &Value, otherwise: &Value, then: 
         return Ok(if condition != 0.0 { then.clone() } else { otherwise.clone() });
     }
     let (a, zero) = (program.register(condition), program.register(0.0));
-    let out = program.push(Op::Compare(Comparison::Different, a, zero), 1, 0);
+    let out = program.push(Op::Compare(Comparison::Different, a, zero), 1);
     let index = program.mark(out);
     choose(program, index, &[otherwise.clone(), then.clone()])
 }
@@ -300,7 +305,7 @@ fn dot(program: &mut Program, a: &[f64], b: &[f64]) -> Result<f64, Obstacle> {
     };
     let len = a.len() as u32;
     let (a, b) = (program.range(a), program.range(b));
-    let out = program.push(Op::Dot { a, b, len }, 1, 0);
+    let out = program.push(Op::Dot { a, b, len }, 1);
     Ok(program.mark(out))
 }
 
@@ -312,7 +317,7 @@ fn linear_logistic(program: &mut Program, w: &Value, x: &Value) -> Lowered {
     Ok(Value::Number(program.elementary(Elementary::Logistic, predictor, 0.0)))
 }
 
-fn form(value: &Value) -> Result<Shape, Obstacle> {
+pub(crate) fn form(value: &Value) -> Result<Shape, Obstacle> {
     match value {
         Value::Matrix(m) => Ok(Shape::Matrix(m.rows(), m.cols())),
         value if value.as_number().is_some() => Ok(Shape::Number),
@@ -342,7 +347,7 @@ fn aggregate(program: &mut Program, name: &str, args: &[Value]) -> Lowered {
     }
     let len = shape.len() as u32;
     let op = AggregateOp { function, args: registers, shapes, len };
-    let out = program.push(Op::Aggregate(Box::new(op)), len, 0);
+    let out = program.push(Op::Aggregate(Box::new(op)), len);
     let marks: Vec<f64> = (out..out + len).map(|register| program.mark(register)).collect();
     Ok(match shape {
         Shape::Number => Value::Number(marks[0]),
@@ -354,10 +359,10 @@ fn aggregate(program: &mut Program, name: &str, args: &[Value]) -> Lowered {
 /// A value outside the block that another move may change, with its numbers as leaves. None if
 /// it holds more than numbers.
 pub(crate) fn live(program: &mut Program, node: NodeId, value: &Value) -> Option<Value> {
-    if let Value::Odds(_) = value {
-        let eta = program.leaf(1, Source::Live(node, LOG_ODDS));
+    if let Value::Linked(link, _) = value {
+        let eta = program.leaf(1, Source::Live(node, links::place(*link)));
         let eta = program.mark(eta);
-        return Some(Value::Number(program.elementary(Elementary::Logistic, eta, 0.0)));
+        return Some(Value::Number(program.elementary(Elementary::of_link(*link), eta, 0.0)));
     }
     let mut xs = Vec::new();
     if !marked::plain_numbers(value, &mut xs) {
@@ -372,7 +377,7 @@ pub(crate) fn live(program: &mut Program, node: NodeId, value: &Value) -> Option
 pub(crate) fn renumber(value: &Value, marks: &mut impl Iterator<Item = f64>) -> Value {
     let mut next = || marks.next().expect("marks without end");
     match value {
-        Value::Number(_) | Value::Odds(_) | Value::Bool(_) => Value::Number(next()),
+        Value::Number(_) | Value::Linked(..) | Value::Bool(_) => Value::Number(next()),
         Value::Vector(xs) => Value::vector(xs.iter().map(|_| next()).collect::<Vec<_>>()),
         Value::Matrix(m) => {
             let entries = m.as_slice().iter().map(|_| next()).collect();

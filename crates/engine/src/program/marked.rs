@@ -5,7 +5,7 @@
 //! (`array`, `lookup`, `transpose`, ...) are then simply run, and the marks show where each number
 //! went.
 
-use smidgen_value::{Value, math};
+use smidgen_value::Value;
 
 use super::Register;
 
@@ -64,16 +64,16 @@ pub(crate) fn has_marks(value: &Value) -> bool {
     }
 }
 
-/// The same of a value as it stands in the trace: none if it holds a probability that is more than its number.
+/// The same of a value as it stands in the trace: none if it holds a number that is more than a double.
 pub(crate) fn plain_numbers(value: &Value, out: &mut Vec<f64>) -> bool {
-    !value.holds_odds() && numbers(value, out)
+    !value.holds_linked() && numbers(value, out)
 }
 
 /// All numbers of a value in order, if it holds nothing else.
 pub(crate) fn numbers(value: &Value, out: &mut Vec<f64>) -> bool {
     match value {
         Value::Number(x) => out.push(*x),
-        Value::Odds(log_odds) => out.push(math::logistic(*log_odds)),
+        Value::Linked(link, eta) => out.push(link.number(*eta)),
         Value::Bool(b) => out.push(f64::from(u8::from(*b))),
         Value::Vector(xs) => out.extend_from_slice(xs),
         Value::Matrix(m) => out.extend_from_slice(m.as_slice()),

@@ -4,8 +4,8 @@
 use smidgen_value::Value;
 
 use super::cells::{Cells, Pick};
+use super::links;
 use super::marked;
-use super::odds::{LOG_ODDS, log_odds_of};
 use super::run::{Block, Linear, Store};
 use super::{Leaf, Op, Program, Register, Source};
 use crate::error::EvalError;
@@ -222,8 +222,9 @@ impl Rows {
                 unreachable!("live numbers are data")
             };
             let (row, len) = (live.row as usize, leaf.len as usize);
-            if live.first == LOG_ODDS {
-                changed |= put(data, len, stride, row, &[log_odds_of(trace.value(live.node)?)]);
+            if let Some(link) = links::at_place(live.first) {
+                let eta = links::eta_of(trace.value(live.node)?, link);
+                changed |= put(data, len, stride, row, &[eta]);
                 continue;
             }
             if let Value::Number(x) = trace.value(live.node)? {
@@ -247,12 +248,12 @@ impl Rows {
         for start in (0..self.count).step_by(self.stride) {
             let (pick, lanes) = (Pick::From(start), self.stride.min(self.count - start));
             self.load(store, globals, pick, lanes);
-            let log_p = self.forward(store, globals, pick, lanes);
+            let log_p = self.value_for_slopes(store, globals, pick, lanes);
             if log_p == f64::NEG_INFINITY {
                 return log_p;
             }
             total += log_p;
-            self.backward(store, globals, (pick, lanes), slopes);
+            self.pull(store, globals, (pick, lanes), slopes);
         }
         total
     }
@@ -316,7 +317,7 @@ impl Rows {
     }
 
     /// The sum of the terms of the rows loaded last; −∞ as soon as something cannot be computed.
-    pub(crate) fn forward(
+    pub(crate) fn value(
         &self,
         store: &mut Store,
         globals: &[f64],
@@ -325,11 +326,24 @@ impl Rows {
     ) -> f64 {
         let weights = |leaf: u32| self.weights(globals, leaf);
         let data = |leaf: u32| self.block(pick, leaf);
-        store.forward(&self.program, lanes, &Linear { weights: &weights, data: &data })
+        store.value(&self.program, lanes, &Linear { weights: &weights, data: &data })
+    }
+
+    /// The same with all that [`Rows::pull`] needs.
+    pub(crate) fn value_for_slopes(
+        &self,
+        store: &mut Store,
+        globals: &[f64],
+        pick: Pick<'_>,
+        lanes: usize,
+    ) -> f64 {
+        let weights = |leaf: u32| self.weights(globals, leaf);
+        let data = |leaf: u32| self.block(pick, leaf);
+        store.value_for_slopes(&self.program, lanes, &Linear { weights: &weights, data: &data })
     }
 
     /// Adds the slopes of the global registers that come from the rows evaluated last.
-    pub(crate) fn backward(
+    pub(crate) fn pull(
         &self,
         store: &mut Store,
         globals: &[f64],
@@ -338,11 +352,11 @@ impl Rows {
     ) {
         let Rows { program, columns, stride, .. } = self;
         let (stride, wide) = (*stride, store.wide);
-        store.slopes.fill(0.0);
+        store.clear_slopes();
         let weights = |leaf: u32| self.weights(globals, leaf);
         let data = |leaf: u32| self.block(pick, leaf);
         let linear = Linear { weights: &weights, data: &data };
-        store.backward(program, lanes, &linear, &mut |leaf, out_slope, data| {
+        store.pull(program, lanes, &linear, &mut |leaf, out_slope, data| {
             let Column::Uniform(first) = &columns[leaf as usize] else { return };
             let (first, len) = (*first as usize, program.leaves[leaf as usize].len as usize);
             let slopes = &mut slopes[first..first + len];

@@ -9,16 +9,16 @@
 
 use smallvec::SmallVec;
 use smidgen_prob::Function;
-use smidgen_value::Value;
+use smidgen_value::{Link, Value};
 
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::node::{Child, Op};
 use crate::operand::Operand;
 use crate::program::cells::Pick;
+use crate::program::links::{self, Known};
 use crate::program::lower;
 use crate::program::marked;
-use crate::program::odds::{Odds, log_odds_of};
 use crate::program::rows::{BLOCK, Rows};
 use crate::program::run::Store;
 use crate::program::{Program, Register, Source};
@@ -50,8 +50,8 @@ pub(crate) struct SectionProgram {
     /// Number of nodes of a section, and of numbers of the hub.
     nodes: usize,
     hub: usize,
-    /// Whether the log odds of the hub are read, after its one number.
-    odds: bool,
+    /// Whether what the hub is known by is read, after its one number: by each link.
+    linked: bool,
     kept: LeafCache,
     draft: Draft,
 }
@@ -64,8 +64,12 @@ impl SectionProgram {
         let hub_value = lower::renumber(value, &mut (0..).map(marked::global));
         let (values, leaves, ones) = (Vec::with_capacity(nodes.len()), Vec::new(), Vec::new());
         let mut program = Program::default();
-        if let Value::Number(_) | Value::Odds(_) = value {
-            program.global_odds.insert(0, Odds::of_argument(1));
+        if let Value::Number(_) | Value::Linked(..) = value {
+            for (link, eta) in Link::ALL.into_iter().zip(1..) {
+                if trace.node(hub).may_be_known_by(link) {
+                    program.global_links.insert((0, link), Known::of_argument(eta));
+                }
+            }
         }
         let mut writer = Writer { trace, hub, hub_value, nodes, values, program, leaves, ones };
         for k in 0..nodes.len() {
@@ -76,8 +80,8 @@ impl SectionProgram {
         if program.terms.is_empty() {
             return None;
         }
-        let odds = program.leaves.iter().any(|leaf| {
-            numbers == 1 && matches!(leaf.source, Source::Global(register) if register == 1)
+        let linked = program.leaves.iter().any(|leaf| {
+            numbers == 1 && matches!(leaf.source, Source::Global(register) if register > 0)
         });
         let rows = Rows::over_lanes(program);
         // Leaves that nothing reads have no registers any more.
@@ -87,17 +91,16 @@ impl SectionProgram {
         leaves.retain(|leaf| leaf.register != Register::MAX);
         let (nodes, hub) = (nodes.len(), numbers);
         let (kept, draft) = (LeafCache::default(), Draft::default());
-        Some(SectionProgram { rows, leaves, ones, nodes, hub, odds, kept, draft })
+        Some(SectionProgram { rows, leaves, ones, nodes, hub, linked, kept, draft })
     }
 
     /// Whether a value of the hub has the form that the program was written for.
     pub(crate) fn hub_numbers(&self, value: &Value, out: &mut Vec<f64>) -> bool {
         out.clear();
-        if self.odds {
-            return marked::numbers(value, out) && out.len() == 1 && {
-                out.push(log_odds_of(value));
-                true
-            };
+        if self.linked {
+            let single = marked::numbers(value, out) && out.len() == 1;
+            out.extend(Link::ALL.map(|link| links::eta_of(value, link)));
+            return single;
         }
         marked::plain_numbers(value, out) && out.len() == self.hub
     }
@@ -202,10 +205,10 @@ impl SectionProgram {
         let lanes = out.len();
         let mut log_before = [0.0; BLOCK];
         self.rows.begin(store, before);
-        let total_before = self.rows.forward(store, before, Pick::From(0), lanes);
+        let total_before = self.rows.value(store, before, Pick::From(0), lanes);
         self.rows.terms(store, &mut log_before[..lanes]);
         self.rows.begin(store, after);
-        let total_after = self.rows.forward(store, after, Pick::From(0), lanes);
+        let total_after = self.rows.value(store, after, Pick::From(0), lanes);
         self.rows.terms(store, out);
         out.iter_mut().zip(&log_before).for_each(|(out, before)| *out -= before);
         total_before.is_finite() && total_after.is_finite()

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 use smidgen_prob::Function;
-use smidgen_value::Value;
+use smidgen_value::{Link, Value};
 
 use crate::id::NodeId;
 use crate::node::Op;
@@ -61,7 +61,7 @@ impl Writer<'_> {
     ) {
         if let ("-", Some(Operand::Constant(Value::Number(1.0))), [one, p]) =
             (function.spec.name, first, args)
-            && self.program.log_odds(p).is_some()
+            && self.program.known_by(p, Link::LogOdds).is_some()
         {
             *one = Value::Number(1.0);
             self.ones.push(Leaf { place: place(), register: Register::MAX, len: 1 });

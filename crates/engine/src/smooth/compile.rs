@@ -155,7 +155,7 @@ impl Compiler<'_> {
             }
         }
         self.row.global_jumps = self.globals.jumps.clone();
-        self.row.global_odds = self.globals.odds.clone();
+        self.row.global_links = self.globals.links.clone();
         let plates: Vec<PlateTerm> =
             plates.into_iter().map(|id| self.plate(id)).collect::<Result<_, _>>()?;
 
@@ -248,10 +248,10 @@ impl Compiler<'_> {
             registers.extend(self.globals.registers(&numbers));
             values.push(value);
         }
-        for k in &plate.program.odds {
-            let log_odds = lower::log_odds(&mut self.globals, &values[*k]);
-            let log_odds = log_odds.map_err(|reason| Failure::At(id, reason))?;
-            registers.push(self.globals.register(log_odds));
+        for by in &plate.program.links {
+            let eta = lower::eta(&mut self.globals, &values[by.argument], by.link);
+            let eta = eta.map_err(|reason| Failure::At(id, reason))?;
+            registers.push(self.globals.register(eta));
         }
         let jumps = registers.iter().any(|register| self.globals.jumps(*register));
         if (plate.program.jumps || jumps) && !plate.program.is_wall {

@@ -24,7 +24,7 @@ use crate::error::EvalError;
 use crate::fault::Fault;
 use crate::id::NodeId;
 use crate::node::{Op, StructureKind};
-use crate::program::odds::{LOG_ODDS, log_odds_of};
+use crate::program::links;
 use crate::program::rows::Rows;
 use crate::program::run::{NO_LINEAR, Store};
 use crate::program::{Program, Source, marked};
@@ -215,13 +215,14 @@ impl Density {
         let mut changed = false;
         let mut xs = Vec::new();
         for (register, len, node, first) in self.globals.live_leaves() {
-            let (at, len, first) = (register as usize, len as usize, first as usize);
-            if first == LOG_ODDS as usize {
-                let eta = log_odds_of(trace.value(node)?);
+            let (at, len) = (register as usize, len as usize);
+            if let Some(link) = links::at_place(first) {
+                let eta = links::eta_of(trace.value(node)?, link);
                 let before = std::mem::replace(&mut self.store.values[at], eta);
                 changed |= before.to_bits() != eta.to_bits();
                 continue;
             }
+            let first = first as usize;
             xs.clear();
             if !marked::plain_numbers(trace.value(node)?, &mut xs) || xs.len() < first + len {
                 return Ok(None);
@@ -288,7 +289,7 @@ impl Density {
             gradient.fill(0.0);
             return f64::NEG_INFINITY;
         }
-        self.store.backward(&self.globals, 1, &NO_LINEAR, &mut |_, _, _| {});
+        self.store.pull(&self.globals, 1, &NO_LINEAR, &mut |_, _, _| {});
         for leaf in &self.globals.leaves {
             if let Source::Input(first) = leaf.source {
                 let (from, to, len) = (leaf.register as usize, first as usize, leaf.len as usize);
@@ -306,8 +307,8 @@ impl Density {
                 self.store.values[to..to + len].copy_from_slice(&z[from..from + len]);
             }
         }
-        let mut log_p = self.store.forward(&self.globals, 1, &NO_LINEAR);
-        self.store.slopes.fill(0.0);
+        let mut log_p = self.store.value_for_slopes(&self.globals, 1, &NO_LINEAR);
+        self.store.clear_slopes();
         for (rows, store) in &mut self.rows {
             if log_p == f64::NEG_INFINITY {
                 return log_p;

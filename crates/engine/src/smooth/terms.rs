@@ -7,7 +7,7 @@ use super::compile::{Compiled, Compiler, Failure};
 use crate::id::NodeId;
 use crate::node::Op as NodeOp;
 use crate::operand::Operand;
-use crate::program::{self, Register, lower};
+use crate::program::{Register, lower};
 
 impl Compiler<'_> {
     /// Adds the log density of a choice, of the block or absorbing, to the row.
@@ -20,7 +20,6 @@ impl Compiler<'_> {
             _ => unreachable!("only choices have densities"),
         };
         let operands: Vec<Operand> = node.args.iter().map(|arg| arg.operand.clone()).collect();
-        let name = distribution.spec().name;
         let mut args = Vec::with_capacity(operands.len());
         for operand in &operands {
             args.push(self.argument(operand, false)?);
@@ -30,7 +29,7 @@ impl Compiler<'_> {
             self.global_values[&id].clone()
         } else if constrained {
             value
-        } else if name == "categorical" && args.len() == 2 {
+        } else if distribution.objects().is_some_and(|place| place < args.len()) {
             self.pin(id, value)
         } else {
             match lower::live(&mut self.row, id, &value) {
@@ -41,9 +40,8 @@ impl Compiler<'_> {
         self.row.density(distribution, &x, &args).map_err(|reason| Failure::At(id, reason))?;
         // A comparison may make a hard wall, which trajectories do not cross. Any other jump is
         // invisible to a gradient.
-        let is_coin = constrained && program::density::is_coin(distribution);
         let is_indicator = |global: Register| self.globals.is_indicator(global, &|_| false);
-        let is_wall = |term: &Register| is_coin && self.row.is_wall(*term, &is_indicator);
+        let is_wall = |term: &Register| constrained && self.row.is_wall(*term, &is_indicator);
         if self.row.terms.iter().any(|term| self.row.jumps(*term) && !is_wall(term)) {
             return Err(Failure::Jumps(id));
         }

@@ -176,7 +176,7 @@ impl Trace {
             }
             Value::Symbol(_)
             | Value::Number(_)
-            | Value::Odds(_)
+            | Value::Linked(..)
             | Value::Bool(_)
             | Value::Text(_) => Ok(()),
             other => cx.fail(EvalError::other(

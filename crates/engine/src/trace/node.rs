@@ -13,8 +13,9 @@ use smallvec::SmallVec;
 use smidgen_lang::Span;
 use smidgen_lang::core::ExprRef;
 use smidgen_prob::registry::HigherOrder;
+use smidgen_prob::smooth::{self, Smooth};
 use smidgen_prob::{Distribution, Function, Maker, Statistics};
-use smidgen_value::Value;
+use smidgen_value::{Link, Value};
 
 use crate::environment::Environment;
 use crate::id::{FamilyId, NodeId};
@@ -202,6 +203,20 @@ pub struct Node {
 }
 
 impl Node {
+    /// Whether its value may be one that is known through a link, or used as one. Any number may be used as a probability,
+    /// but which numbers are known by their logarithms is seen: what `exp` gives, and what is handed on.
+    pub(crate) fn may_be_known_by(&self, link: Link) -> bool {
+        match (link, &self.op) {
+            (Link::LogOdds, _) | (Link::Log, Op::Structure(_)) => true,
+            (Link::Log, Op::Function(function)) => match smooth::find(function.spec.name) {
+                Some(Smooth::Elementary(f) | Smooth::Chain(f)) => f.link() == Some(link),
+                Some(Smooth::Aggregate(_)) => false,
+                None => true,
+            },
+            (Link::Log, _) => false,
+        }
+    }
+
     pub(crate) fn free() -> Node {
         Node {
             op: Op::Free,

@@ -1,7 +1,7 @@
 //! Code as data and data as code: quoted syntax to a value, and a value back to syntax for
 //! `eval`.
 
-use smidgen_value::{Symbol, Value, math};
+use smidgen_value::{Symbol, Value};
 
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -57,7 +57,7 @@ fn code(value: &Value, span: Span, depth: usize) -> Result<Syntax, Diagnostic> {
     }
     let kind = match value {
         Value::Number(x) => SyntaxKind::Number(*x),
-        Value::Odds(log_odds) => SyntaxKind::Number(math::logistic(*log_odds)),
+        Value::Linked(link, eta) => SyntaxKind::Number(link.number(*eta)),
         Value::Bool(b) => SyntaxKind::Bool(*b),
         Value::Text(text) => SyntaxKind::Text((**text).clone()),
         Value::Symbol(name) => SyntaxKind::Name(*name),

@@ -1,11 +1,11 @@
 //! P(1) = p, P(0) = 1 - p.
 
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
 use crate::chance::{Chance, slope_by_odds};
-use crate::procedure::{Args, Arity, ByLogOdds, Distribution, Scalar, Score, Spec};
+use crate::procedure::{Args, Arity, Distribution, Family, Linked, Scalar, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct Bernoulli;
@@ -32,8 +32,7 @@ pub(crate) fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if !(arguments::is_probability(p) && (x == 1.0 || x == 0.0)) {
         return f64::NEG_INFINITY;
     }
-    let by_p = if x == 1.0 { 1.0 / p } else { -1.0 / (1.0 - p) };
-    slope.copy_from_slice(&[0.0, by_p][..slope.len()]);
+    wanted(slope, || [0.0, if x == 1.0 { 1.0 / p } else { -1.0 / (1.0 - p) }]);
     Chance::Plain(p).log_of(x == 1.0)
 }
 
@@ -42,11 +41,12 @@ pub(crate) fn score_by_odds(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if !(x == 1.0 || x == 0.0) {
         return f64::NEG_INFINITY;
     }
-    slope.copy_from_slice(&[0.0, slope_by_odds(x, 1.0 - x, args[0])]);
+    wanted(slope, || [0.0, slope_by_odds(x, 1.0 - x, args[0])]);
     Chance::LogOdds(args[0]).log_of(x == 1.0)
 }
 
-pub(crate) const BY_LOG_ODDS: ByLogOdds = ByLogOdds { place: 0, score: score_by_odds };
+pub(crate) const BY_LOG_ODDS: Linked =
+    Linked { place: 0, link: Link::LogOdds, score: Score::Scalar(score_by_odds) };
 
 impl Distribution for Bernoulli {
     fn spec(&self) -> &'static Spec {
@@ -70,7 +70,7 @@ impl Distribution for Bernoulli {
         Some(Score::Scalar(score))
     }
 
-    fn by_log_odds(&self) -> Option<ByLogOdds> {
+    fn linked(&self) -> Option<Linked> {
         Some(BY_LOG_ODDS)
     }
 
@@ -92,6 +92,10 @@ impl Distribution for Bernoulli {
                 Some(if possible { log_p() } else { f64::NEG_INFINITY })
             },
         })
+    }
+
+    fn family(&self) -> Family {
+        Family::Coin
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

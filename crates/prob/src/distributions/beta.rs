@@ -9,7 +9,7 @@ use super::gamma;
 use super::outcome;
 use super::saddle_point::log_binomial;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct Beta;
@@ -59,11 +59,13 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if !(arguments::is_positive(a) && arguments::is_positive(b)) {
         return f64::NEG_INFINITY;
     }
-    slope.copy_from_slice(&[
-        xovery(a - 1.0, x) - xovery(b - 1.0, 1.0 - x),
-        ln(x) + digamma_difference(a, b),
-        ln_1p(-x) + digamma_difference(b, a),
-    ]);
+    wanted(slope, || {
+        [
+            xovery(a - 1.0, x) - xovery(b - 1.0, 1.0 - x),
+            ln(x) + digamma_difference(a, b),
+            ln_1p(-x) + digamma_difference(b, a),
+        ]
+    });
     log_density(x, a, b)
 }
 

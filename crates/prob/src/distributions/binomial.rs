@@ -2,13 +2,13 @@
 
 use rand_distr::Distribution as _;
 use smidgen_value::math::{exp, ln_1p, logistic, xlog1py, xlogy, xovery};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::saddle_point::log_binomial;
 use super::{outcome, poisson};
 use crate::arguments;
 use crate::chance::{Chance, log_binomial_by_odds, slope_by_odds};
-use crate::procedure::{Args, Arity, ByLogOdds, Distribution, Score, Spec};
+use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct Binomial;
@@ -91,7 +91,7 @@ fn score_by_odds(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if !arguments::is_count(n) {
         return f64::NEG_INFINITY;
     }
-    slope.copy_from_slice(&[0.0, 0.0, slope_by_odds(x, n - x, log_odds)]);
+    wanted(slope, || [0.0, 0.0, slope_by_odds(x, n - x, log_odds)]);
     log_mass_by_odds(x, n, log_odds)
 }
 
@@ -100,7 +100,7 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if !(arguments::is_count(n) && arguments::is_probability(p)) {
         return f64::NEG_INFINITY;
     }
-    slope.copy_from_slice(&[0.0, 0.0, xovery(x, p) - xovery(n - x, 1.0 - p)]);
+    wanted(slope, || [0.0, 0.0, xovery(x, p) - xovery(n - x, 1.0 - p)]);
     log_mass(x, n, p)
 }
 
@@ -131,8 +131,8 @@ impl Distribution for Binomial {
         Some(Score::Scalar(score))
     }
 
-    fn by_log_odds(&self) -> Option<ByLogOdds> {
-        Some(ByLogOdds { place: 1, score: score_by_odds })
+    fn linked(&self) -> Option<Linked> {
+        Some(Linked { place: 1, link: Link::LogOdds, score: Score::Scalar(score_by_odds) })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 
 use smallvec::SmallVec;
-use smidgen_value::math::ln;
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::math::{exp, ln, logsumexp};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::procedure::{Args, Arity, Distribution, Family, Linked, Score, Spec};
 use crate::support::Support;
 
 pub struct Categorical;
@@ -25,9 +25,13 @@ static SPEC: Spec = Spec {
 
 /// Weights that have been checked, with their sum. A categorical choice is too frequent to
 /// allocate: a few weights fit where they are.
+///
+/// If some are known by their logarithms, all are taken by these, and each stands for its share of the largest.
 struct Weights<'a> {
     each: Each<'a>,
     total: f64,
+    /// The logarithms of the weights over the largest one.
+    logs: Option<SmallVec<[f64; 8]>>,
 }
 
 enum Each<'a> {
@@ -38,6 +42,9 @@ enum Each<'a> {
 impl<'a> Weights<'a> {
     #[inline]
     fn read(args: Args<'a>) -> Result<Weights<'a>, ArgumentError> {
+        if let Some(logs) = logarithms(args[0]) {
+            return Weights::by_logs(args, logs);
+        }
         let each = match args[0] {
             Value::Vector(xs) => Some(Each::Borrowed(xs)),
             Value::Array(items) => {
@@ -48,7 +55,7 @@ impl<'a> Weights<'a> {
         let Some(each) = each else {
             return Err(ArgumentError::wrong_type(0, "a vector of numbers", args[0]));
         };
-        let mut weights = Weights { each, total: 0.0 };
+        let mut weights = Weights { each, total: 0.0, logs: None };
         let (total, least) = total_and_least(weights.as_slice());
         weights.total = total;
         if least < 0.0 || total.is_nan() {
@@ -59,6 +66,41 @@ impl<'a> Weights<'a> {
             Err(ArgumentError::domain(0, "weights with a finite sum", args[0]))
         } else {
             Ok(weights)
+        }
+    }
+
+    #[cold]
+    fn by_logs(args: Args<'a>, mut logs: SmallVec<[f64; 8]>) -> Result<Weights<'a>, ArgumentError> {
+        let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if logs.iter().any(|log| log.is_nan()) {
+            return Err(ArgumentError::domain(0, "non-negative weights", args[0]));
+        } else if largest == f64::NEG_INFINITY {
+            return Err(ArgumentError::domain(0, "weights of which some are positive", args[0]));
+        } else if largest == f64::INFINITY {
+            return Err(ArgumentError::domain(0, "weights with a finite sum", args[0]));
+        }
+        logs.iter_mut().for_each(|log| *log -= largest);
+        let each: SmallVec<[f64; 8]> = logs.iter().map(|log| exp(*log)).collect();
+        let total = each.iter().sum();
+        Ok(Weights { each: Each::Copied(each), total, logs: Some(logs) })
+    }
+
+    fn is_possible(&self, i: usize) -> bool {
+        match &self.logs {
+            None => self.as_slice()[i] > 0.0,
+            Some(logs) => logs[i] > f64::NEG_INFINITY,
+        }
+    }
+
+    /// log of the share that these weights have together.
+    #[inline]
+    fn log_share(&self, places: impl Iterator<Item = usize> + Clone) -> f64 {
+        match &self.logs {
+            None => log_share(places.map(|i| self.as_slice()[i]).sum(), self.total),
+            Some(logs) => {
+                let chosen: SmallVec<[f64; 8]> = places.map(|i| logs[i]).collect();
+                logsumexp(&chosen) - ln(self.total)
+            }
         }
     }
 
@@ -79,8 +121,27 @@ fn total_and_least(weights: &[f64]) -> (f64, f64) {
         .fold((0.0, 0.0_f64), |(total, least), weight| (total + weight, least.min(*weight)))
 }
 
+/// The logarithms of weights, if some are known by these.
 #[inline]
-fn log_probability(weight: f64, total: f64) -> f64 {
+fn logarithms(weights: &Value) -> Option<SmallVec<[f64; 8]>> {
+    let by_log = |item: &Value| matches!(item, Value::Linked(Link::Log, _));
+    let log = |item: &Value| match item {
+        Value::Linked(Link::Log, log) => Some(*log),
+        other => other.as_number().map(ln),
+    };
+    match weights {
+        Value::Array(items) if items.iter().any(by_log) => items.iter().map(log).collect(),
+        Value::Pair(_) => {
+            let items = weights.elements()?;
+            if items.iter().any(by_log) { items.iter().map(log).collect() } else { None }
+        }
+        _ => None,
+    }
+}
+
+/// log(weight / total)
+#[inline]
+pub fn log_share(weight: f64, total: f64) -> f64 {
     let ratio = weight / total;
     if ratio.is_normal() { ln(ratio) } else { ln(weight) - ln(total) }
 }
@@ -115,7 +176,29 @@ fn score(x: &[f64], args: &[&[f64]], _x_slope: &mut [f64], slopes: &mut [&mut [f
         slopes[0].iter_mut().for_each(|slope| *slope -= 1.0 / total);
         x.iter().filter_map(|i| index(*i)).for_each(|i| slopes[0][i] += 1.0 / weight);
     }
-    log_probability(weight, total)
+    log_share(weight, total)
+}
+
+/// The same with the logarithms of the weights: log p = η_x - log of the sum of e^η.
+fn score_by_log(
+    x: &[f64],
+    args: &[&[f64]],
+    _x_slope: &mut [f64],
+    slopes: &mut [&mut [f64]],
+) -> f64 {
+    let logs = args[0];
+    let index = |i: f64| (outcome::is_count(i) && i < logs.len() as f64).then_some(i as usize);
+    let total = logsumexp(logs);
+    let chosen: Option<SmallVec<[f64; 8]>> = x.iter().map(|i| index(*i).map(|i| logs[i])).collect();
+    let Some(chosen) = chosen.filter(|_| total.is_finite()) else { return f64::NEG_INFINITY };
+    let log_weight = logsumexp(&chosen);
+    if log_weight > f64::NEG_INFINITY && !slopes[0].is_empty() {
+        slopes[0].iter_mut().zip(logs).for_each(|(slope, log)| *slope -= exp(log - total));
+        for i in x.iter().filter_map(|i| index(*i)) {
+            slopes[0][i] += exp(logs[i] - log_weight);
+        }
+    }
+    log_weight - total
 }
 
 impl Distribution for Categorical {
@@ -148,24 +231,32 @@ impl Distribution for Categorical {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let weights = Weights::read(args)?;
         let each = weights.as_slice();
-        let weight = match objects(args, each.len())? {
+        Ok(match objects(args, each.len())? {
             None => {
                 let index = outcome::number(x);
                 if !outcome::is_count(index) || index >= each.len() as f64 {
                     return Ok(f64::NEG_INFINITY);
                 }
-                each[index as usize]
+                weights.log_share(std::iter::once(index as usize))
             }
-            Some(objects) => {
-                let equal = objects.iter().zip(each).filter(|(object, _)| *object == x);
-                equal.map(|(_, weight)| weight).sum()
-            }
-        };
-        Ok(log_probability(weight, weights.total))
+            Some(objects) => weights.log_share((0..each.len()).filter(|i| objects[*i] == *x)),
+        })
     }
 
     fn score(&self) -> Option<Score> {
         Some(Score::General(score))
+    }
+
+    fn family(&self) -> Family {
+        Family::Categorical
+    }
+
+    fn objects(&self) -> Option<usize> {
+        Some(1)
+    }
+
+    fn linked(&self) -> Option<Linked> {
+        Some(Linked { place: 0, link: Link::Log, score: Score::General(score_by_log) })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
@@ -192,7 +283,7 @@ impl Distribution for Categorical {
         let weights = Weights::read(args)?;
         let each = weights.as_slice();
         let objects = objects(args, each.len())?;
-        let possible = (0..each.len()).filter(|i| each[*i] > 0.0);
+        let possible = (0..each.len()).filter(|i| weights.is_possible(*i));
         let Some(objects) = objects else {
             return Ok(Some(possible.map(|i| Value::Number(i as f64)).collect()));
         };

@@ -1,11 +1,12 @@
 //! f(x) = 1 / (pi scale (1 + z^2)) with z = (x - loc) / scale.
 
 use smidgen_value::math::{LN_PI, PI, ln, ln_1p, tan};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::positive::{Positive, times_exp};
+use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct Cauchy;
@@ -19,10 +20,10 @@ static SPEC: Spec = Spec {
     example: "(cauchy 0 1)",
 };
 
-fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
+fn parameters(args: Args<'_>) -> Result<(f64, Positive), ArgumentError> {
     Ok((
         arguments::finite(args, 0, "a finite location")?,
-        arguments::positive(args, 1, "a positive scale")?,
+        Positive::read(args, 1, "a positive scale")?,
     ))
 }
 
@@ -59,9 +60,35 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if !(loc.is_finite() && arguments::is_positive(scale)) {
         return f64::NEG_INFINITY;
     }
-    let [by_distance, by_scale] = slopes(x - loc, scale);
-    slope.copy_from_slice(&[by_distance, -by_distance, by_scale]);
+    wanted(slope, || {
+        let [by_distance, by_scale] = slopes(x - loc, scale);
+        [by_distance, -by_distance, by_scale]
+    });
     log_density(x - loc, scale)
+}
+
+/// As [`log_density`], with the logarithm of the scale in its place, and the derivatives with respect to the distance
+/// and to that logarithm.
+pub(crate) fn by_log(distance: f64, log_scale: f64, slope: &mut [f64]) -> f64 {
+    if !(distance.is_finite() && log_scale.is_finite()) {
+        return f64::NEG_INFINITY;
+    }
+    let z = times_exp(distance, -log_scale);
+    wanted(slope, || match z == 0.0 {
+        true => [0.0, -1.0],
+        false => [times_exp(-2.0 / (z + 1.0 / z), -log_scale), (z - 1.0 / z) / (z + 1.0 / z)],
+    });
+    let log_1p_square =
+        if z.abs() < 1e10 { ln_1p(z * z) } else { 2.0 * (ln(distance.abs()) - log_scale) };
+    -LN_PI - log_scale - log_1p_square
+}
+
+fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let mut both = [0.0; 2];
+    let room = if slope.is_empty() { &mut [][..] } else { &mut both[..] };
+    let log_density = by_log(x - args[0], args[1], room);
+    wanted(slope, || [both[0], -both[0], both[1]]);
+    log_density
 }
 
 impl Distribution for Cauchy {
@@ -71,17 +98,24 @@ impl Distribution for Cauchy {
 
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let (loc, scale) = parameters(args)?;
-        Ok(Value::Number(outcome::finite(loc + scale * draw(rng))))
+        Ok(Value::Number(outcome::finite(loc + scale.times(draw(rng)))))
     }
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (loc, scale) = parameters(args)?;
         let x = outcome::number(x);
-        Ok(log_density(x - loc, scale))
+        Ok(match scale {
+            Positive::Plain(scale) => log_density(x - loc, scale),
+            Positive::Log(log_scale) => by_log(x - loc, log_scale, &mut []),
+        })
     }
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn linked(&self) -> Option<Linked> {
+        Some(Linked { place: 1, link: Link::Log, score: Score::Scalar(score_by_log) })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -5,7 +5,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 use super::gamma;
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct ChiSquared;
@@ -24,9 +24,12 @@ fn parameters(args: Args<'_>) -> Result<f64, ArgumentError> {
 }
 
 fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    if slope.is_empty() {
+        return gamma::score(x, &[0.5 * args[0], 0.5], slope);
+    }
     let mut gamma_slope = [0.0; 3];
     let log_density = gamma::score(x, &[0.5 * args[0], 0.5], &mut gamma_slope);
-    slope.copy_from_slice(&[gamma_slope[0], 0.5 * gamma_slope[1]]);
+    wanted(slope, || [gamma_slope[0], 0.5 * gamma_slope[1]]);
     log_density
 }
 

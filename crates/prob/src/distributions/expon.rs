@@ -1,12 +1,13 @@
 //! f(x) = rate e^(-rate x) for x >= 0.
 
 use rand_distr::{Distribution as _, Exp1};
-use smidgen_value::math::ln;
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::math::{exp, ln};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::positive::{Positive, times_exp};
+use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct Expon;
@@ -20,8 +21,8 @@ static SPEC: Spec = Spec {
     example: "(expon 1)",
 };
 
-fn parameters(args: Args<'_>) -> Result<f64, ArgumentError> {
-    arguments::positive(args, 0, "a positive rate")
+fn parameters(args: Args<'_>) -> Result<Positive, ArgumentError> {
+    Positive::read(args, 0, "a positive rate")
 }
 
 fn log_density(x: f64, rate: f64) -> f64 {
@@ -33,8 +34,19 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if !(arguments::is_positive(rate)) {
         return f64::NEG_INFINITY;
     }
-    slope.copy_from_slice(&[-rate, 1.0 / rate - x]);
+    wanted(slope, || [-rate, 1.0 / rate - x]);
     log_density(x, rate)
+}
+
+/// The same with the logarithm of the rate in its place.
+fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let log_rate = args[0];
+    if !(x >= 0.0 && x.is_finite() && log_rate.is_finite()) {
+        return f64::NEG_INFINITY;
+    }
+    let t = times_exp(x, log_rate);
+    wanted(slope, || [-exp(log_rate), 1.0 - t]);
+    log_rate - t
 }
 
 impl Distribution for Expon {
@@ -45,17 +57,27 @@ impl Distribution for Expon {
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let rate = parameters(args)?;
         let waiting: f64 = Exp1.sample(rng);
-        Ok(Value::Number((waiting / rate).min(f64::MAX)))
+        Ok(Value::Number(match rate {
+            Positive::Plain(rate) => (waiting / rate).min(f64::MAX),
+            Positive::Log(log_rate) => outcome::finite(times_exp(waiting, -log_rate)),
+        }))
     }
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let rate = parameters(args)?;
         let x = outcome::number(x);
-        Ok(log_density(x, rate))
+        Ok(match rate {
+            Positive::Plain(rate) => log_density(x, rate),
+            Positive::Log(log_rate) => score_by_log(x, &[log_rate], &mut []),
+        })
     }
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn linked(&self) -> Option<Linked> {
+        Some(Linked { place: 0, link: Link::Log, score: Score::Scalar(score_by_log) })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

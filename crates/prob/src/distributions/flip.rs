@@ -3,7 +3,7 @@
 use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::bernoulli::{BY_LOG_ODDS, score, success};
-use crate::procedure::{Args, Arity, ByLogOdds, Distribution, Score, Spec};
+use crate::procedure::{Args, Arity, Distribution, Family, Linked, Score, Spec};
 use crate::support::Support;
 
 pub struct Flip;
@@ -40,8 +40,12 @@ impl Distribution for Flip {
         Some(Score::Scalar(score))
     }
 
-    fn by_log_odds(&self) -> Option<ByLogOdds> {
+    fn linked(&self) -> Option<Linked> {
         Some(BY_LOG_ODDS)
+    }
+
+    fn family(&self) -> Family {
+        Family::Coin
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -2,12 +2,13 @@
 
 use rand_distr::Distribution as _;
 use smidgen_value::math::{digamma, exp, ln, xovery};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use super::saddle_point::log_gamma_kernel;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::positive::{Positive, times_exp};
+use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct Gamma;
@@ -22,10 +23,10 @@ static SPEC: Spec = Spec {
 };
 
 #[inline]
-fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
+fn parameters(args: Args<'_>) -> Result<(f64, Positive), ArgumentError> {
     Ok((
         arguments::positive(args, 0, "a positive shape")?,
-        arguments::positive(args, 1, "a positive rate")?,
+        Positive::read(args, 1, "a positive rate")?,
     ))
 }
 
@@ -78,12 +79,29 @@ pub(crate) fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if !(arguments::is_positive(shape) && arguments::is_positive(rate)) {
         return f64::NEG_INFINITY;
     }
-    slope.copy_from_slice(&[
-        xovery(shape - 1.0, x) - rate,
-        ln(rate) + ln(x) - digamma(shape),
-        shape / rate - x,
-    ]);
+    wanted(slope, || {
+        [xovery(shape - 1.0, x) - rate, ln(rate) + ln(x) - digamma(shape), shape / rate - x]
+    });
     log_density(x, shape, rate)
+}
+
+/// The same with the logarithm of the rate in its place.
+fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (shape, log_rate) = (args[0], args[1]);
+    if !(x >= 0.0 && x.is_finite() && arguments::is_positive(shape) && log_rate.is_finite()) {
+        return f64::NEG_INFINITY;
+    }
+    let (t, log_t) = (times_exp(x, log_rate), ln(x) + log_rate);
+    wanted(slope, || [xovery(shape - 1.0, x) - exp(log_rate), log_t - digamma(shape), shape - t]);
+    if x == 0.0 {
+        // The limit from the right.
+        return match shape {
+            1.0 => log_rate,
+            _ if shape < 1.0 => f64::INFINITY,
+            _ => f64::NEG_INFINITY,
+        };
+    }
+    log_gamma_kernel(shape - 1.0, shape, t, log_t) + log_rate
 }
 
 impl Distribution for Gamma {
@@ -93,7 +111,9 @@ impl Distribution for Gamma {
 
     #[inline]
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
-        let (shape, rate) = parameters(args)?;
+        // Draws by a rate that is no double would be none either.
+        let (shape, _) = parameters(args)?;
+        let rate = arguments::positive(args, 1, "a positive rate")?;
         Ok(Value::Number(draw(shape, rate, rng)))
     }
 
@@ -101,11 +121,18 @@ impl Distribution for Gamma {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (shape, rate) = parameters(args)?;
         let x = outcome::number(x);
-        Ok(log_density(x, shape, rate))
+        Ok(match rate {
+            Positive::Plain(rate) => log_density(x, shape, rate),
+            Positive::Log(log_rate) => score_by_log(x, &[shape, log_rate], &mut []),
+        })
     }
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn linked(&self) -> Option<Linked> {
+        Some(Linked { place: 1, link: Link::Log, score: Score::Scalar(score_by_log) })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -2,12 +2,12 @@
 
 use rand_distr::{Distribution as _, Exp1};
 use smidgen_value::math::xovery;
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
 use crate::chance::{Chance, slope_by_odds, times};
-use crate::procedure::{Args, Arity, ByLogOdds, Distribution, Score, Spec};
+use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct Geometric;
@@ -23,7 +23,7 @@ static SPEC: Spec = Spec {
 
 /// A probability of success without which no success would ever come.
 pub(crate) fn positive_probability(args: Args<'_>, i: usize) -> Result<Chance, ArgumentError> {
-    if let Value::Odds(_) = args[i] {
+    if let Value::Linked(Link::LogOdds, _) = args[i] {
         return Chance::read(args, i);
     }
     let expected = "a positive probability (above 0, at most 1)";
@@ -39,7 +39,7 @@ fn log_mass(k: f64, p: Chance) -> f64 {
 }
 
 fn score_by_odds(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
-    slope.copy_from_slice(&[0.0, slope_by_odds(1.0, x, args[0])]);
+    wanted(slope, || [0.0, slope_by_odds(1.0, x, args[0])]);
     log_mass(x, Chance::LogOdds(args[0]))
 }
 
@@ -48,7 +48,7 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if !(is_positive_probability(p)) {
         return f64::NEG_INFINITY;
     }
-    slope.copy_from_slice(&[0.0, 1.0 / p - xovery(x, 1.0 - p)]);
+    wanted(slope, || [0.0, 1.0 / p - xovery(x, 1.0 - p)]);
     log_mass(x, Chance::Plain(p))
 }
 
@@ -73,8 +73,8 @@ impl Distribution for Geometric {
         Some(Score::Scalar(score))
     }
 
-    fn by_log_odds(&self) -> Option<ByLogOdds> {
-        Some(ByLogOdds { place: 0, score: score_by_odds })
+    fn linked(&self) -> Option<Linked> {
+        Some(Linked { place: 0, link: Link::LogOdds, score: Score::Scalar(score_by_odds) })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

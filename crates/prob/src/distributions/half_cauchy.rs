@@ -1,12 +1,13 @@
 //! f(x) = 2 / (pi scale (1 + (x / scale)^2)) for x >= 0.
 
 use smidgen_value::math::LN_2;
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::cauchy;
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::positive::Positive;
+use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct HalfCauchy;
@@ -20,8 +21,8 @@ static SPEC: Spec = Spec {
     example: "(half_cauchy 1)",
 };
 
-fn parameters(args: Args<'_>) -> Result<f64, ArgumentError> {
-    arguments::positive(args, 0, "a positive scale")
+fn parameters(args: Args<'_>) -> Result<Positive, ArgumentError> {
+    Positive::read(args, 0, "a positive scale")
 }
 
 fn log_density(x: f64, scale: f64) -> f64 {
@@ -33,8 +34,13 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if !(arguments::is_positive(scale)) {
         return f64::NEG_INFINITY;
     }
-    slope.copy_from_slice(&cauchy::slopes(x, scale));
+    wanted(slope, || cauchy::slopes(x, scale));
     log_density(x, scale)
+}
+
+/// The same with the logarithm of the scale in its place.
+fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    if x >= 0.0 { cauchy::by_log(x, args[0], slope) + LN_2 } else { f64::NEG_INFINITY }
 }
 
 impl Distribution for HalfCauchy {
@@ -44,17 +50,24 @@ impl Distribution for HalfCauchy {
 
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let scale = parameters(args)?;
-        Ok(Value::Number(outcome::finite(scale * cauchy::draw(rng).abs())))
+        Ok(Value::Number(outcome::finite(scale.times(cauchy::draw(rng).abs()))))
     }
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let scale = parameters(args)?;
         let x = outcome::number(x);
-        Ok(log_density(x, scale))
+        Ok(match scale {
+            Positive::Plain(scale) => log_density(x, scale),
+            Positive::Log(log_scale) => score_by_log(x, &[log_scale], &mut []),
+        })
     }
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn linked(&self) -> Option<Linked> {
+        Some(Linked { place: 0, link: Link::Log, score: Score::Scalar(score_by_log) })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

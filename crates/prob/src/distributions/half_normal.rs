@@ -2,12 +2,13 @@
 
 use rand_distr::{Distribution as _, StandardNormal};
 use smidgen_value::math::LN_2;
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::normal;
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::positive::Positive;
+use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct HalfNormal;
@@ -21,8 +22,8 @@ static SPEC: Spec = Spec {
     example: "(half_normal 1)",
 };
 
-fn parameters(args: Args<'_>) -> Result<f64, ArgumentError> {
-    arguments::positive(args, 0, "a positive standard deviation")
+fn parameters(args: Args<'_>) -> Result<Positive, ArgumentError> {
+    Positive::read(args, 0, "a positive standard deviation")
 }
 
 fn log_density(x: f64, sd: f64) -> f64 {
@@ -35,8 +36,17 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
         return f64::NEG_INFINITY;
     }
     let z = x / sd;
-    slope.copy_from_slice(&[-z / sd, (z * z - 1.0) / sd]);
+    wanted(slope, || [-z / sd, (z * z - 1.0) / sd]);
     log_density(x, sd)
+}
+
+/// The same with log sd in place of sd.
+fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let mut normal_slope = [0.0; 3];
+    let room = if slope.is_empty() { &mut [][..] } else { &mut normal_slope[..] };
+    let log_density = normal::score_by_log(x, &[0.0, args[0]], room);
+    wanted(slope, || [normal_slope[0], normal_slope[2]]);
+    if x >= 0.0 { log_density + LN_2 } else { f64::NEG_INFINITY }
 }
 
 impl Distribution for HalfNormal {
@@ -47,17 +57,24 @@ impl Distribution for HalfNormal {
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let sd = parameters(args)?;
         let z: f64 = StandardNormal.sample(rng);
-        Ok(Value::Number(outcome::finite(sd * z.abs())))
+        Ok(Value::Number(outcome::finite(sd.times(z.abs()))))
     }
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let sd = parameters(args)?;
         let x = outcome::number(x);
-        Ok(log_density(x, sd))
+        Ok(match sd {
+            Positive::Plain(sd) => log_density(x, sd),
+            Positive::Log(log_sd) => score_by_log(x, &[log_sd], &mut []),
+        })
     }
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn linked(&self) -> Option<Linked> {
+        Some(Linked { place: 0, link: Link::Log, score: Score::Scalar(score_by_log) })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -1,12 +1,13 @@
 //! Twice the density of student_t(df, 0, scale) for x >= 0.
 
 use smidgen_value::math::LN_2;
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use super::student_t;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::positive::Positive;
+use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct HalfStudentT;
@@ -20,10 +21,10 @@ static SPEC: Spec = Spec {
     example: "(half_student_t 4 1)",
 };
 
-fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
+fn parameters(args: Args<'_>) -> Result<(f64, Positive), ArgumentError> {
     Ok((
         arguments::positive(args, 0, "positive degrees of freedom")?,
-        arguments::positive(args, 1, "a positive scale")?,
+        Positive::read(args, 1, "a positive scale")?,
     ))
 }
 
@@ -36,8 +37,13 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if !(arguments::is_positive(df) && arguments::is_positive(scale)) {
         return f64::NEG_INFINITY;
     }
-    slope.copy_from_slice(&student_t::slopes(x, df, scale));
+    wanted(slope, || student_t::slopes(x, df, scale));
     log_density(x, df, scale)
+}
+
+/// The same with the logarithm of the scale in its place.
+fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    if x >= 0.0 { student_t::by_log(x, args[0], args[1], slope) + LN_2 } else { f64::NEG_INFINITY }
 }
 
 impl Distribution for HalfStudentT {
@@ -47,17 +53,24 @@ impl Distribution for HalfStudentT {
 
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let (df, scale) = parameters(args)?;
-        Ok(Value::Number(outcome::finite(scale * student_t::draw(df, rng).abs())))
+        Ok(Value::Number(outcome::finite(scale.times(student_t::draw(df, rng).abs()))))
     }
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (df, scale) = parameters(args)?;
         let x = outcome::number(x);
-        Ok(log_density(x, df, scale))
+        Ok(match scale {
+            Positive::Plain(scale) => log_density(x, df, scale),
+            Positive::Log(log_scale) => score_by_log(x, &[df, log_scale], &mut []),
+        })
     }
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn linked(&self) -> Option<Linked> {
+        Some(Linked { place: 1, link: Link::Log, score: Score::Scalar(score_by_log) })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -1,13 +1,14 @@
 //! f(x) = scale^shape x^(-shape - 1) e^(-scale / x) / Gamma(shape) for x > 0.
 
 use smidgen_value::math::{digamma, exp, ln};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::gamma;
 use super::outcome;
 use super::saddle_point::log_gamma_kernel;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::positive::Positive;
+use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct InvGamma;
@@ -22,10 +23,10 @@ static SPEC: Spec = Spec {
 };
 
 #[inline]
-fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
+fn parameters(args: Args<'_>) -> Result<(f64, Positive), ArgumentError> {
     Ok((
         arguments::positive(args, 0, "a positive shape")?,
-        arguments::positive(args, 1, "a positive scale")?,
+        Positive::read(args, 1, "a positive scale")?,
     ))
 }
 
@@ -43,12 +44,22 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if !(arguments::is_positive(shape) && arguments::is_positive(scale)) {
         return f64::NEG_INFINITY;
     }
-    slope.copy_from_slice(&[
-        (scale / x - shape - 1.0) / x,
-        ln(scale) - ln(x) - digamma(shape),
-        shape / scale - 1.0 / x,
-    ]);
+    wanted(slope, || {
+        [(scale / x - shape - 1.0) / x, ln(scale) - ln(x) - digamma(shape), shape / scale - 1.0 / x]
+    });
     log_density(x, shape, scale)
+}
+
+/// The same with the logarithm of the scale in its place.
+fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (shape, log_scale) = (args[0], args[1]);
+    if !(x > 0.0 && x.is_finite() && arguments::is_positive(shape) && log_scale.is_finite()) {
+        return f64::NEG_INFINITY;
+    }
+    let log_t = log_scale - ln(x);
+    let t = exp(log_t);
+    wanted(slope, || [(t - shape - 1.0) / x, log_t - digamma(shape), shape - t]);
+    log_gamma_kernel(shape + 1.0, shape, t, log_t) - log_scale
 }
 
 impl Distribution for InvGamma {
@@ -57,7 +68,9 @@ impl Distribution for InvGamma {
     }
 
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
-        let (shape, scale) = parameters(args)?;
+        // Draws by a scale that is no double would be none either.
+        let (shape, _) = parameters(args)?;
+        let scale = arguments::positive(args, 1, "a positive scale")?;
         let x = exp(ln(scale) - gamma::draw_log(shape, rng));
         Ok(Value::Number(outcome::positive(x)))
     }
@@ -65,11 +78,18 @@ impl Distribution for InvGamma {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (shape, scale) = parameters(args)?;
         let x = outcome::number(x);
-        Ok(log_density(x, shape, scale))
+        Ok(match scale {
+            Positive::Plain(scale) => log_density(x, shape, scale),
+            Positive::Log(log_scale) => score_by_log(x, &[shape, log_scale], &mut []),
+        })
     }
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn linked(&self) -> Option<Linked> {
+        Some(Linked { place: 1, link: Link::Log, score: Score::Scalar(score_by_log) })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

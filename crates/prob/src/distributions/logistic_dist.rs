@@ -1,11 +1,12 @@
 //! f(x) = e^-z / (scale (1 + e^-z)^2) with z = (x - loc) / scale.
 
 use smidgen_value::math::{exp, ln, ln_1p, tanh};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::positive::{Positive, times_exp};
+use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct LogisticDist;
@@ -19,10 +20,10 @@ static SPEC: Spec = Spec {
     example: "(logistic_dist 0 1)",
 };
 
-fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
+fn parameters(args: Args<'_>) -> Result<(f64, Positive), ArgumentError> {
     Ok((
         arguments::finite(args, 0, "a finite location")?,
-        arguments::positive(args, 1, "a positive scale")?,
+        Positive::read(args, 1, "a positive scale")?,
     ))
 }
 
@@ -40,10 +41,27 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if !(loc.is_finite() && arguments::is_positive(scale)) {
         return f64::NEG_INFINITY;
     }
-    let z = (x - loc) / scale;
-    let pull = tanh(0.5 * z);
-    slope.copy_from_slice(&[-pull / scale, pull / scale, (z * pull - 1.0) / scale]);
+    wanted(slope, || {
+        let z = (x - loc) / scale;
+        let pull = tanh(0.5 * z);
+        [-pull / scale, pull / scale, (z * pull - 1.0) / scale]
+    });
     log_density(x, loc, scale)
+}
+
+/// The same with the logarithm of the scale in its place.
+fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (loc, log_scale) = (args[0], args[1]);
+    if !(x.is_finite() && loc.is_finite() && log_scale.is_finite()) {
+        return f64::NEG_INFINITY;
+    }
+    let z = times_exp(x - loc, -log_scale);
+    wanted(slope, || {
+        let pull = tanh(0.5 * z);
+        let by_loc = times_exp(pull, -log_scale);
+        [-by_loc, by_loc, z * pull - 1.0]
+    });
+    -z.abs() - 2.0 * ln_1p(exp(-z.abs())) - log_scale
 }
 
 impl Distribution for LogisticDist {
@@ -54,17 +72,24 @@ impl Distribution for LogisticDist {
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let (loc, scale) = parameters(args)?;
         let u = rng.open_uniform();
-        Ok(Value::Number(outcome::finite(loc + scale * (ln(u) - ln_1p(-u)))))
+        Ok(Value::Number(outcome::finite(loc + scale.times(ln(u) - ln_1p(-u)))))
     }
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (loc, scale) = parameters(args)?;
         let x = outcome::number(x);
-        Ok(log_density(x, loc, scale))
+        Ok(match scale {
+            Positive::Plain(scale) => log_density(x, loc, scale),
+            Positive::Log(log_scale) => score_by_log(x, &[loc, log_scale], &mut []),
+        })
     }
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn linked(&self) -> Option<Linked> {
+        Some(Linked { place: 1, link: Link::Log, score: Score::Scalar(score_by_log) })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -2,12 +2,13 @@
 
 use rand_distr::{Distribution as _, StandardNormal};
 use smidgen_value::math::{exp, ln};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::normal;
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::positive::Positive;
+use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct Lognormal;
@@ -21,10 +22,10 @@ static SPEC: Spec = Spec {
     example: "(lognormal 0 1)",
 };
 
-fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
+fn parameters(args: Args<'_>) -> Result<(f64, Positive), ArgumentError> {
     Ok((
         arguments::finite(args, 0, "a finite mean of the logarithm")?,
-        arguments::positive(args, 1, "a positive standard deviation of the logarithm")?,
+        Positive::read(args, 1, "a positive standard deviation of the logarithm")?,
     ))
 }
 
@@ -41,9 +42,24 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if !(mu.is_finite() && arguments::is_positive(sigma)) {
         return f64::NEG_INFINITY;
     }
-    let z = (ln(x) - mu) / sigma;
-    slope.copy_from_slice(&[-(1.0 + z / sigma) / x, z / sigma, (z * z - 1.0) / sigma]);
+    wanted(slope, || {
+        let z = (ln(x) - mu) / sigma;
+        [-(1.0 + z / sigma) / x, z / sigma, (z * z - 1.0) / sigma]
+    });
     log_density(x, mu, sigma)
+}
+
+/// The same with log sigma in place of sigma.
+fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    if !(x > 0.0 && x.is_finite()) {
+        return f64::NEG_INFINITY;
+    }
+    let log_x = ln(x);
+    let log_density = normal::score_by_log(log_x, args, slope) - log_x;
+    if let [by_x, ..] = slope {
+        *by_x = (*by_x - 1.0) / x;
+    }
+    log_density
 }
 
 impl Distribution for Lognormal {
@@ -54,17 +70,24 @@ impl Distribution for Lognormal {
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let (mu, sigma) = parameters(args)?;
         let z: f64 = StandardNormal.sample(rng);
-        Ok(Value::Number(outcome::positive(exp(mu + sigma * z))))
+        Ok(Value::Number(outcome::positive(exp(mu + sigma.times(z)))))
     }
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (mu, sigma) = parameters(args)?;
         let x = outcome::number(x);
-        Ok(log_density(x, mu, sigma))
+        Ok(match sigma {
+            Positive::Plain(sigma) => log_density(x, mu, sigma),
+            Positive::Log(log_sigma) => score_by_log(x, &[mu, log_sigma], &mut []),
+        })
     }
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn linked(&self) -> Option<Linked> {
+        Some(Linked { place: 1, link: Link::Log, score: Score::Scalar(score_by_log) })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

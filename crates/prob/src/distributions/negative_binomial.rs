@@ -2,14 +2,14 @@
 //! success, for real r > 0; mean r (1 - p) / p.
 
 use smidgen_value::math::{digamma_difference, exp, ln, log_logistic, xovery};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::geometric::{is_positive_probability, positive_probability};
 use super::saddle_point::log_binomial;
 use super::{gamma, outcome, poisson};
 use crate::arguments;
 use crate::chance::{Chance, log_binomial_by_odds, slope_by_odds};
-use crate::procedure::{Args, Arity, ByLogOdds, Distribution, Score, Spec};
+use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct NegativeBinomial;
@@ -52,8 +52,10 @@ fn score_by_odds(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     }
     let log_mass = log_mass_by_odds(x, r, log_odds);
     if log_mass > f64::NEG_INFINITY {
-        let by_r = digamma_difference(r, x) + log_logistic(log_odds);
-        slope.copy_from_slice(&[0.0, by_r, slope_by_odds(r, x, log_odds)]);
+        wanted(slope, || {
+            let by_r = digamma_difference(r, x) + log_logistic(log_odds);
+            [0.0, by_r, slope_by_odds(r, x, log_odds)]
+        });
     }
     log_mass
 }
@@ -65,8 +67,10 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     }
     let log_mass = log_mass(x, r, p);
     if log_mass > f64::NEG_INFINITY {
-        let by_r = digamma_difference(r, x) + ln(p);
-        slope.copy_from_slice(&[0.0, by_r, r / p - xovery(x, 1.0 - p)]);
+        wanted(slope, || {
+            let by_r = digamma_difference(r, x) + ln(p);
+            [0.0, by_r, r / p - xovery(x, 1.0 - p)]
+        });
     }
     log_mass
 }
@@ -100,8 +104,8 @@ impl Distribution for NegativeBinomial {
         Some(Score::Scalar(score))
     }
 
-    fn by_log_odds(&self) -> Option<ByLogOdds> {
-        Some(ByLogOdds { place: 1, score: score_by_odds })
+    fn linked(&self) -> Option<Linked> {
+        Some(Linked { place: 1, link: Link::LogOdds, score: Score::Scalar(score_by_odds) })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

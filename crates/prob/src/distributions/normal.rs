@@ -2,11 +2,12 @@
 
 use rand_distr::{Distribution as _, StandardNormal};
 use smidgen_value::math::{HALF_LN_2PI, ln};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Scalar, Score, Spec};
+use crate::positive::{Positive, times_exp};
+use crate::procedure::{Args, Arity, Distribution, Family, Linked, Scalar, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct Normal;
@@ -21,10 +22,10 @@ static SPEC: Spec = Spec {
 };
 
 #[inline]
-fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
+fn parameters(args: Args<'_>) -> Result<(f64, Positive), ArgumentError> {
     Ok((
         arguments::finite(args, 0, "a finite mean")?,
-        arguments::positive(args, 1, "a positive standard deviation")?,
+        Positive::read(args, 1, "a positive standard deviation")?,
     ))
 }
 
@@ -43,10 +44,26 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if !(mean.is_finite() && arguments::is_positive(sd)) {
         return f64::NEG_INFINITY;
     }
-    let z = (x - mean) / sd;
-    let per_sd = 1.0 / sd;
-    slope.copy_from_slice(&[-z * per_sd, z * per_sd, (z * z - 1.0) * per_sd]);
+    wanted(slope, || {
+        let (z, per_sd) = ((x - mean) / sd, 1.0 / sd);
+        [-z * per_sd, z * per_sd, (z * z - 1.0) * per_sd]
+    });
     log_density(x, mean, sd)
+}
+
+/// The same with log sd in place of sd.
+#[inline]
+pub fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (mean, log_sd) = (args[0], args[1]);
+    if !(x.is_finite() && mean.is_finite() && log_sd.is_finite()) {
+        return f64::NEG_INFINITY;
+    }
+    let z = times_exp(x - mean, -log_sd);
+    wanted(slope, || {
+        let pull = times_exp(z, -log_sd);
+        [-pull, pull, z * z - 1.0]
+    });
+    -0.5 * z * z - log_sd - HALF_LN_2PI
 }
 
 impl Distribution for Normal {
@@ -58,14 +75,17 @@ impl Distribution for Normal {
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let (mean, sd) = parameters(args)?;
         let z: f64 = StandardNormal.sample(rng);
-        Ok(Value::Number(outcome::finite(mean + sd * z)))
+        Ok(Value::Number(outcome::finite(mean + sd.times(z))))
     }
 
     #[inline]
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (mean, sd) = parameters(args)?;
         let x = outcome::number(x);
-        Ok(log_density(x, mean, sd))
+        Ok(match sd {
+            Positive::Plain(sd) => log_density(x, mean, sd),
+            Positive::Log(log_sd) => score_by_log(x, &[mean, log_sd], &mut []),
+        })
     }
 
     fn score(&self) -> Option<Score> {
@@ -86,6 +106,14 @@ impl Distribution for Normal {
             },
             log_density: |x, args| in_domain(args).map(|(mean, sd)| log_density(x, mean, sd)),
         })
+    }
+
+    fn family(&self) -> Family {
+        Family::Normal
+    }
+
+    fn linked(&self) -> Option<Linked> {
+        Some(Linked { place: 1, link: Link::Log, score: Score::Scalar(score_by_log) })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

@@ -45,7 +45,7 @@ pub fn finite(x: f64) -> f64 {
 pub fn admit_number(x: &Value) -> Result<Value, &'static str> {
     match x {
         Value::Number(_) => Ok(x.clone()),
-        Value::Odds(_) => Ok(x.plain()),
+        Value::Linked(..) => Ok(x.plain()),
         _ => Err("a number"),
     }
 }

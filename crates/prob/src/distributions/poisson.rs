@@ -1,13 +1,13 @@
 //! P(k) = rate^k e^-rate / k!; at rate 0 all mass is at 0.
 
 use rand_distr::{Distribution as _, StandardNormal};
-use smidgen_value::math::{HALF_LN_2PI, ln, ln_gamma};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::math::{HALF_LN_2PI, exp, ln, ln_gamma};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use super::saddle_point::{deviance, stirling_error};
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct Poisson;
@@ -60,8 +60,26 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     }
     // No 0/0 at rate 0.
     let relative = if x == 0.0 { 0.0 } else { x / rate };
-    slope.copy_from_slice(&[0.0, relative - 1.0]);
+    wanted(slope, || [0.0, relative - 1.0]);
     log_mass(x, rate)
+}
+
+/// The same with the logarithm of the rate in its place.
+fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let log_rate = args[0];
+    if log_rate.is_nan() || log_rate == f64::INFINITY || !outcome::is_count(x) {
+        return f64::NEG_INFINITY;
+    }
+    let rate = exp(log_rate);
+    wanted(slope, || [0.0, x - rate]);
+    if x >= 16.0 && rate.is_normal() {
+        // The terms below would cancel.
+        log_mass(x, rate)
+    } else if x == 0.0 {
+        -rate
+    } else {
+        x * log_rate - rate - ln_gamma(x + 1.0)
+    }
 }
 
 impl Distribution for Poisson {
@@ -70,20 +88,30 @@ impl Distribution for Poisson {
     }
 
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
+        // A rate below all doubles draws 0; one beyond them draws no double.
         Ok(Value::Number(draw(rate(args)?, rng)))
     }
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
-        let rate = rate(args)?;
-        Ok(log_mass(outcome::number(x), rate))
+        let x = outcome::number(x);
+        if let Value::Linked(Link::Log, log_rate) = args[0] {
+            return Ok(score_by_log(x, &[*log_rate], &mut []));
+        }
+        Ok(log_mass(x, rate(args)?))
     }
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
     }
 
+    fn linked(&self) -> Option<Linked> {
+        Some(Linked { place: 0, link: Link::Log, score: Score::Scalar(score_by_log) })
+    }
+
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
-        rate(args)?;
+        if !matches!(args[0], Value::Linked(Link::Log, _)) {
+            rate(args)?;
+        }
         Ok(Support::COUNTS)
     }
 

@@ -3,12 +3,13 @@
 
 use rand_distr::{Distribution as _, StandardNormal};
 use smidgen_value::math::{LN_PI, digamma_difference, exp, ln, ln_1p, ln_gamma_ratio};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::gamma;
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::positive::{Positive, times_exp};
+use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct StudentT;
@@ -22,11 +23,13 @@ static SPEC: Spec = Spec {
     example: "(student_t 4)",
 };
 
-fn parameters(args: Args<'_>) -> Result<(f64, f64, f64), ArgumentError> {
+fn parameters(args: Args<'_>) -> Result<(f64, f64, Positive), ArgumentError> {
     let df = arguments::positive(args, 0, "positive degrees of freedom")?;
     let loc = if args.len() > 1 { arguments::finite(args, 1, "a finite location")? } else { 0.0 };
-    let scale =
-        if args.len() > 2 { arguments::positive(args, 2, "a positive scale")? } else { 1.0 };
+    let scale = match args.len() {
+        3 => Positive::read(args, 2, "a positive scale")?,
+        _ => Positive::Plain(1.0),
+    };
     Ok((df, loc, scale))
 }
 
@@ -42,31 +45,70 @@ pub(crate) fn log_density(distance: f64, df: f64, scale: f64) -> f64 {
     if !distance.is_finite() {
         return f64::NEG_INFINITY;
     }
+    log_kernel(
+        df,
+        ln(scale),
+        log_1p_square(distance / scale, df, || ln(distance.abs()) - ln(scale)),
+    )
+}
+
+fn log_kernel(df: f64, log_scale: f64, log_1p_square: f64) -> f64 {
     let half_df = 0.5 * df;
     ln_gamma_ratio(half_df, 0.5)
         - 0.5 * (ln(df) + LN_PI)
-        - ln(scale)
-        - (half_df + 0.5) * log_1p_square(distance, scale, df)
+        - log_scale
+        - (half_df + 0.5) * log_1p_square
 }
 
-/// log(1 + z^2 / df) for z = distance / scale, also when the square overflows.
-fn log_1p_square(distance: f64, scale: f64, df: f64) -> f64 {
-    let z = distance / scale;
+/// log(1 + z^2 / df), also when the square overflows: from log |z|.
+fn log_1p_square(z: f64, df: f64, log_z: impl Fn() -> f64) -> f64 {
     let square = z * z / df;
-    if square < 1e20 { ln_1p(square) } else { 2.0 * (ln(distance.abs()) - ln(scale)) - ln(df) }
+    if square < 1e20 { ln_1p(square) } else { 2.0 * log_z() - ln(df) }
 }
 
 /// The derivatives of [`log_density`] with respect to the distance, to df and to the scale.
 pub(crate) fn slopes(distance: f64, df: f64, scale: f64) -> [f64; 3] {
     let z = distance / scale;
+    let log_1p_square = log_1p_square(z, df, || ln(distance.abs()) - ln(scale));
+    let [pull, by_df, by_log] = standard_slopes(z, df, log_1p_square);
+    [pull / scale, by_df, by_log / scale]
+}
+
+/// The same with respect to z, to df and to the logarithm of the scale.
+fn standard_slopes(z: f64, df: f64, log_1p_square: f64) -> [f64; 3] {
     let square = z * z / df;
     // square / (1 + square), also when the square overflows.
     let share = if square < 1.0 { square / (1.0 + square) } else { 1.0 / (1.0 + 1.0 / square) };
     let pull = if z == 0.0 { 0.0 } else { -(df + 1.0) * share / z };
     // For many degrees of freedom all terms with respect to them cancel in pairs.
     let constant = digamma_difference(0.5 * df, 0.5) - 1.0 / df;
-    let kernel = (df + 1.0) / df * share - log_1p_square(distance, scale, df);
-    [pull / scale, 0.5 * (constant + kernel), ((df + 1.0) * share - 1.0) / scale]
+    let kernel = (df + 1.0) / df * share - log_1p_square;
+    [pull, 0.5 * (constant + kernel), (df + 1.0) * share - 1.0]
+}
+
+/// As [`log_density`], with the logarithm of the scale in its place, and the derivatives with respect to the distance, to df and to
+/// that logarithm.
+pub(crate) fn by_log(distance: f64, df: f64, log_scale: f64, slope: &mut [f64]) -> f64 {
+    if !(distance.is_finite() && arguments::is_positive(df) && log_scale.is_finite()) {
+        return f64::NEG_INFINITY;
+    }
+    let z = times_exp(distance, -log_scale);
+    let log_1p_square = log_1p_square(z, df, || ln(distance.abs()) - log_scale);
+    wanted(slope, || {
+        let [pull, by_df, by_log] = standard_slopes(z, df, log_1p_square);
+        [times_exp(pull, -log_scale), by_df, by_log]
+    });
+    log_kernel(df, log_scale, log_1p_square)
+}
+
+/// The same with the logarithm of the scale in its place.
+fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (df, loc, log_scale) = (args[0], args[1], args[2]);
+    let mut all = [0.0; 3];
+    let room = if slope.is_empty() { &mut [][..] } else { &mut all[..] };
+    let log_density = by_log(x - loc, df, log_scale, room);
+    wanted(slope, || [all[0], all[1], -all[0], all[2]]);
+    log_density
 }
 
 fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
@@ -76,9 +118,10 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if !(arguments::is_positive(df) && loc.is_finite() && arguments::is_positive(scale)) {
         return f64::NEG_INFINITY;
     }
-    let [by_distance, by_df, by_scale] = slopes(x - loc, df, scale);
-    let all = [by_distance, by_df, -by_distance, by_scale];
-    slope.copy_from_slice(&all[..slope.len()]);
+    wanted(slope, || {
+        let [by_distance, by_df, by_scale] = slopes(x - loc, df, scale);
+        [by_distance, by_df, -by_distance, by_scale]
+    });
     log_density(x - loc, df, scale)
 }
 
@@ -89,17 +132,24 @@ impl Distribution for StudentT {
 
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let (df, loc, scale) = parameters(args)?;
-        Ok(Value::Number(outcome::finite(loc + scale * draw(df, rng))))
+        Ok(Value::Number(outcome::finite(loc + scale.times(draw(df, rng)))))
     }
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (df, loc, scale) = parameters(args)?;
         let x = outcome::number(x);
-        Ok(log_density(x - loc, df, scale))
+        Ok(match scale {
+            Positive::Plain(scale) => log_density(x - loc, df, scale),
+            Positive::Log(log_scale) => by_log(x - loc, df, log_scale, &mut []),
+        })
     }
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn linked(&self) -> Option<Linked> {
+        Some(Linked { place: 2, link: Link::Log, score: Score::Scalar(score_by_log) })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

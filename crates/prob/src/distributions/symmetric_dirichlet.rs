@@ -33,6 +33,9 @@ fn score(x: &[f64], args: &[&[f64]], x_slope: &mut [f64], slopes: &mut [&mut [f6
         return f64::NEG_INFINITY;
     }
     let alphas = vec![alpha; x.len()];
+    if slopes[0].is_empty() {
+        return dirichlet::score(x, &[&alphas], x_slope, &mut [&mut []]);
+    }
     let mut each = vec![0.0; x.len()];
     let log_density = dirichlet::score(x, &[&alphas], x_slope, &mut [&mut each]);
     if let Some(slope) = slopes[0].first_mut() {

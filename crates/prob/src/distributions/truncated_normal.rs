@@ -10,7 +10,7 @@ use super::normal_tail::{
 };
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct TruncatedNormal;
@@ -95,42 +95,46 @@ impl Parameters {
         };
         log_standard - ln(sd)
     }
+
+    /// With E the expectation and f(lo), f(hi) the density at the ends in standard units, and times
+    /// sd, the derivatives are -z, z - E z, z^2 - E z^2, f(lo) and -f(hi). Beyond the mean they are
+    /// taken from the near end at a: with t = z - a nothing large is subtracted.
+    fn standard_slopes(&self, x: f64, place: &Interval) -> [f64; 5] {
+        let Parameters { mean, sd, low, high } = *self;
+        match *place {
+            Interval::Around { a, b } => {
+                let z = (x - mean) / sd;
+                let Between { at_low, at_high, mean, mean_square } = between_around_zero(a, b);
+                [-z, z - mean, z * z - mean_square, at_low, -at_high]
+            }
+            Interval::Beyond { a, width, rising } => {
+                let t = if rising { high - x } else { x - low } / sd;
+                let near = exp(-log_mass_from(a, width));
+                let far = exp(-width * (a + 0.5 * width)) * near;
+                let flow = if far == 0.0 { 0.0 } else { width * far };
+                let step = t - mean_beyond(a, width);
+                let by_sd = t * (a + t) + a * step + flow - 1.0;
+                // To the left of the mean everything but the sd is mirrored.
+                if rising {
+                    [a + t, -step, by_sd, far, -near]
+                } else {
+                    [-(a + t), step, by_sd, near, -far]
+                }
+            }
+        }
+    }
 }
 
-/// With E the expectation and f(lo), f(hi) the density at the ends in standard units, and times
-/// sd, the derivatives are -z, z - E z, z^2 - E z^2, f(lo) and -f(hi). Beyond the mean they are
-/// taken from the near end at a: with t = z - a nothing large is subtracted.
 fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
-    let parameters = Parameters { mean: args[0], sd: args[1], low: args[2], high: args[3] };
-    let Parameters { mean, sd, low, high } = parameters;
+    let [mean, sd, low, high] = [args[0], args[1], args[2], args[3]];
+    let parameters = Parameters { mean, sd, low, high };
     if !(mean.is_finite() && arguments::is_positive(sd) && low < high) {
         return f64::NEG_INFINITY;
     }
     let Some(place) = parameters.place() else {
         return f64::NEG_INFINITY;
     };
-    let standard = match place {
-        Interval::Around { a, b } => {
-            let z = (x - mean) / sd;
-            let Between { at_low, at_high, mean, mean_square } = between_around_zero(a, b);
-            [-z, z - mean, z * z - mean_square, at_low, -at_high]
-        }
-        Interval::Beyond { a, width, rising } => {
-            let t = if rising { high - x } else { x - low } / sd;
-            let near = exp(-log_mass_from(a, width));
-            let far = exp(-width * (a + 0.5 * width)) * near;
-            let flow = if far == 0.0 { 0.0 } else { width * far };
-            let step = t - mean_beyond(a, width);
-            let by_sd = t * (a + t) + a * step + flow - 1.0;
-            // To the left of the mean everything but the sd is mirrored.
-            if rising {
-                [a + t, -step, by_sd, far, -near]
-            } else {
-                [-(a + t), step, by_sd, near, -far]
-            }
-        }
-    };
-    slope.copy_from_slice(&standard.map(|slope| slope / sd));
+    wanted(slope, || parameters.standard_slopes(x, &place).map(|slope| slope / sd));
     parameters.log_density(x, &place)
 }
 

@@ -5,7 +5,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::procedure::{Args, Arity, Distribution, Score, Spec, wanted};
 use crate::support::{Support, wrap};
 
 pub struct Vonmises;
@@ -91,10 +91,11 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if !(mu.is_finite() && kappa >= 0.0 && kappa.is_finite()) {
         return f64::NEG_INFINITY;
     }
-    let sine = sin(x - mu);
-    let half_sine = sin(0.5 * (x - mu));
-    let (_, by_kappa) = log_scaled_bessel(kappa);
-    slope.copy_from_slice(&[-kappa * sine, kappa * sine, -2.0 * half_sine * half_sine - by_kappa]);
+    wanted(slope, || {
+        let (sine, half_sine) = (sin(x - mu), sin(0.5 * (x - mu)));
+        let (_, by_kappa) = log_scaled_bessel(kappa);
+        [-kappa * sine, kappa * sine, -2.0 * half_sine * half_sine - by_kappa]
+    });
     log_density(x, mu, kappa)
 }
 

@@ -2,11 +2,12 @@
 
 use rand_distr::{Distribution as _, Exp1};
 use smidgen_value::math::{exp, ln, pow};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::positive::Positive;
+use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::support::Support;
 
 pub struct Weibull;
@@ -20,10 +21,10 @@ static SPEC: Spec = Spec {
     example: "(weibull 1.5 1)",
 };
 
-fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
+fn parameters(args: Args<'_>) -> Result<(f64, Positive), ArgumentError> {
     Ok((
         arguments::positive(args, 0, "a positive shape")?,
-        arguments::positive(args, 1, "a positive scale")?,
+        Positive::read(args, 1, "a positive scale")?,
     ))
 }
 
@@ -55,15 +56,41 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if x == 0.0 {
         // The limits from the right, where the density has one.
         let by_x = if shape == 1.0 { -1.0 / scale } else { 0.0 };
-        slope.copy_from_slice(&[by_x, f64::NEG_INFINITY, -shape / scale]);
+        wanted(slope, || [by_x, f64::NEG_INFINITY, -shape / scale]);
     } else {
-        slope.copy_from_slice(&[
-            (shape - 1.0 - shape * hazard) / x,
-            1.0 / shape + (1.0 - hazard) * log_t,
-            shape * (hazard - 1.0) / scale,
-        ]);
+        wanted(slope, || {
+            [
+                (shape - 1.0 - shape * hazard) / x,
+                1.0 / shape + (1.0 - hazard) * log_t,
+                shape * (hazard - 1.0) / scale,
+            ]
+        });
     }
     log_density
+}
+
+/// The same with the logarithm of the scale in its place.
+fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let (shape, log_scale) = (args[0], args[1]);
+    if !(x >= 0.0 && x.is_finite() && arguments::is_positive(shape) && log_scale.is_finite()) {
+        return f64::NEG_INFINITY;
+    }
+    let log_t = ln(x) - log_scale;
+    let hazard = exp(shape * log_t);
+    if hazard == f64::INFINITY {
+        return f64::NEG_INFINITY;
+    }
+    wanted(slope, || match x == 0.0 {
+        // The limits from the right, where the density has one.
+        true => [if shape == 1.0 { -exp(-log_scale) } else { 0.0 }, f64::NEG_INFINITY, -shape],
+        false => [
+            (shape - 1.0 - shape * hazard) / x,
+            1.0 / shape + (1.0 - hazard) * log_t,
+            shape * (hazard - 1.0),
+        ],
+    });
+    let log_power = if shape == 1.0 { 0.0 } else { (shape - 1.0) * log_t };
+    ln(shape) - log_scale + log_power - hazard
 }
 
 impl Distribution for Weibull {
@@ -72,7 +99,9 @@ impl Distribution for Weibull {
     }
 
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
-        let (shape, scale) = parameters(args)?;
+        // Draws by a scale that is no double would be none either.
+        let (shape, _) = parameters(args)?;
+        let scale = arguments::positive(args, 1, "a positive scale")?;
         let waiting: f64 = Exp1.sample(rng);
         Ok(Value::Number(outcome::positive(scale * pow(waiting, 1.0 / shape))))
     }
@@ -80,12 +109,20 @@ impl Distribution for Weibull {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (shape, scale) = parameters(args)?;
         let x = outcome::number(x);
+        let scale = match scale {
+            Positive::Plain(scale) => scale,
+            Positive::Log(log_scale) => return Ok(score_by_log(x, &[shape, log_scale], &mut [])),
+        };
         Ok(log_and_hazard(x, shape, scale)
             .map_or(f64::NEG_INFINITY, |(log_t, hazard)| log_density(log_t, hazard, shape, scale)))
     }
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn linked(&self) -> Option<Linked> {
+        Some(Linked { place: 1, link: Link::Log, score: Score::Scalar(score_by_log) })
     }
 
     fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {

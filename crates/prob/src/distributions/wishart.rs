@@ -120,14 +120,13 @@ fn score(x: &[f64], args: &[&[f64]], x_slope: &mut [f64], slopes: &mut [&mut [f6
         return f64::NEG_INFINITY;
     };
     let p = lower.rows() as f64;
-    let inverse = linalg::inverse_from_cholesky(&lower);
     if !x_slope.is_empty() {
         add_scaled(x_slope, 0.5 * (dof - p - 1.0), &linalg::inverse_from_cholesky(&x_lower));
-        add_scaled(x_slope, -0.5, &inverse);
+        add_scaled(x_slope, -0.5, &linalg::inverse_from_cholesky(&lower));
     }
     if !slopes[0].is_empty() {
         add_scaled(slopes[0], 0.5, &sandwich(&lower, &x_lower));
-        add_scaled(slopes[0], -0.5 * dof, &inverse);
+        add_scaled(slopes[0], -0.5 * dof, &linalg::inverse_from_cholesky(&lower));
     }
     if let Some(slope) = slopes[1].first_mut() {
         *slope += by_dof(&x_lower, &lower, dof);

@@ -4,7 +4,7 @@
 //! allocates nothing. They also work elementwise on vectors of equal length, and between a
 //! vector and a number.
 
-use smidgen_value::{ArgumentError, Value, math};
+use smidgen_value::{ArgumentError, Link, Value, math};
 
 use super::{Outcome, binary, numbers, same_length, unary};
 use crate::arguments::{number, number_where};
@@ -115,7 +115,7 @@ fn subtract(args: Args<'_>) -> Outcome {
         [Value::Number(a), Value::Number(b)] => Ok(Value::Number(a - b)),
         [_] => negate(args),
         // The other side of a coin.
-        [one, Value::Odds(log_odds)] if one.as_number() == Some(1.0) => {
+        [one, Value::Linked(Link::LogOdds, log_odds)] if one.as_number() == Some(1.0) => {
             Ok(Value::probability(-log_odds))
         }
         _ => elementwise(args[0], args[1], 1, |a, b| a - b),

@@ -1,7 +1,8 @@
 //! Between probabilities and the real line: logistic, logit and sums on the log scale, each
 //! accurate in its tails and without overflow.
 
-use smidgen_value::{Value, math};
+use smidgen_value::link::logit;
+use smidgen_value::{Link, Value, math};
 
 use super::{Outcome, dimension_mismatch, numbers, unary};
 use crate::arguments::{number, reals};
@@ -27,22 +28,9 @@ table! {
         "(linear_logistic (vector 0.5 1 -1) (vector 2 3))";
 }
 
-/// log(p / (1 - p)); NaN outside [0, 1].
-pub fn logit(p: f64) -> f64 {
-    if p < 0.25 {
-        math::ln(p) - math::ln_1p(-p)
-    } else if p < 0.75 {
-        // 2p - 1 is exact here, so nothing is lost around the zero at 1/2.
-        math::ln_1p((2.0 * p - 1.0) / (1.0 - p))
-    } else {
-        // 1 - p is exact here.
-        math::ln(p / (1.0 - p))
-    }
-}
-
 fn log_odds(args: Args<'_>) -> Outcome {
     match args[0] {
-        Value::Odds(log_odds) => Ok(Value::Number(*log_odds)),
+        Value::Linked(Link::LogOdds, log_odds) => Ok(Value::Number(*log_odds)),
         _ => unary(args, logit),
     }
 }

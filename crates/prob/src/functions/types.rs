@@ -9,7 +9,7 @@ use crate::arguments::{number, number_where, probability};
 use crate::procedure::Args;
 
 table! {
-    |args| test(args, |x| matches!(x, Value::Number(_) | Value::Odds(_))) => "is_number", "x", exactly(1),
+    |args| test(args, |x| matches!(x, Value::Number(_) | Value::Linked(..))) => "is_number", "x", exactly(1),
         "Whether x is a number",
         "(is_number 3)";
     |args| test(args, |x| !matches!(x, Value::Bool(_)) && x.as_number().is_some_and(is_whole)) =>
@@ -65,9 +65,9 @@ fn test(args: Args<'_>, holds: impl Fn(&Value) -> bool) -> Outcome {
     Ok(Value::Bool(holds(args[0])))
 }
 
-/// A number as such; a probability by its log odds stays one.
+/// A number as such; one that is known through a link stays so.
 fn as_given(value: &Value, number: f64) -> Value {
-    if let Value::Odds(_) = value { value.clone() } else { Value::Number(number) }
+    if let Value::Linked(..) = value { value.clone() } else { Value::Number(number) }
 }
 
 fn is_whole(x: f64) -> bool {

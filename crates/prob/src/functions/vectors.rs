@@ -61,7 +61,7 @@ fn vector(args: Args<'_>) -> Outcome {
 fn fill(args: Args<'_>) -> Outcome {
     let n = length(args, 0)?;
     Ok(match args[1] {
-        Value::Number(_) | Value::Odds(_) => Value::vector(vec![number(args, 1)?; n]),
+        Value::Number(_) | Value::Linked(..) => Value::vector(vec![number(args, 1)?; n]),
         other => Value::array(vec![other.clone(); n]),
     })
 }

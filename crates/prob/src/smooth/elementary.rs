@@ -7,9 +7,9 @@
 //! between them, is taken. Where a slope is infinite (`sqrt` at 0), a result that nothing depends
 //! on still passes 0 on, not 0 times infinity.
 
-use smidgen_value::math;
+use smidgen_value::link::logit;
+use smidgen_value::{Link, math};
 
-use crate::functions::link;
 use crate::support::wrap;
 
 /// A function of one or two numbers.
@@ -60,6 +60,31 @@ impl Elementary {
         }
     }
 
+    /// What its argument is to its result, where a law reads that better than the result.
+    pub fn link(self) -> Option<Link> {
+        match self {
+            Logistic => Some(Link::LogOdds),
+            Exp => Some(Link::Log),
+            _ => None,
+        }
+    }
+
+    /// The function that gives a link's argument back.
+    pub fn inverse_of(link: Link) -> Elementary {
+        match link {
+            Link::LogOdds => Logit,
+            Link::Log => Log,
+        }
+    }
+
+    /// The function that a link is the inverse of.
+    pub fn of_link(link: Link) -> Elementary {
+        match link {
+            Link::LogOdds => Logistic,
+            Link::Log => Exp,
+        }
+    }
+
     /// out[i] = f(a[i], b[i]); a function of one number ignores `b`.
     pub fn value(self, a: &[f64], b: &[f64], out: &mut [f64]) {
         match self {
@@ -85,7 +110,7 @@ impl Elementary {
             Cos => unary(a, out, math::cos),
             Tan => unary(a, out, math::tan),
             Logistic => unary(a, out, math::logistic),
-            Logit => unary(a, out, link::logit),
+            Logit => unary(a, out, logit),
             LogLogistic => unary(a, out, math::log_logistic),
             Wrap => unary(a, out, wrap),
         }

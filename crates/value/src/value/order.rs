@@ -57,7 +57,7 @@ impl Ord for Value {
         use Value::*;
         fn rank(value: &Value) -> u8 {
             match value {
-                Bool(_) | Number(_) | Odds(_) => 0,
+                Bool(_) | Number(_) | Linked(..) => 0,
                 Text(_) => 1,
                 Symbol(_) => 2,
                 Nil => 3,
@@ -121,7 +121,7 @@ impl Hash for Value {
         }
         match self {
             Value::Nil => state.write_u8(1),
-            Value::Bool(_) | Value::Number(_) | Value::Odds(_) => {
+            Value::Bool(_) | Value::Number(_) | Value::Linked(..) => {
                 number(
                     self.as_number().expect("numbers, probabilities and booleans are numeric"),
                     state,

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use super::{Value, with_stack};
-use crate::math;
 
 /// Program text that evaluates to the same value, where such text exists.
 impl fmt::Display for Value {
@@ -12,7 +11,7 @@ impl fmt::Display for Value {
             Value::Nil => f.write_str("(list)"),
             Value::Bool(b) => write!(f, "{b}"),
             Value::Number(x) => write_number(f, *x),
-            Value::Odds(log_odds) => write_number(f, math::logistic(*log_odds)),
+            Value::Linked(link, eta) => write_number(f, link.number(*eta)),
             Value::Symbol(name) => write!(f, "{name}"),
             Value::Text(text) => write!(f, "{text:?}"),
             Value::Pair(_) => {

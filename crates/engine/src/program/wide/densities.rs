@@ -1,28 +1,44 @@
-//! Log densities of many lanes at once, with their slopes.
+//! Log densities of many lanes at once, with and without their slopes.
 
+use smidgen_prob::distributions::normal;
 use smidgen_value::math;
+
+/// log p of a coin with log odds η, and the slope in them.
+#[inline(always)]
+fn coin(x: f64, eta: f64) -> [f64; 2] {
+    let size = eta.abs();
+    let e = exp_within(-size);
+    let inverse = 1.0 / (1.0 + e);
+    let p = if eta >= 0.0 { inverse } else { e * inverse };
+    // log p = −log(1 + e^−η) for heads, −log(1 + e^η) for tails.
+    let toward = if x == 1.0 { eta } else { -eta };
+    let excess = if toward < 0.0 { size } else { 0.0 };
+    let log_p = -(excess + ln_1p_up_to_one(e));
+    [if x == 1.0 || x == 0.0 { log_p } else { f64::NEG_INFINITY }, x - p]
+}
 
 #[inline(always)]
 pub(super) fn coins(x: &[f64], eta: &[f64], out: &mut [f64], slope: &mut [f64]) {
     let lanes = out.len();
     let (x, eta, slope) = (&x[..lanes], &eta[..lanes], &mut slope[..lanes]);
     for l in 0..lanes {
-        let size = eta[l].abs();
-        let e = exp_of_negative(-size);
-        let inverse = 1.0 / (1.0 + e);
-        let p = if eta[l] >= 0.0 { inverse } else { e * inverse };
-        // log p = −log(1 + e^−η) for heads, −log(1 + e^η) for tails.
-        let toward = if x[l] == 1.0 { eta[l] } else { -eta[l] };
-        let excess = if toward < 0.0 { size } else { 0.0 };
-        out[l] = -(excess + ln_1p_up_to_one(e));
-        slope[l] = x[l] - p;
+        [out[l], slope[l]] = coin(x[l], eta[l]);
     }
 }
 
-/// e^x for x ≤ 0: x = n ln 2 + r with |r| ≤ ½ ln 2, and the series of e^r. Below −708 the result
+#[inline(always)]
+pub(super) fn log_coins(x: &[f64], eta: &[f64], out: &mut [f64]) {
+    let lanes = out.len();
+    let (x, eta) = (&x[..lanes], &eta[..lanes]);
+    for l in 0..lanes {
+        [out[l], _] = coin(x[l], eta[l]);
+    }
+}
+
+/// e^x for x ≤ 708: x = n ln 2 + r with |r| ≤ ½ ln 2, and the series of e^r. Below −708 the result
 /// is 0.
 #[inline(always)]
-fn exp_of_negative(x: f64) -> f64 {
+fn exp_within(x: f64) -> f64 {
     const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5·2^52: adding it rounds to a whole number
     const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
@@ -65,7 +81,7 @@ fn ln_1p_up_to_one(e: f64) -> f64 {
 #[inline(always)]
 pub(super) fn shares(largest: f64, xs: &mut [f64]) {
     for x in xs {
-        *x = if *x == largest { 1.0 } else { exp_of_negative(*x - largest) };
+        *x = if *x == largest { 1.0 } else { exp_within(*x - largest) };
     }
 }
 
@@ -129,6 +145,29 @@ pub(super) fn students(
     }
 }
 
+/// ln sd in all lanes, which stands in `out`; one sd for all is the usual case.
+#[inline(always)]
+fn ln_each(sd: &[f64], out: &mut [f64]) {
+    let lanes = out.len();
+    let same = sd.iter().all(|s| *s == sd[0]);
+    let first = ln_or_nothing(sd[0]);
+    for l in 0..lanes {
+        out[l] = if same { first } else { ln_or_nothing(sd[l]) };
+    }
+}
+
+#[inline(always)]
+pub(super) fn log_normals([x, mean, sd]: [&[f64]; 3], out: &mut [f64]) {
+    let lanes = out.len();
+    let (x, mean, sd) = (&x[..lanes], &mean[..lanes], &sd[..lanes]);
+    ln_each(sd, out);
+    for l in 0..lanes {
+        let inverse = 1.0 / sd[l];
+        let z = (x[l] - mean[l]) * inverse;
+        out[l] = -0.5 * z * z - out[l] - math::HALF_LN_2PI;
+    }
+}
+
 #[inline(always)]
 pub(super) fn normals([x, mean, sd]: [&[f64]; 3], out: &mut [f64], slopes: [&mut [f64]; 3]) {
     let lanes = out.len();
@@ -136,12 +175,7 @@ pub(super) fn normals([x, mean, sd]: [&[f64]; 3], out: &mut [f64], slopes: [&mut
     let (x, mean, sd) = (&x[..lanes], &mean[..lanes], &sd[..lanes]);
     let (x_slope, mean_slope) = (&mut x_slope[..lanes], &mut mean_slope[..lanes]);
     let sd_slope = &mut sd_slope[..lanes];
-    // One sd for all is the usual case.
-    let same = sd.iter().all(|s| *s == sd[0]);
-    let first = ln_or_nothing(sd[0]);
-    for l in 0..lanes {
-        out[l] = if same { first } else { ln_or_nothing(sd[l]) };
-    }
+    ln_each(sd, out);
     for l in 0..lanes {
         let inverse = 1.0 / sd[l];
         let z = (x[l] - mean[l]) * inverse;
@@ -150,6 +184,53 @@ pub(super) fn normals([x, mean, sd]: [&[f64]; 3], out: &mut [f64], slopes: [&mut
         x_slope[l] = -slope;
         mean_slope[l] = slope;
         sd_slope[l] = z * slope - inverse;
+    }
+}
+
+/// Beyond these logarithms of the sd, in size, a lane is left to the law itself.
+const WITHIN: f64 = 700.0;
+
+#[inline(always)]
+pub(super) fn log_normals_by_log([x, mean, log_sd]: [&[f64]; 3], out: &mut [f64]) {
+    let lanes = out.len();
+    let (x, mean, log_sd) = (&x[..lanes], &mean[..lanes], &log_sd[..lanes]);
+    for l in 0..lanes {
+        let z = (x[l] - mean[l]) * exp_within(-log_sd[l]);
+        out[l] = -0.5 * z * z - log_sd[l] - math::HALF_LN_2PI;
+    }
+    for l in 0..lanes {
+        if !(log_sd[l].abs() <= WITHIN) {
+            out[l] = normal::score_by_log(x[l], &[mean[l], log_sd[l]], &mut []);
+        }
+    }
+}
+
+#[inline(always)]
+pub(super) fn normals_by_log(
+    [x, mean, log_sd]: [&[f64]; 3],
+    out: &mut [f64],
+    slopes: [&mut [f64]; 3],
+) {
+    let lanes = out.len();
+    let [x_slope, mean_slope, log_slope] = slopes;
+    let (x, mean, log_sd) = (&x[..lanes], &mean[..lanes], &log_sd[..lanes]);
+    let (x_slope, mean_slope) = (&mut x_slope[..lanes], &mut mean_slope[..lanes]);
+    let log_slope = &mut log_slope[..lanes];
+    for l in 0..lanes {
+        let inverse = exp_within(-log_sd[l]);
+        let z = (x[l] - mean[l]) * inverse;
+        out[l] = -0.5 * z * z - log_sd[l] - math::HALF_LN_2PI;
+        let slope = z * inverse;
+        x_slope[l] = -slope;
+        mean_slope[l] = slope;
+        log_slope[l] = z * z - 1.0;
+    }
+    for l in 0..lanes {
+        if !(log_sd[l].abs() <= WITHIN) {
+            let mut slopes = [0.0; 3];
+            out[l] = normal::score_by_log(x[l], &[mean[l], log_sd[l]], &mut slopes);
+            [x_slope[l], mean_slope[l], log_slope[l]] = slopes;
+        }
     }
 }
 
@@ -168,11 +249,11 @@ mod tests {
     fn exponentials_are_accurate() {
         for k in 0..200_000 {
             let x = -750.0 * f64::from(k) / 200_000.0;
-            let (ours, want) = (exp_of_negative(x), math::exp(x));
+            let (ours, want) = (exp_within(x), math::exp(x));
             let error = (ours - want).abs();
             assert!(error <= 1e-15 * want || want < 1e-300, "{x}: {ours} {want}");
         }
-        assert_eq!(exp_of_negative(0.0), 1.0);
+        assert_eq!(exp_within(0.0), 1.0);
     }
 
     #[test]

@@ -109,6 +109,51 @@ impl Wide {
         );
     }
 
+    /// The same without the slope.
+    pub(crate) fn log_coins(self, x: &[f64], eta: &[f64], out: &mut [f64]) {
+        widely!(
+            self.0,
+            _simd,
+            { x: &'a [f64], eta: &'a [f64], out: &'a mut [f64] } -> (),
+            densities::log_coins(x, eta, out)
+        );
+    }
+
+    /// log p of normal x, given means and sds.
+    pub(crate) fn log_normals(self, arguments: [&[f64]; 3], out: &mut [f64]) {
+        widely!(
+            self.0,
+            _simd,
+            { arguments: [&'a [f64]; 3], out: &'a mut [f64] } -> (),
+            densities::log_normals(arguments, out)
+        );
+    }
+
+    /// The same given the logarithms of the sds.
+    pub(crate) fn log_normals_by_log(self, arguments: [&[f64]; 3], out: &mut [f64]) {
+        widely!(
+            self.0,
+            _simd,
+            { arguments: [&'a [f64]; 3], out: &'a mut [f64] } -> (),
+            densities::log_normals_by_log(arguments, out)
+        );
+    }
+
+    /// The same with the slopes.
+    pub(crate) fn normals_by_log(
+        self,
+        arguments: [&[f64]; 3],
+        out: &mut [f64],
+        slopes: [&mut [f64]; 3],
+    ) {
+        widely!(
+            self.0,
+            _simd,
+            { arguments: [&'a [f64]; 3], out: &'a mut [f64], slopes: [&'a mut [f64]; 3] } -> (),
+            densities::normals_by_log(arguments, out, slopes)
+        );
+    }
+
     /// log p of normal x. The slopes in x, mean and sd stand one after the other.
     pub(crate) fn normals(self, arguments: [&[f64]; 3], out: &mut [f64], slopes: [&mut [f64]; 3]) {
         widely!(

@@ -1,0 +1,93 @@
+//! Questions about a program: what a register hangs on, where it jumps.
+
+use smidgen_prob::Family;
+use smidgen_prob::smooth::Elementary;
+
+use super::ir::{Leaf, Op, Program, Register, Source, Step};
+
+impl Program {
+    /// Whether a register depends on the row alone, not on the global part.
+    pub(crate) fn is_of_row(&self, register: Register) -> bool {
+        let mut work = vec![register];
+        while let Some(register) = work.pop() {
+            let written = |(from, len): (Register, u32)| (from..from + len).contains(&register);
+            if let Some(leaf) = self.leaves.iter().find(|leaf| written((leaf.register, leaf.len))) {
+                if matches!(leaf.source, Source::Global(_) | Source::Input(_)) {
+                    return false;
+                }
+            } else if let Some(step) = self.steps.iter().find(|s| written((s.out, s.width))) {
+                step.op.reads(&mut work);
+            }
+        }
+        true
+    }
+
+    pub(crate) fn jumps(&self, register: Register) -> bool {
+        self.jumps.binary_search(&register).is_ok()
+    }
+
+    /// Whether a register is 0 or 1 whatever the inputs: a comparison, or what is made of
+    /// comparisons and the numbers 0 and 1. `global` says so of the registers of the global part.
+    pub(crate) fn is_indicator(
+        &self,
+        register: Register,
+        global: &dyn Fn(Register) -> bool,
+    ) -> bool {
+        if let Some(leaf) = self.leaves.iter().find(|leaf| leaf.register == register) {
+            return match leaf.source {
+                Source::Number(x) => x == 0.0 || x == 1.0,
+                Source::Global(first) => leaf.len == 1 && global(first),
+                _ => false,
+            };
+        }
+        let Some(step) = self.steps.iter().find(|step| step.out == register) else { return false };
+        match &step.op {
+            Op::Compare(..) => true,
+            Op::Choose { options, .. } => options.iter().all(|o| self.is_indicator(*o, global)),
+            Op::Elementary(Elementary::Multiply | Elementary::Min | Elementary::Max, a, b) => {
+                self.is_indicator(*a, global) && self.is_indicator(*b, global)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a term is the log density of a coin whose probability is 0 or 1: a hard wall.
+    pub(crate) fn is_wall(&self, term: Register, global: &dyn Fn(Register) -> bool) -> bool {
+        let step = self.steps.iter().find(|step| step.out == term);
+        match step.map(|step| &step.op) {
+            Some(Op::Density(op)) if op.family() == (Family::Coin, None) => {
+                op.args().iter().all(|p| self.is_indicator(*p, global))
+            }
+            _ => false,
+        }
+    }
+
+    /// The registers of the leaves that comparisons hang on.
+    pub(crate) fn compared_leaves(&self) -> Vec<&Leaf> {
+        let mut work = Vec::new();
+        for step in &self.steps {
+            if matches!(step.op, Op::Compare(..)) {
+                step.op.reads(&mut work);
+            }
+        }
+        self.leaves_above(work)
+    }
+
+    /// The leaves that registers hang on.
+    pub(crate) fn leaves_above(&self, mut work: Vec<Register>) -> Vec<&Leaf> {
+        let mut needed = vec![false; self.registers as usize];
+        while let Some(register) = work.pop() {
+            if std::mem::replace(&mut needed[register as usize], true) {
+                continue;
+            }
+            let writes = |step: &&Step| (step.out..step.out + step.width).contains(&register);
+            if let Some(step) = self.steps.iter().find(writes) {
+                step.op.reads(&mut work);
+            }
+        }
+        let is_needed = |leaf: &&Leaf| {
+            (leaf.register..leaf.register + leaf.len).any(|register| needed[register as usize])
+        };
+        self.leaves.iter().filter(is_needed).collect()
+    }
+}

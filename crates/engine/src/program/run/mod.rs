@@ -1,0 +1,142 @@
+//! The readings of a program: what can be asked of the same steps, one file each.
+//!
+//! * [`value`]: the log density, without any derivative;
+//! * [`gradient`]: the same with its slopes, then their way back to the leaves;
+//!
+//! Register r holds its lanes at r·stride. A reading goes through the steps in order, and matches all of
+//! them: another one (second order, derivatives along one linear predictor, bounds) is another file.
+
+mod categorical;
+mod gradient;
+mod value;
+
+use smallvec::SmallVec;
+use smidgen_value::Reals;
+
+use super::cells::Pick;
+use super::wide::Wide;
+use super::{DensityOp, Program, Register};
+
+/// The registers of a run, and room to gather.
+#[derive(Default)]
+pub(crate) struct Store {
+    pub values: Vec<f64>,
+    /// Those of the registers; empty until a gradient is asked for.
+    pub slopes: Vec<f64>,
+    /// The derivatives of each log density in what it reads, one step after the other.
+    partials: Vec<f64>,
+    stride: usize,
+    pub wide: Wide,
+    room: Room,
+}
+
+#[derive(Default)]
+struct Room {
+    inputs: Vec<f64>,
+    slopes: Vec<f64>,
+    outputs: Vec<f64>,
+    output_slopes: Vec<f64>,
+}
+
+/// Data that [`Op::Linear`](super::Op::Linear) reads in place.
+pub(crate) struct Linear<'a> {
+    /// The weights of a leaf.
+    pub weights: &'a dyn Fn(u32) -> &'a [f64],
+    /// The data of a leaf for the rows at hand.
+    pub data: &'a dyn Fn(u32) -> Block<'a>,
+}
+
+/// Where the data of the rows at hand stand.
+#[derive(Clone, Copy)]
+pub(crate) enum Block<'a> {
+    /// Entry k of lane l at k·stride + l.
+    Lanes(&'a [f64]),
+    /// In the rows of a table.
+    Rows(Reals<'a>, Pick<'a>),
+}
+
+pub(crate) const NO_LINEAR: Linear<'static> =
+    Linear { weights: &|_| &[], data: &|_| Block::Lanes(&[]) };
+
+impl Store {
+    pub(crate) fn new(program: &Program, stride: usize) -> Store {
+        let mut store = Store::default();
+        store.fit(program, stride);
+        store
+    }
+
+    /// Gives it the size that a program needs. What it held is of no use then.
+    pub(crate) fn fit(&mut self, program: &Program, stride: usize) {
+        let size = program.registers as usize * stride;
+        self.stride = stride;
+        if self.values.len() < size {
+            self.values.resize(size, 0.0);
+        }
+    }
+
+    pub(crate) fn lanes(&self, register: Register, lanes: usize) -> &[f64] {
+        let at = register as usize * self.stride;
+        &self.values[at..at + lanes]
+    }
+
+    pub(crate) fn lanes_mut(&mut self, register: Register, lanes: usize) -> &mut [f64] {
+        let at = register as usize * self.stride;
+        &mut self.values[at..at + lanes]
+    }
+
+    #[inline]
+    pub(crate) fn put(&mut self, register: Register, lane: usize, x: f64) {
+        self.values[register as usize * self.stride + lane] = x;
+    }
+
+    pub(crate) fn slope(&self, register: Register, lanes: usize) -> &[f64] {
+        let at = register as usize * self.stride;
+        &self.slopes[at..at + lanes]
+    }
+
+    /// Σ of the terms over the lanes.
+    fn total(&self, program: &Program, lanes: usize) -> f64 {
+        program.terms.iter().map(|term| self.wide.sum(self.lanes(*term, lanes))).sum()
+    }
+}
+
+/// The numbers of registers in one lane.
+fn gather<'r>(
+    registers: impl Iterator<Item = &'r Register>,
+    from: &[f64],
+    stride: usize,
+    lane: usize,
+    out: &mut Vec<f64>,
+) {
+    out.clear();
+    out.extend(registers.map(|register| from[*register as usize * stride + lane]));
+}
+
+/// One for each argument; few have more than these.
+type Parts<T> = SmallVec<[T; 4]>;
+
+/// Numbers cut into parts of these lengths.
+fn split(mut numbers: &[f64], lens: impl Iterator<Item = usize>) -> Parts<&[f64]> {
+    let part = |len: usize| {
+        let (part, rest) = numbers.split_at(len);
+        numbers = rest;
+        part
+    };
+    lens.map(part).collect()
+}
+
+fn split_mut(mut numbers: &mut [f64], lens: impl Iterator<Item = usize>) -> Parts<&mut [f64]> {
+    let part = |len: usize| {
+        let (part, rest) = std::mem::take(&mut numbers).split_at_mut(len);
+        numbers = rest;
+        part
+    };
+    lens.map(part).collect()
+}
+
+impl DensityOp {
+    /// The lengths of the arguments.
+    fn lens(&self) -> impl Iterator<Item = usize> {
+        self.shapes.iter().map(|shape| shape.len())
+    }
+}

@@ -1,0 +1,167 @@
+//! The value of a program: no derivative is computed.
+
+use smidgen_prob::{Family, Score};
+use smidgen_value::Link;
+
+use super::categorical::Weights;
+use super::{Block, Linear, Parts, Room, Store, gather, split};
+use crate::program::density::MOST_ARGS;
+use crate::program::wide::Wide;
+use crate::program::{AggregateOp, DensityOp, Op, Program, Register, Step};
+
+/// Where a step reads and writes.
+pub(super) struct Registers<'s> {
+    /// Everything before its own registers.
+    pub below: &'s [f64],
+    /// From its own registers on.
+    pub above: &'s mut [f64],
+    pub stride: usize,
+    pub lanes: usize,
+}
+
+impl Store {
+    /// Σ of the terms over the lanes; −∞ as soon as something cannot be computed.
+    pub(crate) fn value(&mut self, program: &Program, lanes: usize, linear: &Linear<'_>) -> f64 {
+        for step in &program.steps {
+            if !self.step(step, lanes, linear) {
+                return f64::NEG_INFINITY;
+            }
+        }
+        self.total(program, lanes)
+    }
+
+    /// Computes a step. False if it cannot be computed, or is impossible in some lane.
+    #[inline]
+    pub(super) fn step(&mut self, step: &Step, lanes: usize, linear: &Linear<'_>) -> bool {
+        let stride = self.stride;
+        let (below, above) = self.values.split_at_mut(step.out as usize * stride);
+        let at = |register: Register| {
+            let at = register as usize * stride;
+            &below[at..at + lanes]
+        };
+        let out = &mut above[..lanes];
+        match &step.op {
+            Op::Elementary(f, a, b) => f.value(at(*a), at(*b), out),
+            Op::Compare(comparison, a, b) => {
+                for ((out, a), b) in out.iter_mut().zip(at(*a)).zip(at(*b)) {
+                    *out = f64::from(u8::from(comparison.holds(*a, *b)));
+                }
+            }
+            Op::Choose { index, options } => {
+                for (l, (out, index)) in out.iter_mut().zip(at(*index)).enumerate() {
+                    match options.get(*index as usize) {
+                        Some(option) if *index >= 0.0 => {
+                            *out = below[*option as usize * stride + l]
+                        }
+                        _ => return false,
+                    }
+                }
+            }
+            Op::Dot { a, b, len } => {
+                out.fill(0.0);
+                for k in 0..*len {
+                    let (a, b) = (at(a + k), at(b + k));
+                    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+                        *out += a * b;
+                    }
+                }
+            }
+            Op::Linear { weights, data } => {
+                let weights = (linear.weights)(*weights);
+                match (linear.data)(*data) {
+                    Block::Lanes(data) => self.wide.linear(weights, data, stride, out),
+                    Block::Rows(rows, pick) => self.wide.linear_rows(weights, rows, pick, out),
+                }
+            }
+            Op::Copy(from) => {
+                for (k, register) in from.iter().enumerate() {
+                    above[k * stride..k * stride + lanes].copy_from_slice(at(*register));
+                }
+            }
+            Op::Aggregate(op) => {
+                let mut registers = Registers { below, above, stride, lanes };
+                return aggregate(op, &mut registers, &mut self.room);
+            }
+            Op::Density(op) => {
+                let mut registers = Registers { below, above, stride, lanes };
+                return density(op, &mut registers, self.wide, &mut self.room);
+            }
+        }
+        true
+    }
+}
+
+fn aggregate(op: &AggregateOp, registers: &mut Registers<'_>, room: &mut Room) -> bool {
+    let stride = registers.stride;
+    for l in 0..registers.lanes {
+        gather(op.args.iter().flatten(), registers.below, stride, l, &mut room.inputs);
+        let inputs = split(&room.inputs, op.args.iter().map(Vec::len));
+        room.outputs.clear();
+        room.outputs.resize(op.len as usize, 0.0);
+        if !(op.function.value)(&inputs, &op.shapes, &mut room.outputs) {
+            return false;
+        }
+        for (k, x) in room.outputs.iter().enumerate() {
+            registers.above[k * stride + l] = *x;
+        }
+    }
+    true
+}
+
+fn density(op: &DensityOp, r: &mut Registers<'_>, wide: Wide, room: &mut Room) -> bool {
+    let (below, stride, lanes) = (r.below, r.stride, r.lanes);
+    let at = |register: Register| {
+        let at = register as usize * stride;
+        &below[at..at + lanes]
+    };
+    let out = &mut r.above[..lanes];
+    match (op.family(), &op.registers[..]) {
+        ((Family::Coin, Some(Link::LogOdds)), [x, eta]) => wide.log_coins(at(*x), at(*eta), out),
+        ((Family::Normal, None), [x, mean, sd]) => {
+            wide.log_normals([*x, *mean, *sd].map(at), out);
+        }
+        ((Family::Normal, Some(Link::Log)), [x, mean, log_sd]) => {
+            wide.log_normals_by_log([*x, *mean, *log_sd].map(at), out);
+        }
+        ((Family::Categorical, link), [x, registers @ ..]) if op.outcome == 1 => {
+            let weights = Weights { below, stride, lanes, registers, link };
+            weights.log_shares(at(*x), out, &mut room.outputs);
+        }
+        _ => return one_by_one(op, r, room),
+    }
+    true
+}
+
+/// The log density in one lane after the other.
+fn one_by_one(op: &DensityOp, r: &mut Registers<'_>, room: &mut Room) -> bool {
+    match op.score {
+        Score::Scalar(score) => {
+            let mut numbers = [0.0; MOST_ARGS + 1];
+            let numbers = &mut numbers[..op.registers.len()];
+            for l in 0..r.lanes {
+                for (number, register) in numbers.iter_mut().zip(&op.registers) {
+                    *number = r.below[*register as usize * r.stride + l];
+                }
+                let log_p = score(numbers[0], &numbers[1..], &mut []);
+                if log_p == f64::NEG_INFINITY {
+                    return false;
+                }
+                r.above[l] = log_p;
+            }
+        }
+        Score::General(score) => {
+            for l in 0..r.lanes {
+                gather(op.registers.iter(), r.below, r.stride, l, &mut room.inputs);
+                let (x, rest) = room.inputs.split_at(op.outcome);
+                let args = split(rest, op.lens());
+                let mut nothing: Parts<&mut [f64]> = args.iter().map(|_| &mut [][..]).collect();
+                let log_p = score(x, &args, &mut [], &mut nothing);
+                if log_p == f64::NEG_INFINITY {
+                    return false;
+                }
+                r.above[l] = log_p;
+            }
+        }
+    }
+    true
+}
