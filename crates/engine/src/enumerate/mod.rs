@@ -21,16 +21,16 @@
 //! `dry_run` weighs those of a single choice without writing, wherever that is possible, mostly by a `plan`
 //! that is `kept` from one time to the next.
 
-mod bank;
+mod boxed;
 mod brush;
-mod computed;
+mod columns;
 mod dry_run;
 mod kept;
 mod plan;
 mod relocate;
 mod template;
-mod terms;
 mod tree;
+mod writer;
 
 use smallvec::SmallVec;
 use smidgen_value::rng::seed_of;

@@ -4,13 +4,17 @@
 //! over all rows of that shape, block by block. Leaves are the registers that nothing computes:
 //! inputs, numbers of the trace, registers of the global part.
 
+pub(crate) mod call;
 pub(crate) mod cells;
 pub(crate) mod density;
+pub(crate) mod form;
 pub(crate) mod lower;
 pub(crate) mod marked;
 pub(crate) mod odds;
+pub(crate) mod predict;
 pub(crate) mod rows;
 pub(crate) mod run;
+pub(crate) mod value_only;
 pub(crate) mod wide;
 
 use std::sync::Arc;
@@ -22,6 +26,7 @@ use smidgen_value::Vector;
 use crate::id::NodeId;
 use marked::Marked;
 use odds::Odds;
+use value_only::ValueOnly;
 
 pub(crate) type Register = u32;
 
@@ -89,6 +94,8 @@ pub(crate) enum Op {
         args: Box<[Register]>,
     },
     General(Box<GeneralOp>),
+    /// What has a value and no slopes.
+    ValueOnly(Box<ValueOnly>),
 }
 
 #[derive(Clone)]
@@ -464,6 +471,7 @@ impl Op {
                 out.extend_from_slice(&op.x);
                 op.args.iter().for_each(|arg| out.extend_from_slice(arg));
             }
+            Op::ValueOnly(op) => op.reads(out),
         }
     }
 
@@ -489,6 +497,7 @@ impl Op {
                 all(&mut op.x);
                 op.args.iter_mut().for_each(|arg| all(arg));
             }
+            Op::ValueOnly(op) => op.rename(name),
         }
     }
 
@@ -515,6 +524,7 @@ impl Op {
                 key.extend(op.args.iter().map(|arg| arg.len() as u64));
                 op.score as usize as u64
             }
+            Op::ValueOnly(op) => op.shape(key),
         };
         key.push(code);
         let mut reads = Vec::new();

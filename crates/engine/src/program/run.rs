@@ -7,6 +7,7 @@
 use smidgen_value::Reals;
 
 use super::cells::Pick;
+use super::value_only::Lanes;
 use super::wide::Wide;
 use super::{GeneralOp, MOST_ARGS, Op, Program, Register};
 
@@ -83,14 +84,20 @@ impl Store {
         self.values[register as usize * self.stride + lane] = x;
     }
 
+    #[inline]
+    pub(crate) fn at(&self, register: Register, lane: usize) -> f64 {
+        self.values[register as usize * self.stride + lane]
+    }
+
     pub(crate) fn slope(&self, register: Register, lanes: usize) -> &[f64] {
         let at = register as usize * self.stride;
         &self.slopes[at..at + lanes]
     }
 
-    /// Σ of the terms over the lanes; −∞ as soon as something cannot be computed.
+    /// Σ of the terms over the lanes; −∞ if something cannot be computed, which leaves the other lanes as they are.
     pub(crate) fn forward(&mut self, program: &Program, lanes: usize, linear: &Linear<'_>) -> f64 {
         let stride = self.stride;
+        let mut possible = true;
         for step in &program.steps {
             let (below, above) = self.values.split_at_mut(step.out as usize * stride);
             let at = |register: Register| {
@@ -112,7 +119,7 @@ impl Store {
                             Some(option) if index >= 0.0 => {
                                 *out = below[*option as usize * stride + l]
                             }
-                            _ => return f64::NEG_INFINITY,
+                            _ => (*out, possible) = (f64::NAN, false),
                         }
                     }
                 }
@@ -156,7 +163,8 @@ impl Store {
                         room.outputs.clear();
                         room.outputs.resize(op.len as usize, 0.0);
                         if !(op.function.value)(&inputs, &op.shapes, &mut room.outputs) {
-                            return f64::NEG_INFINITY;
+                            room.outputs.fill(f64::NAN);
+                            possible = false;
                         }
                         for (k, x) in room.outputs.iter().enumerate() {
                             above[k * stride + l] = *x;
@@ -173,9 +181,7 @@ impl Store {
                             *value = below[*register as usize * stride + l];
                         }
                         let log_p = score(below[*x as usize * stride + l], arguments, slopes);
-                        if log_p == f64::NEG_INFINITY {
-                            return log_p;
-                        }
+                        possible &= log_p != f64::NEG_INFINITY;
                         above[l] = log_p;
                         for (k, slope) in slopes.iter().enumerate() {
                             above[(k + 1) * stride + l] = *slope;
@@ -185,16 +191,21 @@ impl Store {
                 Op::General(op) => {
                     for l in 0..lanes {
                         let log_p = general(op, below, stride, l, &mut self.room);
-                        if log_p == f64::NEG_INFINITY {
-                            return log_p;
-                        }
+                        possible &= log_p != f64::NEG_INFINITY;
                         above[l] = log_p;
                         for (k, slope) in self.room.slopes.iter().enumerate() {
                             above[(k + 1) * stride + l] = *slope;
                         }
                     }
                 }
+                Op::ValueOnly(op) => {
+                    let lanes = Lanes { stride, count: lanes, wide: self.wide };
+                    op.value(lanes, below, above, linear);
+                }
             }
+        }
+        if !possible {
+            return f64::NEG_INFINITY;
         }
         program.terms.iter().map(|term| self.wide.sum(self.lanes(*term, lanes))).sum()
     }
@@ -308,6 +319,7 @@ impl Store {
                         multiply_add(&mut below[range(*register)], out_slope, slope);
                     }
                 }
+                Op::ValueOnly(_) => debug_assert!(false, "no slopes are asked of such a program"),
             }
         }
     }
