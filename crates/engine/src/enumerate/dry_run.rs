@@ -18,8 +18,9 @@ use smallvec::SmallVec;
 use smidgen_value::Value;
 
 use super::DrawnFrom;
-use super::columns::{ClusterColumns, Lineup};
+use super::columns::ClusterColumns;
 use super::kept::{MemoRootCache, Plans, ShapeLanes};
+use super::lanes::Lineup;
 use super::plan::{CandidateRole, Lookup, Planned};
 use crate::enumerate::brush::BrushEvaluator;
 use crate::fault::Fault;
@@ -54,6 +55,8 @@ pub(super) struct DryRun {
     pub(super) role: CandidateRole,
     /// Whether the plan was there before and held.
     pub(super) recalled: bool,
+    /// Candidates that were weighed in lanes.
+    pub(super) in_lanes: usize,
 }
 
 /// The choice that is enumerated.
@@ -122,6 +125,7 @@ impl DryRun {
         self.log_absorbed.clear();
         self.log_absorbed.resize(self.candidates.len(), f64::NAN);
         self.made.clear();
+        self.in_lanes = 0;
         let task = Task { plan, principal, seed };
         let known = match (holds, place) {
             (true, Some(place)) => self.weigh_all(trace, task, roots, lanes, place),
@@ -262,6 +266,7 @@ impl DryRun {
         let DryRun { candidates, left, log_absorbed, .. } = self;
         let lineup = Lineup { candidates, current, left, is_marked };
         columns.weigh(trace, plan, &lineup, log_absorbed);
+        self.in_lanes = log_absorbed.iter().filter(|log_absorbed| !log_absorbed.is_nan()).count();
         if let Some(current) = current {
             left.extend(columns.makers(current));
         }
