@@ -18,14 +18,21 @@ fn close(a: f64, b: f64) -> bool {
     a == b || (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()))
 }
 
-/// Weighs a block both ways on the same stream. Whether the fast road was taken; none if the block
-/// cannot be enumerated.
+/// How a block was weighed.
+struct Way {
+    /// Without writing.
+    dry: bool,
+    in_lanes: usize,
+    candidates: usize,
+}
+
+/// Weighs a block both ways on the same stream. None if the block cannot be enumerated.
 fn two_roads(
     trace: &mut Trace,
     block: &[NodeId],
     drawn_from: DrawnFrom<'_>,
     seed: u64,
-) -> Option<bool> {
+) -> Option<Way> {
     let (mut fast, mut slow) = (Enumeration::new(), Enumeration::of_proposals());
     // Refreshes what is stale.
     slow.weigh(trace, block, drawn_from, &mut Rng::from_seed(seed)).ok()?;
@@ -49,7 +56,7 @@ fn two_roads(
         }
     }
     assert_eq!(before, dump(trace), "a candidate that is dropped leaves something");
-    Some(fast.is_dry())
+    Some(Way { dry: fast.is_dry(), in_lanes: fast.in_lanes(), candidates: a.len() })
 }
 
 #[test]
@@ -66,13 +73,173 @@ fn both_roads_on_the_joint_dpm() {
                 let drawn_from = [DrawnFrom::Nothing, DrawnFrom::Choices, DrawnFrom::Scope(&scope)];
                 let seed = 100 * round + i as u64;
                 let way = two_roads(trace, &block, drawn_from[seed as usize % 3], seed);
-                fast += usize::from(way.expect("finite choices"));
+                fast += usize::from(way.expect("finite choices").dry);
                 all += 1;
             }
             world.infer("(cycle ((gibbs z each 1) (mh z each 1) (subsampled_mh w each 5 0.1 'drift 0.5 1)) 1)");
             check(&world.model).unwrap();
         }
         assert!(fast * 10 > all * 9, "{fast} of {all} without writing");
+    }
+}
+
+/// A mixture by its clusters and what a row observes, given its number and two numbers of its own.
+struct Mixture {
+    name: &'static str,
+    /// The least share of candidates that has lanes.
+    in_lanes: f64,
+    clusters: &'static str,
+    row: fn(i: usize, a: f64, b: f64) -> String,
+}
+
+const MIXTURES: [Mixture; 11] = [
+    Mixture {
+        name: "Poisson regressions",
+        in_lanes: 0.9,
+        clusters: "[assume w (mem (lambda (k) (multivariate_diag_normal (zeros 2) (fill 2 0.5))))]",
+        row: |i, a, b| {
+            format!(
+                "[observe (poisson (exp (dot (w (z {i})) (vector 1 {a})))) {}]",
+                b.abs().round()
+            )
+        },
+    },
+    Mixture {
+        name: "normals with sds of their own",
+        in_lanes: 0.9,
+        clusters: "[assume mu (mem (lambda (k) (normal 0 3)))] [assume sd (mem (lambda (k) (gamma 2 1)))]",
+        row: |i, a, _| format!("[observe (normal (mu (z {i})) (sd (z {i}))) {a}]"),
+    },
+    Mixture {
+        name: "two observations of a row",
+        in_lanes: 0.9,
+        clusters: "[assume mu (mem (lambda (k) (normal 0 3)))] [assume p (mem (lambda (k) (beta 1 1)))]",
+        row: |i, a, b| {
+            format!(
+                "[observe (normal (mu (z {i})) 1) {a}] [observe (flip (p (z {i}))) {}] [observe (laplace (* 2 (mu (z {i}))) 0.5) {b}]",
+                a > b
+            )
+        },
+    },
+    Mixture {
+        name: "collapsed coins and vectors",
+        in_lanes: 0.7,
+        clusters: "[assume coin (mem (lambda (k) (make_beta_bernoulli 1 2)))]
+                   [assume cluster (mem (lambda (k) (make_collapsed_multivariate_normal (zeros 2) 0.1 4 (id_matrix 2))))]",
+        row: |i, a, b| {
+            format!(
+                "[observe ((coin (z {i}))) {}] [observe ((cluster (z {i}))) (vector {a} {b})]",
+                a > b
+            )
+        },
+    },
+    Mixture {
+        name: "numbers far out",
+        in_lanes: 0.6,
+        clusters: "[assume w (mem (lambda (k) (multivariate_diag_normal (zeros 2) (fill 2 40))))]
+                   [assume cluster (mem (lambda (k) (make_collapsed_multivariate_normal (zeros 2) 0.1 4 (id_matrix 2))))]",
+        row: |i, a, b| {
+            format!(
+                "[observe (bernoulli (logistic (dot (w (z {i})) (vector {} {})))) {}] [observe ((cluster (z {i}))) (vector {a}e{} {b}e-150)]",
+                9.0 * a,
+                8.0 * b,
+                a > b,
+                100
+            )
+        },
+    },
+    Mixture {
+        name: "vectors too large for a formula",
+        in_lanes: 0.2,
+        clusters: "[assume cluster (mem (lambda (k) (make_collapsed_multivariate_normal (zeros 1) 0.1 4 (id_matrix 1))))]",
+        row: |i, a, _| format!("[observe ((cluster (z {i}))) (vector {a}e145)]"),
+    },
+    Mixture {
+        name: "hard walls",
+        in_lanes: 0.7,
+        clusters: "[assume low (mem (lambda (k) (normal -2 2)))]",
+        row: |i, a, _| {
+            format!("[observe (uniform_continuous (low (z {i})) (+ 6 (low (z {i})))) {a}]")
+        },
+    },
+    Mixture {
+        name: "hyperparameters of new clusters",
+        in_lanes: 0.6,
+        clusters: "[assume m (normal 0 1)] [assume mu (mem (lambda (k) (normal m (exp m))))]
+                   [assume bag (mem (lambda (k) (make_dir_cat (array 1 1 2))))]",
+        row: |i, a, _| {
+            format!("[observe (normal (+ m (mu (z {i}))) 1) {a}] [observe ((bag (z {i}))) {}]", i % 3)
+        },
+    },
+    Mixture {
+        name: "calls",
+        in_lanes: 0.9,
+        clusters: "[assume mu (mem (lambda (k) (normal 0 3)))]",
+        row: |i, a, _| {
+            format!(
+                "[observe (normal (floor (mu (z {i}))) (+ 1 (z {i}))) {a}] [observe (uniform_discrete 0 (+ 1 (z {i}))) 0]"
+            )
+        },
+    },
+    Mixture {
+        name: "a vector by the choice",
+        in_lanes: 0.9,
+        clusters: "[assume xs (array 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25)]
+                   [assume ys (multivariate_diag_normal (zeros 25) (fill 25 2))]",
+        row: |i, a, _| {
+            format!("[observe (normal (lookup xs (z {i})) (exp (lookup ys (z {i})))) {a}]")
+        },
+    },
+    Mixture {
+        name: "values of several forms",
+        in_lanes: 0.0,
+        clusters: "[assume w (mem (lambda (k) (if (flip 0.5) (vector 1 (normal 0 1)) (vector (normal 0 1) 2 3))))]
+                   [assume name (mem (lambda (k) (categorical (vector 1 1) (array 'a 'b))))]",
+        row: |i, a, _| {
+            format!(
+                "[observe (normal (lookup (w (z {i})) 1) 1) {a}] [observe (normal (sum (w (z {i}))) 1) {a}] [observe (flip (if (= (name (z {i})) 'a) 0.2 0.8)) true]"
+            )
+        },
+    },
+];
+
+/// Mixtures of every kind: their weights are those of whole proposals, also after moves in place, with new
+/// clusters, and after moves of other kernels.
+#[test]
+fn both_roads_on_mixtures_of_every_kind() {
+    for Mixture { name, in_lanes: least, clusters, row } in MIXTURES {
+        let mut rng = Rng::from_seed(17);
+        let number = |rng: &mut Rng| (rng.uniform() * 60.0).round() / 10.0 - 3.0;
+        let mut text = format!(
+            "[assume crp (make_crp 1)] [assume z (mem (lambda (i) (scope_include 'z i (crp))))] {clusters}\n"
+        );
+        for i in 0..20 {
+            text += &row(i, number(&mut rng), number(&mut rng));
+        }
+        let mut world = World::new(&text, 7);
+        world.model.find_feasible_start(&mut rng).expect("a start");
+        let [mut fast, mut all, mut in_lanes, mut candidates] = [0; 4];
+        for round in 0..8 {
+            for i in 0..20 {
+                let scope = Value::symbol("z");
+                let block = world.model.scopes().block(&scope, &Value::Number(f64::from(i)));
+                let block = block.to_vec();
+                let trace = world.model.trace_mut();
+                let drawn_from = [DrawnFrom::Nothing, DrawnFrom::Choices, DrawnFrom::Scope(&scope)];
+                let seed = 100 * round + i as u64;
+                let way = two_roads(trace, &block, drawn_from[seed as usize % 3], seed);
+                let way = way.expect("finite choices");
+                fast += usize::from(way.dry);
+                in_lanes += way.in_lanes;
+                candidates += way.candidates;
+                all += 1;
+            }
+            world.infer("(cycle ((gibbs z each 1) (mh z each 1) (mh default one 20)) 1)");
+            check(&world.model).unwrap();
+        }
+        assert!(fast * 10 > all * 9, "{name}: {fast} of {all} without writing");
+        let share = in_lanes as f64 / candidates as f64;
+        assert!(share >= least, "{name}: {in_lanes} of {candidates} in lanes");
     }
 }
 
@@ -104,8 +271,8 @@ fn random_programs() {
             let drawn_from = [DrawnFrom::Nothing, DrawnFrom::Choices][rng.below(2)];
             let seed = rng.seed();
             let way = two_roads(trace, &block, drawn_from, seed);
-            if let Some(sketched) = way {
-                fast.set(fast.get() + usize::from(sketched));
+            if let Some(Way { dry, .. }) = way {
+                fast.set(fast.get() + usize::from(dry));
                 all.set(all.get() + 1);
                 let mut enumeration = Enumeration::new();
                 enumeration.weigh(trace, &block, drawn_from, &mut rng).expect("weights");

@@ -38,6 +38,8 @@ pub(super) struct BrushEvaluator {
     /// Log density of the observed choices that were made, and the number of the others.
     pub log_observed: f64,
     pub choices: usize,
+    /// Whether the program would make something.
+    pub makes: bool,
     /// Seed and number of the candidate's stream; whether every portion of T' has one of its own, and
     /// the portion at hand.
     stream: (u64, u64),
@@ -84,6 +86,7 @@ impl BrushEvaluator {
         self.stream = stream;
         (self.portion, self.open) = (None, None);
         (self.log_observed, self.choices, self.depth) = (0.0, 0, 0);
+        self.makes = false;
         self.families.clear();
         self.applied.clear();
         self.made.truncate(self.templates.made());
@@ -406,6 +409,7 @@ impl Bench<'_> {
             return None;
         }
         let brush = &mut self.dry_run.brush;
+        brush.makes = true;
         let known = |family: &&Family| family.memo == memo && family.key[..] == *values;
         if let Some(Family { value, .. }) = brush.families.iter().find(known) {
             brush.constant = false;

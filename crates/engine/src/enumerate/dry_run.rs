@@ -18,10 +18,10 @@ use smallvec::SmallVec;
 use smidgen_value::Value;
 
 use super::DrawnFrom;
-use super::bank::Bank;
-use super::kept::{MemoRootCache, Plans};
-use super::plan::{CandidateRole, Planned, Ready, Row};
-use super::terms::{Aside, MOST_LOOKUPS, Terms, Weight};
+use super::columns::ClusterColumns;
+use super::kept::{MemoRootCache, Plans, ShapeLanes};
+use super::lanes::Lineup;
+use super::plan::{CandidateRole, Lookup, Planned};
 use crate::enumerate::brush::BrushEvaluator;
 use crate::fault::Fault;
 use crate::id::{FamilyId, NodeId};
@@ -46,15 +46,25 @@ pub(super) struct DryRun {
     log_absorbed: Vec<f64>,
     /// Those for which something was made aside, and how many unobserved choices are in it.
     made: SmallVec<[(usize, usize); 4]>,
-    /// Candidates for which a family has to be made.
-    missing: SmallVec<[usize; 4]>,
     /// Surviving makers with an application in T.
     pub(super) left: SmallVec<[NodeId; 4]>,
     /// The maker that the choice is drawn from.
     pub(super) own_maker: Option<NodeId>,
     pub(super) brush: BrushEvaluator,
+    /// What the applications of the candidate that is computed on boxed values count for.
+    pub(super) role: CandidateRole,
     /// Whether the plan was there before and held.
     pub(super) recalled: bool,
+    /// Candidates that were weighed in lanes.
+    pub(super) in_lanes: usize,
+}
+
+/// The choice that is enumerated.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    plan: Planned<'a>,
+    principal: NodeId,
+    seed: u64,
 }
 
 /// What the current state looks like.
@@ -105,31 +115,20 @@ impl DryRun {
             build(trace, scaffold, principal)?;
             plans.make(trace, scaffold)?;
         }
-        let (plan, roots, bank) = plans.get(principal).expect("it holds or was just made");
+        let (plan, roots, lanes) = plans.get(principal).expect("it holds or was just made");
         self.own_maker = plan.plan.own_maker;
         let (place, log_prior) = self.read_priors(trace, principal)?;
         self.place = place;
-        if trace.last_lazy > 0 {
-            for id in plan.plan.operands.iter().filter_map(Operand::node) {
-                trace.refresh(id).ok()?;
-            }
-            // One that slips through is left to the computing of D.
-            let fresh_at = (trace.last_lazy, trace.memo_edits);
-            if plan.shape.terms.is_some() && roots.fresh_at != fresh_at {
-                roots.fresh_at = fresh_at;
-                for (k, value) in self.candidates.iter().enumerate() {
-                    plan.shape.refresh(trace, roots, (k, value))?;
-                }
-            }
-        }
+        self.refresh(trace, plan, roots)?;
         self.brush.count_in(drawn_from);
         self.brush.replays = plan.shape.observation_moves;
         self.log_absorbed.clear();
         self.log_absorbed.resize(self.candidates.len(), f64::NAN);
         self.made.clear();
-        self.missing.clear();
+        self.in_lanes = 0;
+        let task = Task { plan, principal, seed };
         let known = match (holds, place) {
-            (true, Some(place)) => self.weigh_all(trace, plan, roots, bank, (seed, place)),
+            (true, Some(place)) => self.weigh_all(trace, task, roots, lanes, place),
             _ => None,
         };
         let current = match known {
@@ -139,18 +138,19 @@ impl DryRun {
                     build(trace, scaffold, principal)?;
                 }
                 let current = self.current(trace, scaffold, drawn_from)?;
-                self.weigh_others(trace, plan, roots, place);
+                self.weigh_in_lanes(trace, task, (roots, lanes), None, true);
                 current
             }
         };
-        for at in 0..self.missing.len() {
-            self.by_making(trace, plan, principal, roots, (seed, self.missing[at]));
-        }
         let log_blocks = drawn_from.log_count(trace);
         log_weights.push(log_prior + current.log_absorbed - log_blocks);
         for k in (0..self.candidates.len()).filter(|k| Some(*k) != place) {
             if self.log_absorbed[k].is_nan() {
-                self.by_computing(trace, plan, principal, (seed, k))?;
+                let role = CandidateRole::Other;
+                self.log_absorbed[k] = self.weigh_boxed(trace, plan, principal, (seed, k), role)?;
+                if self.brush.makes {
+                    self.made.push((k, self.brush.choices));
+                }
             }
             let log_count = match drawn_from {
                 DrawnFrom::Choices => {
@@ -165,6 +165,30 @@ impl DryRun {
         Some(plan.plan.absorbing.len())
     }
 
+    /// Brings what candidates read up to date, if a move has left something stale.
+    fn refresh(
+        &mut self,
+        trace: &mut Trace,
+        plan: Planned<'_>,
+        roots: &mut MemoRootCache,
+    ) -> Option<()> {
+        if trace.last_lazy == 0 {
+            return Some(());
+        }
+        for id in plan.plan.operands.iter().filter_map(Operand::node) {
+            trace.refresh(id).ok()?;
+        }
+        // One that slips through is left to boxed values.
+        let fresh_at = (trace.last_lazy, trace.memo_edits);
+        if !plan.shape.lookups.is_empty() && roots.fresh_at != fresh_at {
+            roots.fresh_at = fresh_at;
+            for (k, value) in self.candidates.iter().enumerate() {
+                plan.shape.refresh(trace, roots, (k, value))?;
+            }
+        }
+        Some(())
+    }
+
     /// Which of the values the choice can take has weight k, not 0.
     pub(super) fn number(&self, k: usize) -> usize {
         k - usize::from(self.place.is_none_or(|place| k <= place))
@@ -175,178 +199,130 @@ impl DryRun {
         (&self.candidates[k], self.made.iter().any(|(made, _)| *made == k))
     }
 
-    /// The current state, which is the candidate of this number, by the plan; and what the plan says of the
-    /// others. None where it does not say it all of the current state.
+    /// The current state, which is the candidate of this number, and those others that have lanes. None where
+    /// the plan does not say it all of the current state.
     fn weigh_all(
         &mut self,
         trace: &mut Trace,
-        plan: Planned<'_>,
+        task: Task<'_>,
         roots: &mut MemoRootCache,
-        bank: &mut Bank,
-        (seed, place): (u64, usize),
+        lanes: &mut ShapeLanes,
+        place: usize,
     ) -> Option<Current> {
         // Marks of earlier scaffolds mean nothing.
         trace.epoch += 1;
         self.left.clear();
-        if !plan.shape.whole {
+        let shape = task.plan.shape;
+        if !shape.whole {
             return None;
         }
-        let current = match self.weigh_by_bank(trace, plan, roots, bank, (seed, place)) {
-            Some(current) => current,
-            None => {
-                let ready = Ready::new(trace, plan, self.own_maker);
-                let current = (place, &self.candidates[place]);
-                let left = &mut self.left;
-                let log_current = match &plan.shape.terms {
-                    Some(terms) => terms
-                        .weigh(&ready.row, current, CandidateRole::Current, left, roots, None)
-                        .known(),
-                    None => ready.weigh(current, CandidateRole::Current, left, roots),
-                };
-                Current::whole(log_current?)?
-            }
+        let key = &self.candidates[place];
+        let stays = |lookup: &Lookup| {
+            let at = (lookup.table as usize, place);
+            roots.references(trace, at, lookup.memo, key) > lookup.requests
         };
-        self.weigh_others(trace, plan, roots, Some(place));
-        Some(current)
-    }
-
-    /// The same side by side, where the shape is fit for it.
-    fn weigh_by_bank(
-        &mut self,
-        trace: &Trace,
-        plan: Planned<'_>,
-        roots: &mut MemoRootCache,
-        bank: &mut Bank,
-        (seed, place): (u64, usize),
-    ) -> Option<Current> {
-        let terms = plan.shape.terms.as_ref()?;
-        for k in bank.prepare(terms, trace, (&self.candidates, self.own_maker), roots)? {
-            let choices = self.make_again(trace, plan, terms, bank, (seed, k));
-            self.made.extend(choices.map(|choices| (k, choices)));
+        // Otherwise a family goes with the current state.
+        if !shape.lookups.iter().all(stays) {
+            return None;
         }
-        let DryRun { candidates, left, log_absorbed, .. } = self;
-        let log_current =
-            bank.weigh(terms, (trace, plan.plan), (candidates, place), left, roots, log_absorbed);
-        let current = log_current.and_then(Current::whole);
-        if current.is_none() {
-            self.left.clear();
+        if shape.looks_up {
+            self.weigh_in_lanes(trace, task, (roots, lanes), Some(place), false);
+            if let Some(current) = Current::whole(self.log_absorbed[place]) {
+                return Some(current);
+            }
+            self.log_absorbed.fill(f64::NAN);
             self.made.clear();
         }
-        current
+        let Task { plan, principal, seed } = task;
+        let role = CandidateRole::Current;
+        let log_current = self.weigh_boxed(trace, plan, principal, (seed, place), role)?;
+        self.weigh_in_lanes(trace, task, (roots, lanes), None, false);
+        Current::whole(log_current)
     }
 
-    /// Gives a candidate whose families are all missing its numbers, if their bodies are known from
-    /// before; tells how many choices it makes.
+    /// The weights of the candidates that have lanes; the current state among them, if it is one of them.
+    fn weigh_in_lanes(
+        &mut self,
+        trace: &mut Trace,
+        task: Task<'_>,
+        (roots, lanes): (&mut MemoRootCache, &mut ShapeLanes),
+        current: Option<usize>,
+        is_marked: bool,
+    ) {
+        let plan = task.plan;
+        let choice = &trace.node(task.principal).value;
+        let Some(columns) = lanes.of(trace, plan, choice) else { return };
+        if !columns.prepare(trace, plan, &self.candidates, roots) {
+            return;
+        }
+        let place = self.place;
+        for k in (0..self.candidates.len()).filter(|k| Some(*k) != place) {
+            let absent = columns.absent(k);
+            if !absent.is_empty() {
+                let choices = self.make_aside(trace, task, columns, (&absent, k));
+                self.made.extend(choices.map(|choices| (k, choices)));
+            }
+        }
+        let DryRun { candidates, left, log_absorbed, .. } = self;
+        let lineup = Lineup { candidates, current, left, is_marked };
+        columns.weigh(trace, plan, &lineup, log_absorbed);
+        self.in_lanes = log_absorbed.iter().filter(|log_absorbed| !log_absorbed.is_nan()).count();
+        if let Some(current) = current {
+            left.extend(columns.makers(current));
+        }
+    }
+
+    /// Makes the families that memo tables do not have for a candidate, and gives it their numbers; tells how
+    /// many choices that makes. None if they do not fit.
+    fn make_aside(
+        &mut self,
+        trace: &mut Trace,
+        task: Task<'_>,
+        columns: &mut ClusterColumns,
+        (absent, k): (&[usize], usize),
+    ) -> Option<usize> {
+        let lookups = &task.plan.shape.lookups;
+        let mut values: SmallVec<[Value; 4]> = SmallVec::new();
+        self.make_again(trace, task, (absent, k), &mut values)?;
+        if values.len() < absent.len() {
+            values.clear();
+            self.begin(task.plan, task.principal, (task.seed, k));
+            let key = self.candidates[k].clone();
+            for lookup in absent.iter().map(|lookup| &lookups[*lookup]) {
+                let asks = task.plan.plan.target[lookup.asks as usize];
+                let key = std::slice::from_ref(&key);
+                let mut bench = Bench { dry_run: self, plan: task.plan };
+                values.push(bench.expand(trace, asks, None, |bench, trace| {
+                    bench.make_family(trace, lookup.memo, key, None)
+                })?);
+            }
+        }
+        let plan = task.plan.plan;
+        for (lookup, value) in absent.iter().zip(&values) {
+            columns.put_aside(plan, (*lookup, k), value, &self.brush).then_some(())?;
+        }
+        Some(self.brush.choices)
+    }
+
+    /// The same for bodies that are known from before; fewer values if some are not.
     fn make_again(
         &mut self,
         trace: &Trace,
-        plan: Planned<'_>,
-        terms: &Terms,
-        bank: &mut Bank,
-        (seed, k): (u64, usize),
-    ) -> Option<usize> {
+        task: Task<'_>,
+        (absent, k): (&[usize], usize),
+        values: &mut SmallVec<[Value; 4]>,
+    ) -> Option<()> {
         let DryRun { brush, candidates, .. } = self;
-        let mixture = terms.mixture.as_ref()?;
-        if plan.shape.tagged || terms.lookups.len() != mixture.lookups() {
-            return None;
+        let shape = task.plan.shape;
+        if shape.tagged {
+            return Some(());
         }
-        brush.begin((seed, k as u64));
-        let mut values: [Option<Value>; MOST_LOOKUPS] = Default::default();
-        for (made, lookup) in values.iter_mut().zip(&terms.lookups) {
-            let key = std::slice::from_ref(&candidates[k]);
-            *made = Some(brush.make_again(trace, lookup.memo, key)??);
+        brush.begin((task.seed, k as u64));
+        let key = std::slice::from_ref(&candidates[k]);
+        for lookup in absent.iter().map(|lookup| &shape.lookups[*lookup]) {
+            let Some(made) = brush.make_again(trace, lookup.memo, key) else { break };
+            values.push(made?);
         }
-        bank.put_aside(mixture, k, Aside { values: &values, brush })?;
-        Some(brush.choices)
-    }
-
-    /// What the plan says of the candidates that were not weighed yet, but for the current one.
-    fn weigh_others(
-        &mut self,
-        trace: &Trace,
-        plan: Planned<'_>,
-        roots: &mut MemoRootCache,
-        current: Option<usize>,
-    ) {
-        let is_left =
-            |k: usize, log_absorbed: &[f64]| Some(k) != current && log_absorbed[k].is_nan();
-        if !(0..self.candidates.len()).any(|k| is_left(k, &self.log_absorbed)) {
-            return;
-        }
-        let ready = Ready::new(trace, plan, self.own_maker);
-        for k in 0..self.candidates.len() {
-            if !is_left(k, &self.log_absorbed) {
-                continue;
-            }
-            let candidate = (k, &self.candidates[k]);
-            let left = &mut self.left;
-            let weight = match &plan.shape.terms {
-                Some(terms) => {
-                    terms.weigh(&ready.row, candidate, CandidateRole::Other, left, roots, None)
-                }
-                None => ready.weigh(candidate, CandidateRole::Other, left, roots).into(),
-            };
-            match weight {
-                Weight::Known(log_weight) => self.log_absorbed[k] = log_weight,
-                Weight::Missing => self.missing.push(k),
-                Weight::Unknown => {}
-            }
-        }
-    }
-
-    /// A candidate whose weight is a list of terms and for which families have to be made.
-    fn by_making(
-        &mut self,
-        trace: &mut Trace,
-        plan: Planned<'_>,
-        principal: NodeId,
-        roots: &mut MemoRootCache,
-        (seed, k): (u64, usize),
-    ) -> Option<()> {
-        let terms = plan.shape.terms.as_ref()?;
-        self.begin(plan, principal, (seed, k));
-        let value = self.candidates[k].clone();
-        let mut values: [Option<Value>; MOST_LOOKUPS] = Default::default();
-        for (made, lookup) in values.iter_mut().zip(&terms.lookups) {
-            if !roots.is_absent(trace, (lookup.table as usize, k), lookup.memo, &value) {
-                continue;
-            }
-            let asks = plan.plan.target[lookup.asks as usize];
-            let key = std::slice::from_ref(&value);
-            let mut bench = Bench { dry_run: self, plan };
-            *made = bench.expand(trace, asks, None, |bench, trace| {
-                bench.make_family(trace, lookup.memo, key, None)
-            });
-        }
-        let aside = Aside { values: &values, brush: &self.brush };
-        let row = Row::new(trace, plan.plan, self.own_maker);
-        let candidate = (k, &value);
-        let weight =
-            terms.weigh(&row, candidate, CandidateRole::Other, &mut self.left, roots, Some(aside));
-        self.log_absorbed[k] = weight.known()?;
-        self.made.push((k, self.brush.choices));
-        Some(())
-    }
-
-    /// Begins with a candidate for which something has to be made or computed.
-    fn begin(&mut self, plan: Planned<'_>, principal: NodeId, (seed, k): (u64, usize)) {
-        self.brush.begin((seed, k as u64));
-        self.index(plan);
-        let place = self.place(plan, principal).expect("the choice is in D");
-        self.values[place] = Some(self.candidates[k].clone());
-    }
-
-    /// A candidate for which the plan does not say it all: D is computed.
-    fn by_computing(
-        &mut self,
-        trace: &mut Trace,
-        plan: Planned<'_>,
-        principal: NodeId,
-        (seed, k): (u64, usize),
-    ) -> Option<()> {
-        self.begin(plan, principal, (seed, k));
-        self.log_absorbed[k] = self.absorb(trace, plan)? + self.brush.log_observed;
-        self.made.push((k, self.brush.choices));
         Some(())
     }
 
@@ -455,14 +431,17 @@ pub(super) struct Bench<'a> {
 /// The root of the family of a memo key, if there is one that stays.
 pub(super) fn live_root(trace: &Trace, memo: NodeId, key: &MemoKey) -> Option<Operand> {
     match trace.memo(memo).families.get(key) {
-        Some(MemoEntry::Family(family)) if !is_transient(trace, *family) => {
+        Some(MemoEntry::Family(family)) if !trace.is_transient(*family) => {
             trace.families[family.index()].root.clone()
         }
         _ => None,
     }
 }
 
-fn is_transient(trace: &Trace, id: FamilyId) -> bool {
-    let family = &trace.families[id.index()];
-    family.mark == trace.epoch && family.disabled == family.references
+impl Trace {
+    /// Whether a family goes with the D of the scaffold built last.
+    pub(super) fn is_transient(&self, id: FamilyId) -> bool {
+        let family = &self.families[id.index()];
+        family.mark == self.epoch && family.disabled == family.references
+    }
 }

@@ -11,9 +11,9 @@
 
 use smidgen_value::Value;
 
-use super::bank::Bank;
+use super::columns::ClusterColumns;
 use super::plan::{Plan, Planned, Shape};
-use super::terms::Terms;
+use super::writer::{CandidateProgram, Refusal};
 use crate::id::{FamilyId, NodeId};
 use crate::node::{MemoEntry, MemoKey};
 use crate::operand::Operand;
@@ -25,6 +25,10 @@ use crate::trace::Trace;
 const MOST_SHAPES: usize = 256;
 const MOST: usize = 1 << 22;
 
+/// Programs that are kept for one shape at most, and tries to write one.
+const MOST_FORMS: usize = 8;
+const MOST_REFUSED: u32 = 16;
+
 /// No plan.
 const NONE: u32 = u32::MAX;
 
@@ -35,7 +39,7 @@ pub(crate) struct Plans {
     places: Vec<u32>,
     shapes: Vec<Shape>,
     /// By shape.
-    banks: Vec<Bank>,
+    lanes: Vec<ShapeLanes>,
     size: usize,
     pub(super) roots: MemoRootCache,
 }
@@ -56,20 +60,19 @@ impl Plans {
 
     /// Makes the plan of a choice whose scaffold was just built; none if that is not possible.
     pub(super) fn make(&mut self, trace: &Trace, scaffold: &Scaffold) -> Option<()> {
-        let (mut plan, mut shape) = Plan::of(trace, scaffold, &mut self.roots)?;
+        let (mut plan, shape) = Plan::of(trace, scaffold, &mut self.roots)?;
         if self.size > MOST || self.shapes.len() > MOST_SHAPES {
             self.kept.clear();
             self.places.clear();
             self.shapes.clear();
-            self.banks.clear();
+            self.lanes.clear();
             self.size = 0;
         }
         let known = self.shapes.iter().position(|known| *known == shape);
         plan.shape = known.unwrap_or(self.shapes.len()) as u32;
         if known.is_none() {
-            shape.terms = Terms::of(&shape);
             self.shapes.push(shape);
-            self.banks.push(Bank::default());
+            self.lanes.push(ShapeLanes::default());
         }
         self.size += plan.size();
         let choice = scaffold.principals[0];
@@ -94,15 +97,55 @@ impl Plans {
         }
     }
 
-    /// The plan of a choice with its shape, the roots that it looks up, and the numbers of its clusters.
+    /// The plan of a choice with its shape, the roots that it looks up, and its lanes.
     pub(super) fn get(
         &mut self,
         choice: NodeId,
-    ) -> Option<(Planned<'_>, &mut MemoRootCache, &mut Bank)> {
+    ) -> Option<(Planned<'_>, &mut MemoRootCache, &mut ShapeLanes)> {
         let plan = &self.kept[self.place(choice)?];
         let place = plan.shape as usize;
         let shape = &self.shapes[place];
-        Some((Planned { plan, shape }, &mut self.roots, &mut self.banks[place]))
+        Some((Planned { plan, shape }, &mut self.roots, &mut self.lanes[place]))
+    }
+}
+
+/// The programs of one shape, by the forms of what rows bring.
+#[derive(Default)]
+pub(super) struct ShapeLanes {
+    columns: Vec<ClusterColumns>,
+    /// How often none could be written, and why not the last time.
+    refused: u32,
+    refusal: Option<Refusal>,
+}
+
+impl ShapeLanes {
+    /// The lanes of a row, which are loaded with it. The choice has this value now.
+    pub(super) fn of(
+        &mut self,
+        trace: &Trace,
+        planned: Planned<'_>,
+        choice: &Value,
+    ) -> Option<&mut ClusterColumns> {
+        let fits = |columns: &mut ClusterColumns| columns.load(trace, planned.plan);
+        if let Some(known) = self.columns.iter_mut().position(fits) {
+            return Some(&mut self.columns[known]);
+        }
+        if self.columns.len() >= MOST_FORMS || self.refused >= MOST_REFUSED {
+            return None;
+        }
+        match CandidateProgram::write(trace, planned, choice) {
+            Ok(written) => {
+                self.columns.push(ClusterColumns::new(written));
+                let columns = self.columns.last_mut()?;
+                columns.load(trace, planned.plan).then_some(columns)
+            }
+            Err(refusal) => {
+                // Other values may have numbers.
+                let more = if refusal == Refusal::NotNumbers { 1 } else { MOST_REFUSED };
+                (self.refused, self.refusal) = (self.refused + more, Some(refusal));
+                None
+            }
+        }
     }
 }
 
@@ -120,8 +163,6 @@ pub(super) struct MemoRootCache {
 struct Known {
     key: Value,
     root: Root,
-    /// What made the root, if that is a constant.
-    maker: Option<NodeId>,
 }
 
 #[derive(Clone, Copy)]
@@ -143,29 +184,6 @@ impl Root {
             Root::Constant(family) => trace.families[family.index()].root.as_ref()?.constant(),
         }
     }
-
-    /// The maker of its value, if that is a made procedure.
-    #[inline]
-    pub(super) fn maker(&self, trace: &Trace) -> Option<NodeId> {
-        maker_of(self.value(trace)?)
-    }
-}
-
-/// What a memo table has for a key.
-pub(super) enum Sought<'t> {
-    Found(Found<'t>),
-    Absent,
-    /// A family that goes, or whose value is stale or part of D.
-    Unfit,
-}
-
-/// The family of a key.
-#[derive(Clone, Copy)]
-pub(super) struct Found<'t> {
-    pub references: u32,
-    pub value: &'t Value,
-    /// The maker of the value, if it is a made procedure.
-    pub maker: Option<NodeId>,
 }
 
 pub(super) fn maker_of(value: &Value) -> Option<NodeId> {
@@ -191,39 +209,6 @@ impl MemoRootCache {
             self.tables.push((memo, Vec::new()));
             self.tables.len() - 1
         }) as u32
-    }
-
-    /// The family of a key, if it exists, stays, and its value is fresh and not part of D.
-    #[inline]
-    pub(super) fn find<'t>(
-        &mut self,
-        trace: &'t Trace,
-        (table, k): (usize, usize),
-        memo: NodeId,
-        key: &Value,
-        target: &[NodeId],
-    ) -> Sought<'t> {
-        let Some(known) = self.known(trace, (table, k), memo, key) else { return Sought::Unfit };
-        let (Root::Node(family, _) | Root::Constant(family)) = known.root else {
-            return Sought::Absent;
-        };
-        let family = &trace.families[family.index()];
-        let references = family.references;
-        if family.mark == trace.epoch && family.disabled == references {
-            return Sought::Unfit;
-        }
-        let Root::Node(_, id) = known.root else {
-            return match family.root.as_ref().and_then(Operand::constant) {
-                Some(value) => Sought::Found(Found { references, value, maker: known.maker }),
-                None => Sought::Unfit,
-            };
-        };
-        let stays = trace.role(id).is_none() && !target.contains(&id);
-        if !stays || trace.is_stale(id) {
-            return Sought::Unfit;
-        }
-        let value = &trace.node(id).value;
-        Sought::Found(Found { references, value, maker: maker_of(value) })
     }
 
     /// Where the family of a key has its value; none for one that is being made.
@@ -253,17 +238,6 @@ impl MemoRootCache {
         }
     }
 
-    /// Whether the table has no family of this key.
-    pub(super) fn is_absent(
-        &mut self,
-        trace: &Trace,
-        at: (usize, usize),
-        memo: NodeId,
-        key: &Value,
-    ) -> bool {
-        matches!(self.root(trace, at, memo, key), Some(Root::Absent))
-    }
-
     #[inline]
     fn known(
         &mut self,
@@ -288,12 +262,12 @@ impl MemoRootCache {
         key: &Value,
     ) -> Option<&Known> {
         let sought = MemoKey::from_iter([key.clone()]);
-        let (root, maker) = match trace.memo(memo).families.get(&sought) {
-            None => (Root::Absent, None),
+        let root = match trace.memo(memo).families.get(&sought) {
+            None => Root::Absent,
             Some(MemoEntry::Family(family)) => {
                 match trace.families[family.index()].root.as_ref()? {
-                    Operand::Node(id) => (Root::Node(*family, *id), None),
-                    Operand::Constant(value) => (Root::Constant(*family), maker_of(value)),
+                    Operand::Node(id) => Root::Node(*family, *id),
+                    Operand::Constant(_) => Root::Constant(*family),
                 }
             }
             Some(_) => return None,
@@ -302,7 +276,7 @@ impl MemoRootCache {
         if families.len() <= k {
             families.resize_with(k + 1, || None);
         }
-        Some(families[k].insert(Known { key: key.clone(), root, maker }))
+        Some(families[k].insert(Known { key: key.clone(), root }))
     }
 }
 

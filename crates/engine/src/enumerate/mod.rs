@@ -18,19 +18,21 @@
 //!
 //! A candidate's brush is drawn from a stream of its own, so the candidate that was chosen is
 //! installed by making it again. `tree` weighs candidates by whole proposals, one after the other;
-//! `dry_run` weighs those of a single choice without writing, wherever that is possible, mostly by a `plan`
-//! that is `kept` from one time to the next.
+//! `dry_run` weighs those of a single choice without writing, wherever that is possible, by a `plan` that is
+//! `kept` from one time to the next: side by side as `lanes` of a program, or one at a time on `boxed`
+//! values.
 
-mod bank;
+mod boxed;
 mod brush;
-mod computed;
+mod columns;
 mod dry_run;
 mod kept;
+mod lanes;
 mod plan;
 mod relocate;
 mod template;
-mod terms;
 mod tree;
+mod writer;
 
 use smallvec::SmallVec;
 use smidgen_value::rng::seed_of;
@@ -122,6 +124,11 @@ impl Enumeration {
     /// Whether the weights were found without writing.
     pub fn is_dry(&self) -> bool {
         self.dry
+    }
+
+    /// How many candidates were weighed side by side in lanes of a program.
+    pub fn in_lanes(&self) -> usize {
+        self.dry_run.as_ref().filter(|_| self.dry).map_or(0, |dry_run| dry_run.in_lanes)
     }
 
     /// Whether that was done by what was kept from an earlier time.

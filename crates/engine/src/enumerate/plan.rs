@@ -1,10 +1,10 @@
-//! What an enumeration of one choice does, as a short list of steps.
+//! What an enumeration of one choice computes: D as a short list of steps, and A.
 //!
-//! What a dry_run does for each candidate is mostly the same: find the families of the memo keys, read
+//! What is computed for each candidate is mostly the same: find the families of the memo keys, read
 //! the predictives of made procedures, compute functions, read densities. The plan of a choice is
-//! made once from D and A, with every argument looked up; then each candidate runs through it on
-//! references alone. A candidate for which something has to be made, or is stale, is left to the
-//! dry_run.
+//! made once from D and A, with every argument looked up. From it a program in lanes is written
+//! ([`super::writer`]), candidates are computed one at a time where that is needed ([`super::boxed`]), and a
+//! candidate is installed in place ([`super::relocate`]).
 //!
 //! The steps without the names of nodes and the constants are the plan's *shape*: rows of data that one
 //! line of the program made have one shape. A plan is kept (see [`super::kept`]), and so is the
@@ -14,12 +14,10 @@ use smallvec::SmallVec;
 use smidgen_prob::{Distribution, Function, Maker};
 use smidgen_value::Value;
 
-use super::kept::{Found, MemoRootCache, Root, Sought};
-use super::terms::Terms;
+use super::kept::{MemoRootCache, Root};
 use crate::id::NodeId;
 use crate::node::{Arg, Made, Node, Op, Role, StructureKind};
 use crate::operand::Operand;
-use crate::procedure::Procedure;
 use crate::scaffold::Scaffold;
 use crate::trace::Trace;
 
@@ -101,11 +99,58 @@ pub(super) struct Shape {
     pub(super) whole: bool,
     /// Whether some structure of D stands under tags.
     pub(super) tagged: bool,
-    /// The same as a list of terms, if it can be told so.
-    pub(super) terms: Option<Terms>,
+    /// The families of the choice's value that are asked for.
+    pub(super) lookups: SmallVec<[Lookup; 2]>,
+    /// Whether these are all that the choice decides, but for the applications that steps predict.
+    pub(super) looks_up: bool,
+}
+
+/// The family of the choice's value in a memo table.
+pub(super) struct Lookup {
+    pub(super) memo: NodeId,
+    pub(super) table: u32,
+    /// The place of the first node of D that asks for it.
+    pub(super) asks: u32,
+    /// How many nodes of D do.
+    pub(super) requests: u32,
 }
 
 impl Shape {
+    /// Finds the look-ups of the choice's value.
+    fn find_lookups(&mut self) {
+        let mut is_choice: SmallVec<[bool; 8]> = SmallVec::new();
+        let slot = |known: &[bool], source: &Source| match source {
+            Source::Slot(place) => known.get(*place as usize).copied().unwrap_or(false),
+            Source::Fixed(_) => false,
+        };
+        for (at, step) in self.steps.iter().enumerate() {
+            is_choice.push(match step {
+                Step::Given => true,
+                Step::Follow(source) => slot(&is_choice, source),
+                _ => false,
+            });
+            match step {
+                Step::Request { memo, key, table } if slot(&is_choice, key) => {
+                    let known = self.lookups.iter().position(|lookup| lookup.memo == *memo);
+                    let known = known.unwrap_or_else(|| {
+                        let (memo, table, asks) = (*memo, *table, at as u32);
+                        self.lookups.push(Lookup { memo, table, asks, requests: 0 });
+                        self.lookups.len() - 1
+                    });
+                    self.lookups[known].requests += 1;
+                }
+                Step::Request { .. } | Step::Expand(_) => self.looks_up = false,
+                _ => {}
+            }
+        }
+    }
+
+    /// How many nodes of D ask for families of a memo table.
+    pub(super) fn requests_of(&self, sought: NodeId) -> u32 {
+        let asks = |step: &&Step| matches!(step, Step::Request { memo, .. } if *memo == sought);
+        self.steps.iter().filter(asks).count() as u32
+    }
+
     /// Brings what a candidate reads of memo tables up to date.
     pub(super) fn refresh(
         &self,
@@ -113,8 +158,7 @@ impl Shape {
         roots: &mut MemoRootCache,
         (k, value): (usize, &Value),
     ) -> Option<()> {
-        let Some(terms) = &self.terms else { return Some(()) };
-        for lookup in &terms.lookups {
+        for lookup in &self.lookups {
             let at = (lookup.table as usize, k);
             if let Some(Root::Node(_, id)) = roots.root(trace, at, lookup.memo, value) {
                 trace.refresh(id).ok()?;
@@ -265,7 +309,8 @@ impl Plan {
             observation_moves: scaffold.observation_moves,
             whole: true,
             tagged: false,
-            terms: None,
+            lookups: SmallVec::new(),
+            looks_up: true,
         };
         for id in target {
             let (step, alone) = match *id == scaffold.principals[0] {
@@ -281,6 +326,7 @@ impl Plan {
             let Op::Random(distribution) = node.op else { return None };
             shape.absorbing.push((distribution, draft.sources(&node.args)?));
         }
+        shape.find_lookups();
         let own_maker = match trace.node(scaffold.principals[0]).op {
             Op::Draw(maker) => Some(maker),
             _ => None,
@@ -320,180 +366,13 @@ impl Plan {
     }
 }
 
-// ---------------------------------------------------------------- running
-
-/// The values of D under a candidate.
-struct Slots<'t> {
-    slots: SmallVec<[Slot<'t>; 8]>,
-    computed: SmallVec<[Value; 4]>,
-}
-
-#[derive(Clone, Copy)]
-enum Slot<'t> {
-    Read(&'t Value),
-    Computed(usize),
-}
-
 /// What a candidate's applications of made procedures count for.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub(super) enum CandidateRole {
     /// The current state: they are counted, and each is scored given the others.
     Current,
+    #[default]
     Other,
-}
-
-/// What candidates read: the operands and absorbing choices of a plan.
-pub(super) struct Row<'t> {
-    pub(super) trace: &'t Trace,
-    pub(super) own_maker: Option<NodeId>,
-    pub(super) target: &'t [NodeId],
-    pub(super) operands: SmallVec<[&'t Value; 8]>,
-    pub(super) absorbing: SmallVec<[&'t Value; 4]>,
-}
-
-impl<'t> Row<'t> {
-    /// The operands must be fresh.
-    pub(super) fn new(trace: &'t Trace, plan: &'t Plan, own_maker: Option<NodeId>) -> Row<'t> {
-        Row {
-            trace,
-            own_maker,
-            target: &plan.target,
-            operands: plan.operands.iter().map(|operand| trace.settled_value(operand)).collect(),
-            absorbing: plan.absorbing.iter().map(|id| &trace.node(*id).value).collect(),
-        }
-    }
-
-    /// Nothing unless a candidate may be scored by the statistics of this maker: they are as they would be.
-    #[inline]
-    pub(super) fn may_apply(
-        &self,
-        maker: NodeId,
-        applied: &[NodeId],
-        left: &[NodeId],
-    ) -> Option<()> {
-        let may_read = self.trace.role(maker).is_none() && self.own_maker != Some(maker);
-        let counted = applied.contains(&maker) || left.contains(&maker);
-        (may_read && !counted).then_some(())
-    }
-}
-
-/// A plan with its operands' values.
-pub(super) struct Ready<'t> {
-    pub(super) row: Row<'t>,
-    shape: &'t Shape,
-}
-
-impl<'t> Ready<'t> {
-    /// The operands must be fresh.
-    pub(super) fn new(
-        trace: &'t Trace,
-        Planned { plan, shape }: Planned<'t>,
-        own_maker: Option<NodeId>,
-    ) -> Ready<'t> {
-        let row = Row::new(trace, plan, own_maker);
-        Ready { row, shape }
-    }
-
-    #[inline]
-    fn get<'a>(&'a self, slots: &'a Slots<'_>, source: Source) -> &'a Value {
-        match source {
-            Source::Fixed(place) => self.row.operands[place as usize],
-            Source::Slot(place) => match slots.slots[place as usize] {
-                Slot::Read(value) => value,
-                Slot::Computed(place) => &slots.computed[place],
-            },
-        }
-    }
-
-    #[inline]
-    fn with<R>(
-        &self,
-        slots: &Slots<'_>,
-        sources: &[Source],
-        read: impl FnOnce(&[&Value]) -> R,
-    ) -> R {
-        if let [a, b] = sources {
-            return read(&[self.get(slots, *a), self.get(slots, *b)]);
-        }
-        let values: SmallVec<[&Value; 4]> =
-            sources.iter().map(|source| self.get(slots, *source)).collect();
-        read(&values)
-    }
-
-    /// Σ_A and the observed applications of T_k, for the candidate of this number and value. The
-    /// makers of the current state's applications are put into `left`; others may not be applied
-    /// to them, because their statistics are not as they would be.
-    ///
-    /// None if something would have to be made, is stale, or cannot be told from statistics; for the
-    /// current state also if T holds more than what the plan predicts.
-    pub(super) fn weigh(
-        &self,
-        (k, value): (usize, &Value),
-        state: CandidateRole,
-        left: &mut SmallVec<[NodeId; 4]>,
-        roots: &mut MemoRootCache,
-    ) -> Option<f64> {
-        let trace = self.row.trace;
-        if state == CandidateRole::Current && !self.shape.whole {
-            return None;
-        }
-        let mut total = 0.0;
-        let mut slots = Slots { slots: SmallVec::new(), computed: SmallVec::new() };
-        let mut applied: SmallVec<[NodeId; 4]> = SmallVec::new();
-        for step in &self.shape.steps {
-            let read = match step {
-                Step::Given => value,
-                Step::Apply(function, args) => {
-                    let value = self.with(&slots, args, |args| (function.apply)(args)).ok()?;
-                    slots.slots.push(Slot::Computed(slots.computed.len()));
-                    slots.computed.push(value);
-                    continue;
-                }
-                Step::Follow(Source::Fixed(place)) => self.row.operands[*place as usize],
-                Step::Follow(Source::Slot(place)) => {
-                    let slot = slots.slots[*place as usize];
-                    slots.slots.push(slot);
-                    continue;
-                }
-                Step::Request { memo, key, table } => {
-                    let key = self.get(&slots, *key);
-                    let at = (*table as usize, k);
-                    let sought = roots.find(trace, at, *memo, key, self.row.target);
-                    let Sought::Found(Found { references, value, .. }) = sought else {
-                        return None;
-                    };
-                    // The family might be part of T.
-                    if state == CandidateRole::Current && references <= self.requests_of(*memo) {
-                        return None;
-                    }
-                    value
-                }
-                Step::Expand(_) => return None,
-                Step::Predict { operator, typed, maker: kind, .. } => {
-                    let operator = self.get(&slots, *operator);
-                    let Procedure::Made(maker) = *Procedure::of(operator)? else { return None };
-                    self.row.may_apply(maker, &applied, left)?;
-                    applied.push(maker);
-                    let typed = self.row.operands[*typed as usize];
-                    total += score(trace, maker, typed, *kind, state)?;
-                    typed
-                }
-            };
-            slots.slots.push(Slot::Read(read));
-        }
-        for ((distribution, args), x) in self.shape.absorbing.iter().zip(&self.row.absorbing) {
-            total += self.with(&slots, args, |args| distribution.log_density(x, args)).ok()?;
-        }
-        if state == CandidateRole::Current {
-            left.extend(applied);
-        }
-        (!total.is_nan()).then_some(total)
-    }
-
-    fn requests_of(&self, sought: NodeId) -> u32 {
-        let asks = |step: &&Step| matches!(step, Step::Request { memo, .. } if *memo == sought);
-        self.shape.steps.iter().filter(asks).count() as u32
-    }
 }
 
 /// The log predictive of a value in the type that makers of this kind give. None for another kind,

@@ -1,6 +1,6 @@
 //! A candidate for which nothing has to be made, made the state of the trace in place.
 //!
-//! Where a shape is a list of terms, a move to clusters that are there leaves every node of D and T where it
+//! Where the choice decides nothing but which families are looked up, a move to clusters that are there leaves every node of D and T where it
 //! is: requests turn to other families, observed applications to other makers, functions get other
 //! values. All of it is computed first; then it is written, which cannot fail, so nothing is noted for a
 //! way back. The oracle is [`crate::proposal`], which takes D and T out of the trace and makes them
@@ -10,8 +10,7 @@ use smallvec::SmallVec;
 use smidgen_value::Value;
 
 use super::kept::{MemoRootCache, Root, maker_of};
-use super::plan::{Plan, Planned, Source, Step};
-use super::terms::Lookup;
+use super::plan::{Lookup, Plan, Planned, Source, Step};
 use crate::address::address;
 use crate::id::{FamilyId, NodeId};
 use crate::node::Op;
@@ -34,7 +33,7 @@ enum Change {
 
 type Fates = SmallVec<[NodeUpdate; 8]>;
 
-/// Moves a choice to candidate k, whose weight was found by the terms of the plan. None, and nothing has
+/// Moves a choice to candidate k, for which nothing has to be made. None, and nothing has
 /// changed, if this is not the way.
 pub(super) fn relocate(
     trace: &mut Trace,
@@ -42,16 +41,15 @@ pub(super) fn relocate(
     roots: &mut MemoRootCache,
     (k, value): (usize, &Value),
 ) -> Option<()> {
-    if !trace.journal.is_empty() || !shape.whole {
+    if !trace.journal.is_empty() || !shape.whole || !shape.looks_up {
         return None;
     }
-    let terms = shape.terms.as_ref()?;
     // All families stay that requests turn away from.
     let stays = |lookup: &Lookup| {
         let family = trace.node(plan.target[lookup.asks as usize]).expansion;
         !family.is_none() && trace.families[family.index()].references > lookup.requests
     };
-    if !terms.lookups.iter().all(stays) {
+    if !shape.lookups.iter().all(stays) {
         return None;
     }
     let mut fates = Fates::new();

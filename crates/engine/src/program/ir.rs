@@ -11,6 +11,7 @@ use smidgen_prob::{Distribution, Family, Linked, Score, Spec};
 use smidgen_value::{Link, Vector};
 
 use super::links::Known;
+use super::value_only::ValueOnly;
 use crate::id::NodeId;
 
 pub(crate) type Register = u32;
@@ -60,6 +61,8 @@ pub(crate) enum Op {
     Aggregate(Box<AggregateOp>),
     /// The log density of a law.
     Density(Box<DensityOp>),
+    /// What has a value and no slopes.
+    ValueOnly(Box<ValueOnly>),
 }
 
 #[derive(Clone)]
@@ -89,6 +92,15 @@ impl DensityOp {
     /// The law's family, and the link of an argument.
     pub(crate) fn family(&self) -> (Family, Option<Link>) {
         (self.law.family(), self.linked.map(|linked| linked.link))
+    }
+
+    /// Whether the readings have loops over wide registers for it.
+    pub(crate) fn is_wide(&self) -> bool {
+        match self.family() {
+            (Family::Coin, link) => link.is_some(),
+            (Family::Normal, _) => true,
+            _ => false,
+        }
     }
 
     /// The registers of all arguments.
@@ -192,6 +204,7 @@ impl Op {
             Op::Copy(from) => out.extend_from_slice(from),
             Op::Aggregate(op) => op.args.iter().for_each(|arg| out.extend_from_slice(arg)),
             Op::Density(op) => out.extend_from_slice(&op.registers),
+            Op::ValueOnly(op) => op.reads(out),
         }
     }
 
@@ -208,6 +221,7 @@ impl Op {
             Op::Copy(from) => all(from),
             Op::Aggregate(op) => op.args.iter_mut().for_each(|arg| all(arg)),
             Op::Density(op) => all(&mut op.registers),
+            Op::ValueOnly(op) => op.rename(name),
         }
     }
 
@@ -229,6 +243,7 @@ impl Op {
                 key.push(op.law.spec() as *const Spec as u64);
                 op.linked.map_or(6 << 32, |linked| linked.link as u64 | 7 << 32)
             }
+            Op::ValueOnly(op) => op.shape(key),
         };
         key.push(code);
         let mut reads = Vec::new();

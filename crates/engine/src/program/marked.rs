@@ -5,7 +5,7 @@
 //! (`array`, `lookup`, `transpose`, ...) are then simply run, and the marks show where each number
 //! went.
 
-use smidgen_value::Value;
+use smidgen_value::{Matrix, Value};
 
 use super::Register;
 
@@ -62,6 +62,45 @@ pub(crate) fn has_marks(value: &Value) -> bool {
         Value::Dict(dict) => dict.entries().iter().any(|(_, value)| has_marks(value)),
         _ => false,
     }
+}
+
+/// Looks at all numbers of a value, whatever else it holds.
+pub(crate) fn visit(value: &Value, look: &mut dyn FnMut(f64)) {
+    match value {
+        Value::Number(x) => look(*x),
+        Value::Vector(xs) => xs.iter().for_each(|x| look(*x)),
+        Value::Matrix(m) => m.as_slice().iter().for_each(|x| look(*x)),
+        Value::Array(items) => items.iter().for_each(|item| visit(item, look)),
+        Value::Pair(pair) => {
+            visit(&pair.first, look);
+            visit(&pair.rest, look);
+        }
+        Value::Dict(dict) => dict.entries().iter().for_each(|(_, value)| visit(value, look)),
+        _ => {}
+    }
+}
+
+/// The value with its marks replaced. None for one that holds marks where this cannot be done.
+pub(crate) fn replace(value: &Value, with: &dyn Fn(f64) -> f64) -> Option<Value> {
+    if !has_marks(value) {
+        return Some(value.clone());
+    }
+    Some(match value {
+        Value::Number(x) => Value::Number(with(*x)),
+        Value::Vector(xs) => Value::vector(xs.iter().map(|x| with(*x)).collect::<Vec<_>>()),
+        Value::Matrix(m) => {
+            let entries = m.as_slice().iter().map(|x| with(*x)).collect();
+            Value::matrix(Matrix::new(m.rows(), m.cols(), entries))
+        }
+        Value::Array(items) => {
+            let items = items.iter().map(|item| replace(item, with));
+            Value::array(items.collect::<Option<Vec<_>>>()?)
+        }
+        other => {
+            let items = other.elements()?;
+            Value::list(items.iter().map(|item| replace(item, with)).collect::<Option<Vec<_>>>()?)
+        }
+    })
 }
 
 /// The same of a value as it stands in the trace: none if it holds a number that is more than a double.

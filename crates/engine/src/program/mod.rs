@@ -9,6 +9,7 @@
 //! | [`ir`] | the steps |
 //! | [`marked`], [`links`] | numbers that stand for registers; what registers are known by |
 //! | [`build`], [`lower`], [`density`] | what writes steps: procedures, and the densities of laws |
+//! | [`value_only`], [`call`], [`predict`] | steps without slopes: boxed calls, predictives of made procedures |
 //! | [`analysis`] | questions about a program |
 //! | [`run`] | the readings: values, gradients, draws |
 //! | [`rows`], [`cells`] | rows of one shape, and where their leaves are |
@@ -16,14 +17,18 @@
 
 mod analysis;
 mod build;
+pub(crate) mod call;
 pub(crate) mod cells;
 pub(crate) mod density;
+pub(crate) mod form;
 mod ir;
 pub(crate) mod links;
 pub(crate) mod lower;
 pub(crate) mod marked;
+pub(crate) mod predict;
 pub(crate) mod rows;
 pub(crate) mod run;
+pub(crate) mod value_only;
 pub(crate) mod wide;
 
 pub(crate) use ir::{

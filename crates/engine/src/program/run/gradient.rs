@@ -54,7 +54,8 @@ impl Store {
                 | Op::Dot { .. }
                 | Op::Linear { .. }
                 | Op::Copy(_)
-                | Op::Aggregate(_) => self.step(step, lanes, linear),
+                | Op::Aggregate(_)
+                | Op::ValueOnly(_) => self.step(step, lanes, linear),
             };
             if !computed {
                 return f64::NEG_INFINITY;
@@ -148,6 +149,7 @@ impl Store {
                     }
                     end = first;
                 }
+                Op::ValueOnly(_) => debug_assert!(false, "no slopes are asked of such a program"),
             }
         }
     }

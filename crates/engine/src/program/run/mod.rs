@@ -89,6 +89,11 @@ impl Store {
         self.values[register as usize * self.stride + lane] = x;
     }
 
+    #[inline]
+    pub(crate) fn at(&self, register: Register, lane: usize) -> f64 {
+        self.values[register as usize * self.stride + lane]
+    }
+
     pub(crate) fn slope(&self, register: Register, lanes: usize) -> &[f64] {
         let at = register as usize * self.stride;
         &self.slopes[at..at + lanes]

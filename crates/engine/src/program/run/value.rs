@@ -6,6 +6,7 @@ use smidgen_value::Link;
 use super::categorical::Weights;
 use super::{Block, Linear, Parts, Room, Store, gather, split};
 use crate::program::density::MOST_ARGS;
+use crate::program::value_only::Lanes;
 use crate::program::wide::Wide;
 use crate::program::{AggregateOp, DensityOp, Op, Program, Register, Step};
 
@@ -20,17 +21,16 @@ pub(super) struct Registers<'s> {
 }
 
 impl Store {
-    /// Σ of the terms over the lanes; −∞ as soon as something cannot be computed.
+    /// Σ of the terms over the lanes; −∞ if something cannot be computed, which leaves the other lanes as they are.
     pub(crate) fn value(&mut self, program: &Program, lanes: usize, linear: &Linear<'_>) -> f64 {
+        let mut is_possible = true;
         for step in &program.steps {
-            if !self.step(step, lanes, linear) {
-                return f64::NEG_INFINITY;
-            }
+            is_possible &= self.step(step, lanes, linear);
         }
-        self.total(program, lanes)
+        if is_possible { self.total(program, lanes) } else { f64::NEG_INFINITY }
     }
 
-    /// Computes a step. False if it cannot be computed, or is impossible in some lane.
+    /// Computes a step. False if it is impossible in some lane, or cannot be computed there, which leaves a NaN.
     #[inline]
     pub(super) fn step(&mut self, step: &Step, lanes: usize, linear: &Linear<'_>) -> bool {
         let stride = self.stride;
@@ -40,6 +40,7 @@ impl Store {
             &below[at..at + lanes]
         };
         let out = &mut above[..lanes];
+        let mut is_possible = true;
         match &step.op {
             Op::Elementary(f, a, b) => f.value(at(*a), at(*b), out),
             Op::Compare(comparison, a, b) => {
@@ -53,7 +54,7 @@ impl Store {
                         Some(option) if *index >= 0.0 => {
                             *out = below[*option as usize * stride + l]
                         }
-                        _ => return false,
+                        _ => (*out, is_possible) = (f64::NAN, false),
                     }
                 }
             }
@@ -86,26 +87,32 @@ impl Store {
                 let mut registers = Registers { below, above, stride, lanes };
                 return density(op, &mut registers, self.wide, &mut self.room);
             }
+            Op::ValueOnly(op) => {
+                let lanes = Lanes { stride, count: lanes, wide: self.wide };
+                op.value(lanes, below, above, linear);
+            }
         }
-        true
+        is_possible
     }
 }
 
 fn aggregate(op: &AggregateOp, registers: &mut Registers<'_>, room: &mut Room) -> bool {
     let stride = registers.stride;
+    let mut is_possible = true;
     for l in 0..registers.lanes {
         gather(op.args.iter().flatten(), registers.below, stride, l, &mut room.inputs);
         let inputs = split(&room.inputs, op.args.iter().map(Vec::len));
         room.outputs.clear();
         room.outputs.resize(op.len as usize, 0.0);
         if !(op.function.value)(&inputs, &op.shapes, &mut room.outputs) {
-            return false;
+            room.outputs.fill(f64::NAN);
+            is_possible = false;
         }
         for (k, x) in room.outputs.iter().enumerate() {
             registers.above[k * stride + l] = *x;
         }
     }
-    true
+    is_possible
 }
 
 fn density(op: &DensityOp, r: &mut Registers<'_>, wide: Wide, room: &mut Room) -> bool {
@@ -134,6 +141,7 @@ fn density(op: &DensityOp, r: &mut Registers<'_>, wide: Wide, room: &mut Room) -
 
 /// The log density in one lane after the other.
 fn one_by_one(op: &DensityOp, r: &mut Registers<'_>, room: &mut Room) -> bool {
+    let mut is_possible = true;
     match op.score {
         Score::Scalar(score) => {
             let mut numbers = [0.0; MOST_ARGS + 1];
@@ -142,11 +150,8 @@ fn one_by_one(op: &DensityOp, r: &mut Registers<'_>, room: &mut Room) -> bool {
                 for (number, register) in numbers.iter_mut().zip(&op.registers) {
                     *number = r.below[*register as usize * r.stride + l];
                 }
-                let log_p = score(numbers[0], &numbers[1..], &mut []);
-                if log_p == f64::NEG_INFINITY {
-                    return false;
-                }
-                r.above[l] = log_p;
+                r.above[l] = score(numbers[0], &numbers[1..], &mut []);
+                is_possible &= r.above[l] != f64::NEG_INFINITY;
             }
         }
         Score::General(score) => {
@@ -155,13 +160,10 @@ fn one_by_one(op: &DensityOp, r: &mut Registers<'_>, room: &mut Room) -> bool {
                 let (x, rest) = room.inputs.split_at(op.outcome);
                 let args = split(rest, op.lens());
                 let mut nothing: Parts<&mut [f64]> = args.iter().map(|_| &mut [][..]).collect();
-                let log_p = score(x, &args, &mut [], &mut nothing);
-                if log_p == f64::NEG_INFINITY {
-                    return false;
-                }
-                r.above[l] = log_p;
+                r.above[l] = score(x, &args, &mut [], &mut nothing);
+                is_possible &= r.above[l] != f64::NEG_INFINITY;
             }
         }
     }
-    true
+    is_possible
 }

@@ -1,14 +1,19 @@
-//! The values of D under a candidate for which the plan does not say it all: computed aside, node by
-//! node, with what the program would make for T_k.
+//! One candidate at a time on boxed values: what no lane can say.
+//!
+//! D is computed step by step, with what the program would make for T_k made aside by [`super::brush`].
+//! This is the way of a candidate for which the choice decides more than what is looked up, of values
+//! that are not numbers, and of a lane in which something is not finite: what it says then is what the
+//! trace would say.
 
 use smallvec::SmallVec;
 use smidgen_value::Value;
 
 use super::brush::BrushEvaluator;
 use super::dry_run::{Bench, DryRun};
-use super::plan::{Planned, Source, Step};
+use super::kept::maker_of;
+use super::plan::{CandidateRole, Planned, Source, Step, score};
 use crate::id::NodeId;
-use crate::node::{Op, Role};
+use crate::node::{MemoEntry, MemoKey, Op, Role};
 use crate::operand::Operand;
 use crate::trace::Trace;
 
@@ -16,7 +21,32 @@ use crate::trace::Trace;
 const SMALL: usize = 12;
 
 impl DryRun {
-    pub(super) fn index(&mut self, Planned { plan, .. }: Planned<'_>) {
+    /// Σ_A and the observed choices of T_k of the candidate of this number. None where a whole proposal has
+    /// to tell, for the current state also if T holds more than what the plan predicts.
+    pub(super) fn weigh_boxed(
+        &mut self,
+        trace: &mut Trace,
+        plan: Planned<'_>,
+        principal: NodeId,
+        (seed, k): (u64, usize),
+        role: CandidateRole,
+    ) -> Option<f64> {
+        self.begin(plan, principal, (seed, k));
+        self.role = role;
+        let log_absorbed = self.absorb(trace, plan)? + self.brush.log_observed;
+        (!log_absorbed.is_nan()).then_some(log_absorbed)
+    }
+
+    /// Begins with a candidate for which something has to be made or computed.
+    pub(super) fn begin(&mut self, plan: Planned<'_>, principal: NodeId, (seed, k): (u64, usize)) {
+        self.brush.begin((seed, k as u64));
+        self.index(plan);
+        let place = self.place(plan, principal).expect("the choice is in D");
+        self.values[place] = Some(self.candidates[k].clone());
+        self.role = CandidateRole::Other;
+    }
+
+    fn index(&mut self, Planned { plan, .. }: Planned<'_>) {
         let size = plan.target.len();
         self.values.clear();
         self.values.resize(size, None);
@@ -30,7 +60,7 @@ impl DryRun {
     }
 
     /// Where in D a node is.
-    pub(super) fn place(&self, Planned { plan, .. }: Planned<'_>, id: NodeId) -> Option<usize> {
+    fn place(&self, Planned { plan, .. }: Planned<'_>, id: NodeId) -> Option<usize> {
         match plan.target.len() > SMALL {
             true => self.places.get(&id).map(|place| *place as usize),
             false => plan.target.iter().position(|node| *node == id),
@@ -38,7 +68,7 @@ impl DryRun {
     }
 
     /// Computes D; gives Σ_A log p.
-    pub(super) fn absorb(&mut self, trace: &mut Trace, plan: Planned<'_>) -> Option<f64> {
+    fn absorb(&mut self, trace: &mut Trace, plan: Planned<'_>) -> Option<f64> {
         for place in 0..plan.shape.steps.len() {
             self.compute(trace, plan, place)?;
         }
@@ -105,10 +135,24 @@ impl DryRun {
             Step::Follow(root) => self.read(trace, plan, *root).cloned(),
             Step::Request { memo, key, .. } => {
                 let key = self.read(trace, plan, *key)?.clone();
+                if self.role == CandidateRole::Current {
+                    stays(trace, *memo, &key, plan.shape.requests_of(*memo))?;
+                }
                 let mut bench = Bench { dry_run: self, plan };
                 bench.expand(trace, id, None, |bench, trace| {
                     bench.request(trace, *memo, &[key], None)
                 })
+            }
+            Step::Predict { operator, typed, maker, .. } if self.role == CandidateRole::Current => {
+                let made = maker_of(self.read(trace, plan, *operator)?)?;
+                let typed = trace.settled_value(&plan.plan.operands[*typed as usize]);
+                let log_p = score(trace, made, typed, *maker, CandidateRole::Current)?;
+                if Some(made) == self.own_maker || trace.role(made).is_some() {
+                    return None;
+                }
+                self.brush.take(made, log_p)?;
+                self.left.push(made);
+                Some(typed.clone())
             }
             Step::Predict { operator, observed, .. } => {
                 let operator = self.read(trace, plan, *operator)?.clone();
@@ -118,7 +162,9 @@ impl DryRun {
                     bench.apply(trace, &operator, &[], observed)
                 })
             }
+            Step::Expand(_) if self.role == CandidateRole::Current => None,
             Step::Expand(args) => {
+                self.brush.makes = true;
                 let values: SmallVec<[Value; 4]> =
                     self.arguments(trace, plan, args)?.into_iter().cloned().collect();
                 let node = trace.node(id);
@@ -183,4 +229,11 @@ impl DryRun {
         trace.refresh(id).ok()?;
         Some(trace.node(id).value.clone())
     }
+}
+
+/// Nothing unless the family of a key is there and stays when so many requests go.
+fn stays(trace: &Trace, memo: NodeId, key: &Value, requests: u32) -> Option<()> {
+    let key = MemoKey::from_iter([key.plain()]);
+    let MemoEntry::Family(family) = trace.memo(memo).families.get(&key)? else { return None };
+    (trace.families[family.index()].references > requests).then_some(())
 }

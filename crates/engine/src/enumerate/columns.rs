@@ -1,0 +1,401 @@
+//! The candidates of one shape in lanes: what clusters have stands in columns of the program's registers,
+//! which are kept from one step to the next.
+//!
+//! A number is copied when it has changed and only then: values are known by their address, statistics by
+//! their stamp. What a row brings is read for every row. A cluster that is not there gets, for the row at
+//! hand, the numbers of what was made for it aside. [`super::lanes`] computes with them.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use smidgen_value::Value;
+
+use super::brush::BrushEvaluator;
+use super::kept::{MemoRootCache, Root, maker_of};
+use super::plan::{Lookup, Plan, Planned};
+use super::writer::{CandidateProgram, RowPlace};
+use crate::id::NodeId;
+use crate::node::Op;
+use crate::operand::Operand;
+use crate::program::Source;
+use crate::program::form::Form;
+use crate::program::run::Store;
+use crate::trace::Trace;
+
+/// Numbers in the registers of one program at most.
+const MOST: usize = 1 << 24;
+
+pub(super) struct ClusterColumns {
+    pub(super) written: CandidateProgram,
+    pub(super) store: Store,
+    /// Lanes that there is room for.
+    pub(super) stride: usize,
+    /// The candidates whose numbers stand in the lanes.
+    keys: Vec<Value>,
+    /// What look-up i has for candidate k at i·stride + k.
+    pub(super) cells: Vec<Cell>,
+    as_of: Option<AsOf>,
+    /// Nodes that clusters' values are read from, in order.
+    pub(super) nodes: Vec<NodeId>,
+    /// Whether no two predictions are made from one maker, nor one from that of the choice.
+    pub(super) distinct: bool,
+    /// The numbers of the row at hand.
+    pub(super) row: Vec<f64>,
+    numbers: Vec<f64>,
+}
+
+/// What the numbers were last compared with.
+#[derive(PartialEq)]
+struct AsOf {
+    memo_edits: u64,
+    stamps: u64,
+    value_edits: u64,
+    last_lazy: u64,
+    own_maker: Option<NodeId>,
+}
+
+impl AsOf {
+    fn now(trace: &Trace, own_maker: Option<NodeId>) -> AsOf {
+        let Trace { memo_edits, stamps, value_edits, last_lazy, .. } = *trace;
+        AsOf { memo_edits, stamps, value_edits, last_lazy, own_maker }
+    }
+}
+
+/// What a look-up has for a candidate.
+#[derive(Default)]
+pub(super) struct Cell {
+    pub(super) root: Option<Root>,
+    /// Of what a constant made: it stays as long as the root.
+    maker: Option<NodeId>,
+    /// What the numbers in the lane are copied from.
+    pub(super) copied: Copied,
+    /// Whether these are the numbers of the family as it is, or of what was made aside.
+    pub(super) fits: bool,
+}
+
+#[derive(Default)]
+pub(super) enum Copied {
+    #[default]
+    Nothing,
+    Value(Value),
+    Statistics {
+        maker: NodeId,
+        stamp: u64,
+    },
+    /// Statistics that were made aside.
+    Aside(Value),
+}
+
+impl ClusterColumns {
+    pub(super) fn new(written: CandidateProgram) -> ClusterColumns {
+        let store = Store::new(&written.program, 0);
+        ClusterColumns {
+            written,
+            store,
+            stride: 0,
+            keys: Vec::new(),
+            cells: Vec::new(),
+            as_of: None,
+            nodes: Vec::new(),
+            distinct: false,
+            row: Vec::new(),
+            numbers: Vec::new(),
+        }
+    }
+
+    /// Reads what a row brings; false if it has another form than the program was written for.
+    pub(super) fn load(&mut self, trace: &Trace, plan: &Plan) -> bool {
+        self.row.clear();
+        for leaf in &self.written.row {
+            if let (RowPlace::Outcome(place), Form::Number) = (leaf.place, leaf.form) {
+                let x = trace.numbers[plan.absorbing[place as usize].index()];
+                if !x.is_nan() {
+                    self.row.push(x);
+                    continue;
+                }
+            }
+            if !leaf.form.numbers(leaf.place.value(trace, plan), &mut self.row) {
+                return false;
+            }
+        }
+        let pinned = &self.written.pinned;
+        pinned.iter().all(|pinned| pinned.place.value(trace, plan).is_identical(&pinned.value))
+    }
+
+    /// Brings the numbers of the clusters up to date. False if there are too many.
+    pub(super) fn prepare(
+        &mut self,
+        trace: &Trace,
+        Planned { plan, shape }: Planned<'_>,
+        candidates: &[Value],
+        roots: &mut MemoRootCache,
+    ) -> bool {
+        if candidates.len() > self.stride && !self.make_room(candidates.len(), shape.lookups.len())
+        {
+            return false;
+        }
+        let now = AsOf::now(trace, plan.own_maker);
+        let known = self.keys.len() >= candidates.len()
+            && self.keys.iter().zip(candidates).all(|(a, b)| is_same(a, b));
+        if known && self.as_of.as_ref() == Some(&now) {
+            return true;
+        }
+        let before = self.as_of.replace(now);
+        let (memo_edits, own_maker) = (trace.memo_edits, plan.own_maker);
+        let same_tables = before
+            .is_some_and(|as_of| (as_of.memo_edits, as_of.own_maker) == (memo_edits, own_maker));
+        self.bring_up_to_date(trace, &shape.lookups, candidates, roots, known && same_tables);
+        true
+    }
+
+    fn make_room(&mut self, candidates: usize, lookups: usize) -> bool {
+        let stride = candidates.next_multiple_of(8);
+        if stride * self.written.program.registers as usize > MOST {
+            return false;
+        }
+        self.stride = stride;
+        self.store.fit(&self.written.program, stride);
+        for leaf in self.written.program.leaves.iter().filter(|leaf| leaf.register != u32::MAX) {
+            let numbers = match &leaf.source {
+                Source::Number(x) => std::slice::from_ref(x),
+                Source::Vector(xs) => &xs[..],
+                _ => continue,
+            };
+            for (k, x) in numbers.iter().enumerate() {
+                self.store.lanes_mut(leaf.register + k as u32, stride).fill(*x);
+            }
+        }
+        self.keys.clear();
+        self.cells.clear();
+        self.cells.resize_with(lookups * stride, Cell::default);
+        self.as_of = None;
+        true
+    }
+
+    fn bring_up_to_date(
+        &mut self,
+        trace: &Trace,
+        lookups: &[Lookup],
+        candidates: &[Value],
+        roots: &mut MemoRootCache,
+        same_roots: bool,
+    ) {
+        let mut makers_differ = !same_roots;
+        for (k, key) in candidates.iter().enumerate() {
+            let is_new = self.keys.get(k).is_none_or(|known| !is_same(known, key));
+            if is_new {
+                self.keys.truncate(k);
+                self.keys.push(key.clone());
+                let (own, x) = (self.written.own, key.as_number());
+                own.into_iter().for_each(|own| self.store.put(own, k, x.unwrap_or(f64::NAN)));
+            }
+            for (i, lookup) in lookups.iter().enumerate() {
+                let at = i * self.stride + k;
+                if is_new || !same_roots {
+                    let cell = &mut self.cells[at];
+                    cell.root = roots.root(trace, (lookup.table as usize, k), lookup.memo, key);
+                    cell.maker = None;
+                }
+                makers_differ |= self.refresh(trace, i, k);
+            }
+        }
+        // Further ones may be out of date.
+        self.keys.truncate(candidates.len());
+        if makers_differ {
+            self.note_nodes(lookups.len(), candidates.len());
+        }
+    }
+
+    /// Copies the numbers of one cell, if they have changed. Whether they come from another maker now.
+    #[inline]
+    fn refresh(&mut self, trace: &Trace, lookup: usize, k: usize) -> bool {
+        let cell = &mut self.cells[lookup * self.stride + k];
+        let maker_before = cell.applied();
+        cell.fits = false;
+        let Some(root @ (Root::Node(..) | Root::Constant(_))) = cell.root else {
+            return maker_before.is_some();
+        };
+        // That of a constant stays as long as the table.
+        let known = if let Root::Constant(_) = root { cell.maker } else { None };
+        if known.is_none() {
+            let Some(value) = root.value(trace) else { return maker_before.is_some() };
+            cell.maker = maker_of(value);
+            if cell.maker.is_none() {
+                match &cell.copied {
+                    Copied::Value(known) if is_same(known, value) => cell.fits = true,
+                    _ => self.put_value(lookup, k, value),
+                }
+                return maker_before.is_some();
+            }
+        }
+        let Some(maker) = cell.maker else { return true };
+        let Op::Maker(made) = &trace.node(maker).op else { return true };
+        match cell.copied {
+            Copied::Statistics { maker: known, stamp } if (known, stamp) == (maker, made.stamp) => {
+                cell.fits = true;
+            }
+            _ => self.copy_statistics(trace, lookup, k, maker, made.stamp),
+        }
+        maker_before != self.cells[lookup * self.stride + k].applied()
+    }
+
+    /// The numbers of a value into a lane, if it has the form that the program was written for.
+    fn put_value(&mut self, lookup: usize, k: usize, value: &Value) {
+        let ClusterColumns { written, store, numbers, .. } = self;
+        let mut fits = !written.predictions.iter().any(|prediction| prediction.lookup == lookup);
+        for found in written.found.iter().filter(|found| found.lookup == lookup) {
+            numbers.clear();
+            fits &= found.form.numbers(value, numbers);
+            put(store, found.register, k, numbers);
+        }
+        let cell = &mut self.cells[lookup * self.stride + k];
+        cell.copied = if fits { Copied::Value(value.clone()) } else { Copied::Nothing };
+        cell.fits = fits;
+    }
+
+    #[cold]
+    fn copy_statistics(
+        &mut self,
+        trace: &Trace,
+        lookup: usize,
+        k: usize,
+        maker: NodeId,
+        stamp: u64,
+    ) {
+        let node = trace.node(maker);
+        let Op::Maker(made) = &node.op else { return };
+        let is_fixed = node.args.iter().all(|arg| matches!(arg.operand, Operand::Constant(_)));
+        let ClusterColumns { written, store, numbers, .. } = self;
+        let mut fits = !written.found.iter().any(|found| found.lookup == lookup);
+        for prediction in written.predictions.iter().filter(|p| p.lookup == lookup) {
+            fits &= std::ptr::addr_eq(made.maker, prediction.maker);
+            let Some(student) = &prediction.student else { continue };
+            numbers.clear();
+            let read = |params: &[&Value]| made.statistics.student(params, numbers);
+            let may_read = fits && is_fixed && made.maker.latent().is_none();
+            let dimension = if may_read { trace.with_params(maker, read) } else { None };
+            fits &= dimension == Some(student.dimension as usize);
+            if fits {
+                put(store, student.numbers, k, numbers);
+            }
+        }
+        let cell = &mut self.cells[lookup * self.stride + k];
+        cell.copied = if fits { Copied::Statistics { maker, stamp } } else { Copied::Nothing };
+        cell.fits = fits;
+    }
+
+    /// After roots or makers have changed.
+    fn note_nodes(&mut self, lookups: usize, candidates: usize) {
+        let own_maker = self.as_of.as_ref().and_then(|as_of| as_of.own_maker);
+        self.nodes.clear();
+        let mut makers: Vec<NodeId> = own_maker.into_iter().collect();
+        for i in 0..lookups {
+            let asks = self.written.predictions.iter().filter(|p| p.lookup == i).count();
+            for cell in &self.cells[i * self.stride..][..candidates] {
+                if let Some(Root::Node(_, id)) = cell.root {
+                    self.nodes.push(id);
+                }
+                makers.extend(
+                    cell.applied().into_iter().flat_map(|maker| std::iter::repeat_n(maker, asks)),
+                );
+            }
+        }
+        self.nodes.sort_unstable();
+        makers.sort_unstable();
+        self.distinct = makers.windows(2).all(|pair| pair[0] != pair[1]);
+    }
+
+    /// The look-ups that have nothing for a candidate. What was made aside for it before does not count any more.
+    pub(super) fn absent(&mut self, k: usize) -> SmallVec<[usize; 4]> {
+        let mut absent = SmallVec::new();
+        for lookup in 0..self.cells.len().checked_div(self.stride).unwrap_or(0) {
+            let cell = &mut self.cells[lookup * self.stride + k];
+            if let Some(Root::Absent) = cell.root {
+                cell.fits = false;
+                absent.push(lookup);
+            }
+        }
+        absent
+    }
+
+    /// Takes what was made aside for a candidate instead of what the table does not have. False if it does not
+    /// fit.
+    pub(super) fn put_aside(
+        &mut self,
+        plan: &Plan,
+        (lookup, k): (usize, usize),
+        value: &Value,
+        brush: &BrushEvaluator,
+    ) -> bool {
+        let at = lookup * self.stride + k;
+        let Some(maker) = maker_of(value) else {
+            self.put_value(lookup, k, value);
+            return self.cells[at].fits;
+        };
+        let is_known =
+            matches!(&self.cells[at].copied, Copied::Aside(known) if known.is_identical(value));
+        let ClusterColumns { written, store, numbers, .. } = self;
+        let mut fits = BrushEvaluator::is_aside(maker)
+            && !written.found.iter().any(|found| found.lookup == lookup)
+            && written.predictions.iter().filter(|p| p.lookup == lookup).count() == 1;
+        for prediction in written.predictions.iter().filter(|p| p.lookup == lookup) {
+            if !fits {
+                break;
+            }
+            match &prediction.student {
+                None => {
+                    let observed = plan.operands[prediction.observed as usize].constant();
+                    let read = observed.and_then(|observed| brush.read(maker, observed));
+                    fits = read.is_some();
+                    let log_p = read.map_or(f64::NAN, |(_, log_p)| log_p);
+                    store.put(prediction.term, k, log_p);
+                }
+                Some(_) if is_known => {}
+                Some(student) => {
+                    numbers.clear();
+                    let dimension = brush.student(maker, prediction.maker, numbers);
+                    fits = dimension == Some(student.dimension as usize);
+                    if fits {
+                        put(store, student.numbers, k, numbers);
+                    }
+                }
+            }
+        }
+        let cell = &mut self.cells[at];
+        cell.copied = if fits { Copied::Aside(value.clone()) } else { Copied::Nothing };
+        cell.fits = fits;
+        fits
+    }
+}
+
+impl Cell {
+    /// The maker whose statistics stand in the lane.
+    #[inline]
+    pub(super) fn applied(&self) -> Option<NodeId> {
+        match self.copied {
+            Copied::Statistics { maker, .. } if self.fits => Some(maker),
+            _ => None,
+        }
+    }
+}
+
+/// Whether both hold the same numbers, as far as that is seen at once.
+#[inline]
+fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.to_bits() == b.to_bits(),
+        (Value::Vector(a), Value::Vector(b)) => Arc::ptr_eq(a, b),
+        (Value::Matrix(a), Value::Matrix(b)) => Arc::ptr_eq(a, b),
+        (Value::Array(a), Value::Array(b)) => Arc::ptr_eq(a, b),
+        (Value::Bool(a), Value::Bool(b)) => a == b,
+        (Value::Symbol(a), Value::Symbol(b)) => a == b,
+        _ => false,
+    }
+}
+
+/// Number j into the lane of register j.
+fn put(store: &mut Store, first: u32, k: usize, numbers: &[f64]) {
+    for (j, x) in numbers.iter().enumerate() {
+        store.put(first + j as u32, k, *x);
+    }
+}

@@ -1,0 +1,158 @@
+//! All candidates of a row at once: the program of a shape run over its lanes.
+//!
+//! A lane says nothing (NaN) where something in it has another form, is stale or is not finite; such a
+//! candidate is weighed on boxed values ([`super::boxed`]).
+
+use smallvec::SmallVec;
+use smidgen_value::Value;
+
+use super::columns::{Cell, ClusterColumns, Copied};
+use super::kept::Root;
+use super::plan::{CandidateRole, Plan, Planned, score};
+use super::writer::RowPlace;
+use crate::id::NodeId;
+use crate::program::Source;
+use crate::program::predict::Student;
+use crate::program::run::{Block, Linear};
+use crate::trace::Trace;
+
+/// What is to be weighed.
+pub(super) struct Lineup<'a> {
+    pub candidates: &'a [Value],
+    /// The candidate that is the current state, if it is to be weighed by what stays when it goes.
+    pub current: Option<usize>,
+    /// Makers that have lost an application of the current state.
+    pub left: &'a [NodeId],
+    /// Whether the nodes carry marks of this choice's scaffold.
+    pub is_marked: bool,
+}
+
+impl ClusterColumns {
+    /// Σ_A and the observed applications of T_k of all candidates, for the row that was loaded, after
+    /// the columns were prepared. NaN where a lane says nothing.
+    pub(super) fn weigh(
+        &mut self,
+        trace: &Trace,
+        planned: Planned<'_>,
+        lineup: &Lineup<'_>,
+        log_absorbed: &mut [f64],
+    ) {
+        let is_root = |id: &NodeId| self.nodes.binary_search(id).is_ok();
+        if !self.distinct || !lineup.is_marked && planned.plan.target.iter().any(is_root) {
+            return;
+        }
+        self.run(lineup.candidates.len());
+        self.predict_boxed(trace, planned.plan, lineup);
+        if let Some(current) = lineup.current {
+            self.predict_without_one(trace, planned.plan, current);
+        }
+        let lookups = planned.shape.lookups.len();
+        let ClusterColumns { written, store, stride, cells, .. } = self;
+        for (k, log_absorbed) in log_absorbed.iter_mut().enumerate() {
+            let log_terms = written.program.terms.iter().map(|term| store.at(*term, k));
+            let total = log_terms.fold(0.0, |total, log_p| total + log_p);
+            let computed = |register: &u32| store.at(*register, k).is_finite();
+            let cells = (0..lookups).map(|i| &cells[i * *stride + k]);
+            let counts = total.is_finite()
+                && written.checked.iter().all(computed)
+                && cells.into_iter().all(|cell| cell.counts(trace, lineup));
+            *log_absorbed = if counts { total } else { f64::NAN };
+        }
+    }
+
+    /// Computes all lanes.
+    fn run(&mut self, candidates: usize) {
+        let ClusterColumns { written, store, row, .. } = self;
+        let program = &written.program;
+        let lanes = written.lanes(candidates);
+        for leaf in &program.leaves {
+            let Source::Global(first) = leaf.source else { continue };
+            if leaf.register == u32::MAX {
+                continue;
+            }
+            for k in 0..leaf.len {
+                store.lanes_mut(leaf.register + k, lanes).fill(row[(first + k) as usize]);
+            }
+        }
+        let weights = |leaf: u32| {
+            let leaf = &program.leaves[leaf as usize];
+            match leaf.source {
+                Source::Global(first) => &row[first as usize..(first + leaf.len) as usize],
+                _ => &[],
+            }
+        };
+        let linear = Linear { weights: &weights, data: &|_| Block::Lanes(&[]) };
+        store.value(program, lanes, &linear);
+    }
+
+    /// Predictives that are read from statistics, one at a time: where these offer no numbers, or the outcome
+    /// is too large for them.
+    fn predict_boxed(&mut self, trace: &Trace, plan: &Plan, lineup: &Lineup<'_>) {
+        let ClusterColumns { written, store, stride, cells, .. } = self;
+        for prediction in &written.predictions {
+            let typed = RowPlace::Operand(prediction.typed).value(trace, plan);
+            let is_small = matches!(typed, Value::Vector(x) if Student::admits(x));
+            if prediction.student.is_some() && is_small {
+                continue;
+            }
+            for k in (0..lineup.candidates.len()).filter(|k| Some(*k) != lineup.current) {
+                let cell = &cells[prediction.lookup * *stride + k];
+                let log_p = match (cell.applied(), &cell.copied) {
+                    (Some(maker), _) => {
+                        score(trace, maker, typed, prediction.maker, CandidateRole::Other)
+                    }
+                    // It was read when it was made.
+                    (None, Copied::Aside(_)) if prediction.student.is_none() => continue,
+                    _ => None,
+                };
+                store.put(prediction.term, k, log_p.unwrap_or(f64::NAN));
+            }
+        }
+    }
+
+    /// The current state's applications are counted: each is scored given the others.
+    fn predict_without_one(&mut self, trace: &Trace, plan: &Plan, current: usize) {
+        let ClusterColumns { written, store, stride, cells, .. } = self;
+        for prediction in &written.predictions {
+            let typed = RowPlace::Operand(prediction.typed).value(trace, plan);
+            let is_small = matches!(typed, Value::Vector(x) if Student::admits(x));
+            let student = prediction.student.filter(|_| is_small);
+            let by_numbers =
+                student.and_then(|student| student.without_one(store, prediction.term, current));
+            let maker = cells[prediction.lookup * *stride + current].applied();
+            let log_p = by_numbers
+                .or_else(|| score(trace, maker?, typed, prediction.maker, CandidateRole::Current));
+            store.put(prediction.term, current, log_p.unwrap_or(f64::NAN));
+        }
+    }
+
+    /// The makers that a candidate applies.
+    pub(super) fn makers(&self, k: usize) -> SmallVec<[NodeId; 4]> {
+        let cell = |lookup: usize| &self.cells[lookup * self.stride + k];
+        let predictions = self.written.predictions.iter();
+        predictions.filter_map(|prediction| cell(prediction.lookup).applied()).collect()
+    }
+}
+
+impl Cell {
+    /// Whether the numbers in the lane are those of the candidate.
+    #[inline]
+    fn counts(&self, trace: &Trace, lineup: &Lineup<'_>) -> bool {
+        let maker = self.applied();
+        if !self.fits || maker.is_some_and(|maker| lineup.left.contains(&maker)) {
+            return false;
+        }
+        if !lineup.is_marked {
+            return true;
+        }
+        if maker.is_some_and(|maker| trace.role(maker).is_some()) {
+            return false;
+        }
+        match self.root {
+            Some(Root::Node(family, id)) => trace.role(id).is_none() && !trace.is_transient(family),
+            Some(Root::Constant(family)) => !trace.is_transient(family),
+            Some(Root::Absent) => true,
+            None => false,
+        }
+    }
+}

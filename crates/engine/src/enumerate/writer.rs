@@ -1,0 +1,407 @@
+//! The weights of a shape's candidates as a program, written from the nodes of D and A.
+//!
+//! A lane is a candidate. What differs from lane to lane stands in registers: the candidate itself, and the
+//! numbers of what memo tables have for it. What a row of data brings, or other nodes, is the same for
+//! all lanes: registers of the global part, read anew for every row. A row whose values have other forms
+//! gets another program.
+
+use smidgen_prob::{Function, Maker};
+use smidgen_value::Value;
+
+use super::kept::maker_of;
+use super::plan::{Plan, Planned, Source, Step};
+use crate::node::Op as NodeOp;
+use crate::operand::Operand;
+use crate::program::form::Form;
+use crate::program::predict::Student;
+use crate::program::value_only::ValueOnly;
+use crate::program::{Op, Program, Register, Source as Leaf, lower, marked};
+use crate::trace::Trace;
+
+/// Why the candidates of a shape have no lanes: they are weighed one at a time on boxed values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// The choice decides what exists.
+    Decides,
+    /// The key of a memo table is computed from the choice.
+    ComputedKey,
+    /// What is applied is not what a memo table has for the choice.
+    ComputedOperator,
+    /// Values that are not numbers.
+    NotNumbers,
+}
+
+pub(super) struct CandidateProgram {
+    pub program: Program,
+    pub row: Vec<RowLeaf>,
+    /// What is the same in all rows of this program.
+    pub pinned: Vec<Pinned>,
+    /// The candidate itself.
+    pub own: Option<Register>,
+    pub found: Vec<FoundLeaf>,
+    pub predictions: Vec<Prediction>,
+    /// Results that have to be finite in a lane that counts.
+    pub checked: Vec<Register>,
+    /// Whether all steps go over whole registers, so that a few more lanes cost nothing.
+    pub is_wide: bool,
+}
+
+/// A value that is the same for all lanes.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum RowPlace {
+    Operand(u32),
+    /// Of an absorbing choice.
+    Outcome(u32),
+}
+
+impl RowPlace {
+    pub(super) fn value<'t>(self, trace: &'t Trace, plan: &'t Plan) -> &'t Value {
+        match self {
+            RowPlace::Operand(place) => trace.settled_value(&plan.operands[place as usize]),
+            RowPlace::Outcome(place) => &trace.node(plan.absorbing[place as usize]).value,
+        }
+    }
+}
+
+pub(super) struct RowLeaf {
+    pub place: RowPlace,
+    pub form: Form,
+}
+
+pub(super) struct Pinned {
+    pub place: RowPlace,
+    pub value: Value,
+}
+
+/// The numbers of what a look-up finds.
+pub(super) struct FoundLeaf {
+    pub lookup: usize,
+    pub form: Form,
+    pub register: Register,
+}
+
+/// The log predictive of what a look-up finds.
+pub(super) struct Prediction {
+    pub lookup: usize,
+    pub observed: u32,
+    pub typed: u32,
+    pub maker: &'static dyn Maker,
+    /// Its term; without a step it is filled in from outside.
+    pub term: Register,
+    pub student: Option<Student>,
+}
+
+/// What a node of D is while the program is written.
+#[derive(Clone)]
+enum Drafted {
+    Choice,
+    Found(usize),
+    /// With marks.
+    Value(Value),
+}
+
+struct Writer<'t> {
+    trace: &'t Trace,
+    planned: Planned<'t>,
+    choice: &'t Value,
+    program: Program,
+    slots: Vec<Drafted>,
+    row: Vec<RowLeaf>,
+    /// What stands for the values of the row, and the numbers of all of them.
+    row_values: Vec<(RowPlace, Value)>,
+    row_numbers: u32,
+    pinned: Vec<Pinned>,
+    /// Number of the leaf.
+    own: Option<usize>,
+    found: Vec<FoundLeaf>,
+    found_leaves: Vec<usize>,
+    predictions: Vec<Prediction>,
+    /// By prediction: the number of its term, and of the leaf of its numbers.
+    predicted: Vec<(usize, Option<usize>)>,
+}
+
+impl CandidateProgram {
+    /// Written for the row of a plan, whose operands are fresh. The choice has this value now.
+    pub(super) fn write(
+        trace: &Trace,
+        planned: Planned<'_>,
+        choice: &Value,
+    ) -> Result<CandidateProgram, Refusal> {
+        let mut writer = Writer {
+            trace,
+            planned,
+            choice,
+            program: Program::default(),
+            slots: Vec::new(),
+            row: Vec::new(),
+            row_values: Vec::new(),
+            row_numbers: 0,
+            pinned: Vec::new(),
+            own: None,
+            found: Vec::new(),
+            found_leaves: Vec::new(),
+            predictions: Vec::new(),
+            predicted: Vec::new(),
+        };
+        for (place, step) in planned.shape.steps.iter().enumerate() {
+            let drafted = writer.step(place, step)?;
+            writer.slots.push(drafted);
+        }
+        for (k, (distribution, args)) in planned.shape.absorbing.iter().enumerate() {
+            let x = writer.row_value(RowPlace::Outcome(k as u32));
+            let args = writer.values(args)?;
+            let is_number = !matches!(writer.pinned.last(), Some(pinned) if pinned.place == RowPlace::Outcome(k as u32));
+            let program = &mut writer.program;
+            if !is_number || program.density(*distribution, &x, &args).is_err() {
+                program.call_density(*distribution, &x, &args).map_err(|_| Refusal::NotNumbers)?;
+            }
+        }
+        Ok(writer.finish())
+    }
+
+    /// How many lanes are computed for so many candidates.
+    pub(super) fn lanes(&self, candidates: usize) -> usize {
+        if self.is_wide { candidates.next_multiple_of(8) } else { candidates }
+    }
+}
+
+impl Writer<'_> {
+    fn step(&mut self, place: usize, step: &Step) -> Result<Drafted, Refusal> {
+        Ok(match step {
+            Step::Given => Drafted::Choice,
+            Step::Follow(Source::Slot(slot)) => self.slot(*slot)?,
+            Step::Follow(source) => Drafted::Value(self.value(*source)?),
+            Step::Request { memo, key, .. } => {
+                let is_choice = matches!(key, Source::Slot(slot)
+                    if matches!(self.slot(*slot)?, Drafted::Choice));
+                let lookups = &self.planned.shape.lookups;
+                match lookups.iter().position(|lookup| lookup.memo == *memo) {
+                    Some(lookup) if is_choice => Drafted::Found(lookup),
+                    _ => return Err(Refusal::ComputedKey),
+                }
+            }
+            Step::Apply(function, args) => {
+                let value = self.apply(place, function, args)?;
+                Drafted::Value(value)
+            }
+            Step::Predict { operator, observed, typed, maker } => {
+                self.predict(*operator, [*observed, *typed], *maker)?;
+                Drafted::Value(self.row_value(RowPlace::Operand(*typed)))
+            }
+            Step::Expand(_) => return Err(Refusal::Decides),
+        })
+    }
+
+    /// A node of D that comes before.
+    fn slot(&self, slot: u32) -> Result<Drafted, Refusal> {
+        self.slots.get(slot as usize).cloned().ok_or(Refusal::Decides)
+    }
+
+    fn apply(
+        &mut self,
+        place: usize,
+        function: &'static Function,
+        sources: &[Source],
+    ) -> Result<Value, Refusal> {
+        let name = function.spec.name;
+        // Marks are numbers, whatever they stand for.
+        if name.starts_with("is_") {
+            return Err(Refusal::NotNumbers);
+        }
+        if let ("lookup", [container @ Source::Fixed(_), Source::Slot(_)]) = (name, sources)
+            && let Some(picked) = self.pick(*container, sources[1])?
+        {
+            return Ok(picked);
+        }
+        let deciding = lower::deciding_arguments(name);
+        let mut args = Vec::with_capacity(sources.len());
+        for (k, source) in sources.iter().enumerate() {
+            args.push(match source {
+                Source::Fixed(operand) if deciding.contains(&k) => {
+                    self.pin(RowPlace::Operand(*operand))
+                }
+                source => self.value(*source)?,
+            });
+        }
+        if let Ok(value) = lower::function(&mut self.program, function, &args) {
+            return Ok(value);
+        }
+        let like = &self.trace.node(self.planned.plan.target[place]).value;
+        if Form::of(like).is_none() {
+            return Err(Refusal::NotNumbers);
+        }
+        self.program.call(function, &args, like).map_err(|_| Refusal::NotNumbers)
+    }
+
+    /// An item of what is the same for all lanes.
+    fn pick(&mut self, container: Source, index: Source) -> Result<Option<Value>, Refusal> {
+        let container = self.value(container)?;
+        let Value::Number(index) = self.value(index)? else { return Ok(None) };
+        let mut numbers = Vec::new();
+        let is_row = matches!(Form::of(&container), Some(Form::Vector(n) | Form::Array(n)) if n > 0)
+            && marked::numbers(&container, &mut numbers)
+            && numbers.iter().all(|x| matches!(marked::read(*x), marked::Marked::Global(_)));
+        if !is_row || !marked::is_marked(index) {
+            return Ok(None);
+        }
+        self.program.range(&numbers);
+        let uniform = self.program.leaves.len() as u32 - 1;
+        let index = self.program.register(index);
+        let out = self.program.push_value_only(ValueOnly::Pick { index, uniform }, 1, 0);
+        Ok(Some(Value::Number(self.program.mark(out))))
+    }
+
+    fn predict(
+        &mut self,
+        operator: Source,
+        [observed, typed]: [u32; 2],
+        maker: &'static dyn Maker,
+    ) -> Result<(), Refusal> {
+        let Source::Slot(slot) = operator else { return Err(Refusal::ComputedOperator) };
+        let Drafted::Found(lookup) = self.slot(slot)? else {
+            return Err(Refusal::ComputedOperator);
+        };
+        let place = RowPlace::Operand(typed);
+        let (term, numbers, student) = match self.dimension(slot, maker, typed) {
+            Some(dimension) => {
+                let x = self.row_value(place);
+                let mut marks = Vec::new();
+                marked::numbers(&x, &mut marks);
+                self.program.range(&marks);
+                let x = self.program.leaves.len() as u32 - 1;
+                let numbers = self.leaf(Student::fields(dimension));
+                let student = Student { numbers, dimension, x };
+                let leaf = self.program.leaves.len() - 1;
+                let spare = Student::spare(dimension);
+                let op = ValueOnly::Predict(student);
+                (self.program.push_value_only(op, 1, spare), Some(leaf), Some(student))
+            }
+            None => (self.leaf(1), None, None),
+        };
+        self.predicted.push((self.program.terms.len(), numbers));
+        self.program.terms.push(term);
+        self.predictions.push(Prediction { lookup, observed, typed, maker, term, student });
+        Ok(())
+    }
+
+    /// The dimension of the Student form that the statistics of the current cluster offer.
+    fn dimension(&self, slot: u32, kind: &'static dyn Maker, typed: u32) -> Option<u32> {
+        let Planned { plan, .. } = self.planned;
+        let node = self.trace.node(plan.target[slot as usize]);
+        let maker = maker_of(&node.value)?;
+        let NodeOp::Maker(made) = &self.trace.node(maker).op else { return None };
+        let fixed = |arg: &crate::node::Arg| matches!(arg.operand, Operand::Constant(_));
+        let is_fixed = self.trace.node(maker).args.iter().all(fixed);
+        if !std::ptr::addr_eq(made.maker, kind) || made.maker.latent().is_some() || !is_fixed {
+            return None;
+        }
+        let mut numbers = Vec::new();
+        let dimension = self
+            .trace
+            .with_params(maker, |params| made.statistics.student(params, &mut numbers))?;
+        let x = RowPlace::Operand(typed).value(self.trace, plan);
+        let fits = dimension > 0 && matches!(x, Value::Vector(x) if x.len() == dimension);
+        let dimension = dimension as u32;
+        (fits && numbers.len() as u32 == Student::fields(dimension)).then_some(dimension)
+    }
+
+    fn values(&mut self, sources: &[Source]) -> Result<Vec<Value>, Refusal> {
+        sources.iter().map(|source| self.value(*source)).collect()
+    }
+
+    fn value(&mut self, source: Source) -> Result<Value, Refusal> {
+        let slot = match source {
+            Source::Fixed(operand) => return Ok(self.row_value(RowPlace::Operand(operand))),
+            Source::Slot(slot) => slot,
+        };
+        match self.slot(slot)? {
+            Drafted::Value(value) => Ok(value),
+            Drafted::Choice => {
+                if Form::of(self.choice) != Some(Form::Number) {
+                    return Err(Refusal::NotNumbers);
+                }
+                let leaf = match self.own {
+                    Some(leaf) => leaf,
+                    None => {
+                        self.leaf(1);
+                        *self.own.insert(self.program.leaves.len() - 1)
+                    }
+                };
+                Ok(Value::Number(self.program.mark(self.program.leaves[leaf].register)))
+            }
+            Drafted::Found(lookup) => self.found(lookup, slot as usize),
+        }
+    }
+
+    fn found(&mut self, lookup: usize, slot: usize) -> Result<Value, Refusal> {
+        let known = self.found.iter().position(|found| found.lookup == lookup);
+        let known = match known {
+            Some(known) => known,
+            None => {
+                let value = &self.trace.node(self.planned.plan.target[slot]).value;
+                let form = Form::of(value).ok_or(Refusal::NotNumbers)?;
+                let register = self.leaf(form.len() as u32);
+                self.found.push(FoundLeaf { lookup, form, register });
+                self.found_leaves.push(self.program.leaves.len() - 1);
+                self.found.len() - 1
+            }
+        };
+        let FoundLeaf { form, register, .. } = self.found[known];
+        Ok(form.value((register..).map(marked::local)))
+    }
+
+    /// A leaf whose registers are filled in from outside.
+    fn leaf(&mut self, len: u32) -> Register {
+        self.program.leaf(len, Leaf::Cell(0))
+    }
+
+    /// A value of the row with marks; one that is not made of numbers has to be the same in all rows.
+    fn row_value(&mut self, place: RowPlace) -> Value {
+        if let Some((_, value)) = self.row_values.iter().find(|(known, _)| *known == place) {
+            return value.clone();
+        }
+        let Some(form) = Form::of(place.value(self.trace, self.planned.plan)) else {
+            return self.pin(place);
+        };
+        let value = form.value((self.row_numbers..).map(marked::global));
+        self.row_numbers += form.len() as u32;
+        self.row.push(RowLeaf { place, form });
+        self.row_values.push((place, value.clone()));
+        value
+    }
+
+    fn pin(&mut self, place: RowPlace) -> Value {
+        let value = place.value(self.trace, self.planned.plan).clone();
+        self.pinned.push(Pinned { place, value: value.clone() });
+        value
+    }
+
+    fn finish(self) -> CandidateProgram {
+        let Writer { mut program, mut predictions, mut found, .. } = self;
+        program.project_uniform();
+        program.tidy();
+        let register = |leaf: usize| program.leaves[leaf].register;
+        for (prediction, (term, numbers)) in predictions.iter_mut().zip(&self.predicted) {
+            prediction.term = program.terms[*term];
+            if let (Some(student), Some(leaf)) = (&mut prediction.student, numbers) {
+                student.numbers = register(*leaf);
+            }
+        }
+        for (found, leaf) in found.iter_mut().zip(&self.found_leaves) {
+            found.register = register(*leaf);
+        }
+        found.retain(|found| found.register != Register::MAX);
+        let own = self.own.map(register).filter(|own| *own != Register::MAX);
+        let results = program.steps.iter().filter(|step| matches!(step.op, Op::Elementary(..)));
+        let checked = results.map(|step| step.out).collect();
+        let by_lane = |op: &Op| match op {
+            Op::Density(op) => !op.is_wide(),
+            Op::Aggregate(_) | Op::Elementary(..) => true,
+            Op::ValueOnly(op) => matches!(**op, ValueOnly::Call(_)),
+            _ => false,
+        };
+        let is_wide = !program.steps.iter().any(|step| by_lane(&step.op));
+        let Writer { row, pinned, .. } = self;
+        CandidateProgram { program, row, pinned, own, found, predictions, checked, is_wide }
+    }
+}
