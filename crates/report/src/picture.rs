@@ -13,7 +13,7 @@ const PLOT: &str = include_str!("plot.css");
 const BEGINNING: &str = "<svg class=\"plot\" viewBox=\"0 0 ";
 
 /// The light style of plots without variables.
-fn style() -> String {
+pub(crate) fn style() -> String {
     let light = PAGE.split('}').next().unwrap_or_default();
     let variables = light.split(['{', ';']).filter_map(|line| line.trim().split_once(": "));
     let mut style = format!(
