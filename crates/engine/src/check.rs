@@ -7,6 +7,7 @@
 
 pub mod again;
 mod dump;
+pub mod paths;
 mod plates;
 mod sections;
 #[cfg(test)]

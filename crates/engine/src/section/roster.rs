@@ -180,6 +180,12 @@ impl Sections {
             program.map_or(ProgramState::Impossible, ProgramState::Written);
     }
 
+    /// From now on sections of the kinds that are known are weighed node by node.
+    pub(crate) fn forgo_programs(&mut self) {
+        self.programs.clear();
+        self.programs.resize_with(self.kinds.len(), || ProgramState::Impossible);
+    }
+
     pub(crate) fn kind(&self, kind: u32) -> &Kind {
         &self.kinds[kind as usize]
     }
