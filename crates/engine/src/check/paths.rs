@@ -16,9 +16,10 @@ pub enum RowReading {
 }
 
 /// An unobserved random choice and its log density.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ChoiceDensity {
     pub address: u64,
+    pub value: Value,
     /// Given its arguments; of a draw from a made procedure, given all its other applications.
     pub log_p: f64,
     /// Whether it is such a draw.
@@ -42,17 +43,14 @@ pub fn choice_log_densities(trace: &mut Trace) -> Result<Vec<ChoiceDensity>, Eva
         }
         let log_p = trace.log_density(id);
         trace.rollback_to(savepoint);
-        let (address, is_draw) = (trace.address(id), maker.is_some());
-        found.push(ChoiceDensity { address, log_p: log_p?, is_draw });
+        let (address, value) = (trace.address(id), trace.node(id).value.clone());
+        found.push(ChoiceDensity { address, value, log_p: log_p?, is_draw: maker.is_some() });
     }
     Ok(found)
 }
 
 /// The log joint density, with the rows of plates read in a given way. None if there is no plate.
-pub fn log_joint_by_rows(
-    trace: &mut Trace,
-    reading: RowReading,
-) -> Result<Option<f64>, EvalError> {
+pub fn log_joint_by_rows(trace: &mut Trace, reading: RowReading) -> Result<Option<f64>, EvalError> {
     let is_plate = |trace: &Trace, id| matches!(trace.node(id).op, Op::Plate(_));
     let ids: Vec<_> = trace.live_nodes().collect();
     if !ids.iter().any(|id| is_plate(trace, *id)) {

@@ -1,5 +1,7 @@
 //! What a path says about a program, and whether the reference says the same.
 
+use smidgen_engine::check::paths::ChoiceDensity;
+
 use super::reference::{Measured, State, log_likelihood};
 use super::subject::Subject;
 
@@ -14,11 +16,39 @@ const ROUNDING: f64 = 4e-15;
 pub enum About {
     LogJoint(State),
     LogLikelihood(State),
-    /// The log joint density after a move minus the one before. Choices that are `drawn` from their priors, and all
-    /// that come and go, do not count with their own densities.
-    LogRatio { before: State, after: State, drawn: Vec<u64> },
+    /// The log joint density after a move minus the one before.
+    LogRatio {
+        before: State,
+        after: State,
+        scored: Scored,
+    },
     /// The slope of the log joint density along a coordinate: states at −2h, −h, h and 2h.
-    Slope { states: [State; 4], h: f64 },
+    Slope {
+        states: [State; 4],
+        h: f64,
+    },
+}
+
+/// Which choices count with their own densities in a ratio, by address. Those that come and go never do, nor those that
+/// are made anew in the same place: they are drawn from their priors.
+pub enum Scored {
+    All,
+    /// Not these, nor others that take another value.
+    AllBut(Vec<u64>),
+    /// Of choices that take another value, only these.
+    OfChanged(Vec<u64>),
+}
+
+impl Scored {
+    fn counts(&self, one: &ChoiceDensity, other: Option<&ChoiceDensity>) -> bool {
+        let Some(other) = other else { return false };
+        let is_same = one.value.is_identical(&other.value);
+        match self {
+            Scored::All => true,
+            Scored::AllBut(drawn) => is_same && !drawn.contains(&one.address),
+            Scored::OfChanged(moved) => is_same || moved.contains(&one.address),
+        }
+    }
 }
 
 pub struct Claim {
@@ -29,7 +59,9 @@ pub struct Claim {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// The same finite number, or the same −∞.
-    Same { is_finite: bool },
+    Same {
+        is_finite: bool,
+    },
     Differs(String),
     /// The reference cannot tell: a choice has no value there, a density is infinite, a state before a move is
     /// impossible, or a difference quotient is too coarse.
@@ -74,10 +106,10 @@ impl Claim {
                 let tolerance = TOLERANCE * (1.0 + measured.scale());
                 Some(Wanted { value: log_likelihood(subject, state)?, tolerance })
             }
-            About::LogRatio { before, after, drawn } => {
+            About::LogRatio { before, after, scored } => {
                 let [before, after] =
                     [Measured::of(subject, before)?, Measured::of(subject, after)?];
-                log_ratio(&before, &after, drawn)
+                log_ratio(&before, &after, scored)
             }
             About::Slope { states, h } => slope(subject, states, *h),
         }
@@ -85,7 +117,7 @@ impl Claim {
 }
 
 /// log p(after)/p(before) without the densities of what was drawn from its prior.
-fn log_ratio(before: &Measured, after: &Measured, drawn: &[u64]) -> Option<Wanted> {
+fn log_ratio(before: &Measured, after: &Measured, scored: &Scored) -> Option<Wanted> {
     if !before.log_joint.is_finite() {
         return None;
     }
@@ -96,7 +128,7 @@ fn log_ratio(before: &Measured, after: &Measured, drawn: &[u64]) -> Option<Wante
     let (mut value, mut draws) = (after.log_joint - before.log_joint, 0);
     for (one, other, sign) in [(before, after, 1.0), (after, before, -1.0)] {
         for (address, density) in &one.densities {
-            if drawn.contains(address) || !other.densities.contains_key(address) {
+            if !scored.counts(density, other.densities.get(address)) {
                 value += sign * density.log_p;
                 draws += usize::from(density.is_draw);
             }
@@ -120,6 +152,10 @@ fn slope(subject: &Subject, states: &[State; 4], h: f64) -> Option<Wanted> {
     let size = f.iter().fold(0.0, |size: f64, f| size.max(f.abs()));
     let error = 0.1 * (fine - coarse).abs() + ROUNDING * size / h;
     // So coarse a quotient shows nothing.
-    let is_sharp = error <= 1e-3 * (1.0 + value.abs());
-    is_sharp.then_some(Wanted { value, tolerance: SLOPE_TOLERANCE * (1.0 + value.abs()) + error })
+    let is_sharp = (fine - coarse).abs() <= 1e-3 * (1.0 + value.abs())
+        && ROUNDING * size / h <= 1e-3 * (1.0 + value.abs());
+    // Beyond this, factors of the chain rule are no doubles any more.
+    let is_moderate = value.abs() <= 1e200;
+    (is_sharp && is_moderate)
+        .then_some(Wanted { value, tolerance: SLOPE_TOLERANCE * (1.0 + value.abs()) + error })
 }

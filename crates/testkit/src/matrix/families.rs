@@ -147,7 +147,8 @@ fn truncated_normal(w: &mut Writer) -> Observed {
 }
 
 fn vonmises(w: &mut Writer) -> Observed {
-    let (m, k) = (w.predictor(), w.positive());
+    // Differences of a function that goes round and round show nothing.
+    let (m, k) = (w.real(), w.positive());
     numbers(format!("(vonmises {m} {k})"), vec![-3.1, 0.0, 1.0, 3.1])
 }
 
@@ -158,7 +159,7 @@ fn uniform(w: &mut Writer) -> Observed {
 }
 
 fn categorical(w: &mut Writer) -> Observed {
-    let (p, q) = (w.unit(), w.simplex());
+    let (p, q) = (w.probability(), w.simplex());
     let weights = match w.rng.below(3) {
         0 => format!("(vector {p} (- 1 {p}) 0)"),
         1 => "(vector 0 0.4 0.6)".to_owned(),

@@ -4,7 +4,8 @@ use smidgen_value::Rng;
 
 /// Linear predictors, in the region where e^η overflows, underflows, or 1 − p rounds to 0 or 1.
 const PREDICTORS: [f64; 14] = [
-    300.0, -300.0, 800.0, -800.0, 745.5, -745.5, 710.0, -709.0, 40.0, -36.8, 12.5, -100.0, 0.0, 1e-9,
+    300.0, -300.0, 800.0, -800.0, 745.5, -745.5, 710.0, -709.0, 40.0, -36.8, 12.5, -100.0, 0.0,
+    1e-9,
 ];
 
 /// How wild the numbers of a program are.

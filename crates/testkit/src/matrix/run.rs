@@ -8,7 +8,7 @@ use smidgen_value::Rng;
 use smidgen_value::rng::seed_of;
 
 use super::claim::{About, Claim, Verdict};
-use super::paths::{PATHS, Path, Scene};
+use super::paths::{Meets, PATHS, Path, Scene};
 use super::reference::{Measured, State};
 use super::subject::{House, Subject};
 
@@ -19,29 +19,40 @@ pub enum Twin {
     ForgetsARow,
     /// Takes what is very unlikely for impossible, as a probability does that was rounded.
     Saturates,
-    /// Is off by a millionth, or a slope by a thousandth.
+    /// Is off by a millionth.
     Imprecise,
+    /// Has slopes that are off by a thousandth.
+    WrongSlope,
     /// Takes the impossible for very unlikely.
     Floors,
 }
 
-pub const TWINS: [Twin; 4] =
-    [Twin::ForgetsARow, Twin::Saturates, Twin::Imprecise, Twin::Floors];
+pub const TWINS: [Twin; 5] =
+    [Twin::ForgetsARow, Twin::Saturates, Twin::Imprecise, Twin::WrongSlope, Twin::Floors];
 
 /// Log densities beyond this are far.
 const FAR: f64 = 100.0;
 
 impl Twin {
+    /// Whether a path has occasion to make this mistake.
+    pub fn concerns(self, path: &Path) -> bool {
+        match self {
+            Twin::Floors => path.meets == Meets::Anything,
+            Twin::WrongSlope => path.has_slopes,
+            _ => true,
+        }
+    }
+
     fn say(self, claim: &mut Claim) {
         let is_slope = matches!(claim.about, About::Slope { .. });
         let says = &mut claim.says;
         match self {
             Twin::ForgetsARow => {}
             Twin::Saturates if !is_slope && says.abs() > FAR => *says = f64::NEG_INFINITY,
-            Twin::Imprecise if is_slope => *says += 1e-3 * (1.0 + says.abs()),
-            Twin::Imprecise => *says += 1e-6 * (1.0 + says.abs()),
+            Twin::Imprecise if !is_slope => *says += 1e-6 * (1.0 + says.abs()),
+            Twin::WrongSlope if is_slope => *says += 1e-3 * (1.0 + says.abs()),
             Twin::Floors if *says == f64::NEG_INFINITY => *says = -745.0,
-            Twin::Saturates | Twin::Floors => {}
+            _ => {}
         }
     }
 }
@@ -104,10 +115,7 @@ impl<'a> Stage<'a> {
     }
 
     /// In the state of these choices.
-    pub fn at(
-        subject: &'a Subject,
-        choices: impl Fn() -> Option<Choices>,
-    ) -> Option<Stage<'a>> {
+    pub fn at(subject: &'a Subject, choices: impl Fn() -> Option<Choices>) -> Option<Stage<'a>> {
         let house = |house| Some(subject.world(house, Some(choices()?), 0).ok()?.model.copy(1));
         Some(Stage { subject, nodes: house(House::Nodes)?, plates: house(House::Plates)? })
     }
@@ -115,7 +123,7 @@ impl<'a> Stage<'a> {
     pub fn model(&self, house: House) -> &Model {
         match house {
             House::Nodes => &self.nodes,
-            House::Plates => &self.plates,
+            House::Plates | House::AsUsual => &self.plates,
         }
     }
 

@@ -16,11 +16,20 @@ const OUTCOME: &str = "y";
 /// A directive.
 #[derive(Clone, Debug)]
 pub enum Line {
-    Assume { name: String, expr: String },
+    Assume {
+        name: String,
+        expr: String,
+    },
     Predict(String),
-    Observe { expr: String, value: String },
+    Observe {
+        expr: String,
+        value: String,
+    },
     /// `[for row in table [observe expr row.y]]`.
-    ObserveRows { expr: String, table: Arc<Table> },
+    ObserveRows {
+        expr: String,
+        table: Arc<Table>,
+    },
 }
 
 /// Whether loops become plates.
@@ -28,6 +37,8 @@ pub enum Line {
 pub enum House {
     Nodes,
     Plates,
+    /// Long ones do, as users get it.
+    AsUsual,
 }
 
 pub struct Subject {
@@ -55,9 +66,8 @@ impl Subject {
 
     /// Runs what is not observed.
     pub fn world_without_data(&self, choices: Choices) -> Result<World, String> {
-        let is_prior = |noted: &Noted| {
-            !matches!(noted, Noted::Observe { .. } | Noted::ObserveRows { .. })
-        };
+        let is_prior =
+            |noted: &Noted| !matches!(noted, Noted::Observe { .. } | Noted::ObserveRows { .. });
         self.run(House::Nodes, Some(choices), 0, is_prior)
     }
 
@@ -69,12 +79,15 @@ impl Subject {
         runs: impl Fn(&Noted) -> bool,
     ) -> Result<World, String> {
         let mut world = World::empty(Rng::from_seed(seed));
-        world.model.set_plates_from(match house {
-            House::Nodes => usize::MAX,
-            House::Plates => 1,
-        });
+        match house {
+            House::Nodes => world.model.set_plates_from(usize::MAX),
+            House::Plates => world.model.set_plates_from(1),
+            House::AsUsual => {}
+        }
         if let Some(choices) = choices {
             choices.give(&mut world.model);
+            // No other values are looked for where these lead out of some domain.
+            world.model.keep_past();
         }
         for noted in self.noted.iter().filter(|noted| runs(noted)) {
             world.perform(noted.clone())?;

@@ -31,8 +31,12 @@ const POSITIVES: &[&str] = &[
     "(chi_squared 3)",
 ];
 const UNITS: &[&str] = &["(beta 2 3)", "(uniform_continuous 0 1)"];
-const FINITES: &[&str] =
-    &["(uniform_discrete 0 3)", "(bernoulli 0.4)", "(binomial 2 0.3)", "(categorical (vector 0.2 0.5 0.3))"];
+const FINITES: &[&str] = &[
+    "(uniform_discrete 0 3)",
+    "(bernoulli 0.4)",
+    "(binomial 2 0.3)",
+    "(categorical (vector 0.2 0.5 0.3))",
+];
 
 /// Rows of a loop: one, a few, and more than fit side by side.
 const ROWS: [usize; 8] = [1, 1, 2, 3, 5, 9, 17, 70];
@@ -69,6 +73,9 @@ pub fn program(seed: u64) -> Result<Subject, String> {
     if writer.rng.below(4) == 0 {
         writer.made();
     }
+    // Choices come first: without the data they would stand where they stand now.
+    let is_data = |line: &Line| matches!(line, Line::Observe { .. } | Line::ObserveRows { .. });
+    writer.lines.sort_by_key(is_data);
     Subject::new(writer.lines)
 }
 
@@ -171,7 +178,7 @@ impl Writer {
         self.finites.push(format!("({name} 2)"));
     }
 
-    fn real(&mut self) -> String {
+    pub fn real(&mut self) -> String {
         let k = self.rng.below(self.reals.len());
         self.reals[k].clone()
     }
@@ -243,7 +250,9 @@ impl Writer {
     pub fn positive(&mut self) -> String {
         let s = self.positive_choice();
         let literal = numbers::scale(&mut self.rng, self.range);
-        match self.rng.below(5) {
+        match self.rng.below(7) {
+            5 => format!("(exp (/ {} 2))", self.predictor()),
+            6 => format!("(/ 1 (sqrt {s}))"),
             0 => format!("{literal:?}"),
             1 => format!("(* {s} {literal:?})"),
             2 => format!("(exp {})", self.predictor()),
@@ -263,14 +272,27 @@ impl Writer {
     }
 
     pub fn probability(&mut self) -> String {
-        match self.rng.below(6) {
-            0 => self.unit(),
+        let eta = self.predictor();
+        match self.rng.below(12) {
+            0 | 2 => self.unit(),
+            3 => format!("(- 1 (logistic {eta}))"),
+            4 => format!("(* 0.5 (logistic {eta}))"),
+            5 => format!("(exp (log_logistic {eta}))"),
+            6 => format!("(min 1 (exp {eta}))"),
+            7 => format!("(lookup (vector (logistic {eta}) {}) {})", self.unit(), self.flag()),
+            8 => format!("(if (= {} 0) (logistic {eta}) 0.5)", self.flag()),
             1 if self.range == Range::Extreme => match self.finites.first() {
                 Some(z) => format!("(if (= {z} 0) 0 1)"),
                 None => self.one_of(&["0", "1", "1e-300"]).to_owned(),
             },
-            _ => format!("(logistic {})", self.predictor()),
+            _ => format!("(logistic {eta})"),
         }
+    }
+
+    /// 0 or 1.
+    fn flag(&mut self) -> String {
+        let z = self.finites.first().cloned().unwrap_or_else(|| "1".to_owned());
+        format!("(min 1 {z})")
     }
 
     /// A vector of three probabilities.
@@ -296,7 +318,8 @@ impl Writer {
             let value = match &outcomes {
                 Outcomes::Numbers(from) => format!("{:?}", from[places[0]]),
                 Outcomes::Vectors(from) => {
-                    let xs: Vec<String> = from[places[0]].iter().map(|x| format!("{x:?}")).collect();
+                    let xs: Vec<String> =
+                        from[places[0]].iter().map(|x| format!("{x:?}")).collect();
                     format!("(vector {})", xs.join(" "))
                 }
             };
@@ -319,9 +342,8 @@ impl Writer {
 
     fn table(&mut self, y: Column, rows: usize) -> Arc<Table> {
         let (rng, range, width) = (&mut self.rng, self.range, self.width.unwrap_or(1));
-        let mut covariates = |n: usize| -> Vec<f64> {
-            (0..n).map(|_| numbers::covariate(rng, range)).collect()
-        };
+        let mut covariates =
+            |n: usize| -> Vec<f64> { (0..n).map(|_| numbers::covariate(rng, range)).collect() };
         let (x, v) = (covariates(rows), covariates(rows * width));
         // The last group has no row.
         let g: Vec<f64> = (0..rows).map(|_| self.rng.below(2) as f64).collect();
@@ -359,12 +381,17 @@ impl Writer {
         let crp = self.assume("crp", format!("(make_crp {s})"));
         let z = self.assume("z", format!("(mem (lambda (i) ({crp})))"));
         let cluster = match self.coin() {
-            true => "(mem (lambda (k) (make_collapsed_multivariate_normal (zeros 2) 0.05 4 (id_matrix 2))))",
+            true => {
+                "(mem (lambda (k) (make_collapsed_multivariate_normal (zeros 2) 0.05 4 (id_matrix 2))))"
+            }
             false => "(mem (lambda (k) (make_nig_normal 0 1 3 1)))",
         };
         let is_vector = cluster.contains("multivariate");
         let cluster = self.assume("cluster", cluster.to_owned());
-        let w = self.assume("w", "(mem (lambda (k) (multivariate_diag_normal (zeros 2) (fill 2 1.5))))".to_owned());
+        let w = self.assume(
+            "w",
+            "(mem (lambda (k) (multivariate_diag_normal (zeros 2) (fill 2 1.5))))".to_owned(),
+        );
         for i in 0..4 {
             self.predict(format!("({w} ({z} {i}))"));
             let [a, b, x] = [0; 3].map(|_| numbers::covariate(&mut self.rng, self.range));

@@ -4,7 +4,7 @@ use smidgen_engine::{DrawnFrom, Enumeration, EvalError, NodeId};
 use smidgen_value::Rng;
 
 use super::Scene;
-use crate::matrix::claim::{About, Claim};
+use crate::matrix::claim::{About, Claim, Scored};
 use crate::matrix::moves::Target;
 use crate::matrix::reference::State;
 
@@ -51,7 +51,8 @@ fn claims(
             true => State::Moved(Box::new(model)),
             false => scene.with(&[Target { node: choice, value }]),
         };
-        let about = About::LogRatio { before: scene.here(), after, drawn: vec![] };
+        let scored = Scored::OfChanged(vec![scene.model.address(choice)]);
+        let about = About::LogRatio { before: scene.here(), after, scored };
         found.push(Claim { about, says: log_weights[k] - log_weights[0] });
     }
     Ok(found)

@@ -17,13 +17,8 @@ fn moved(scene: &Scene<'_>, rng: &mut Rng) -> Result<Option<Model>, EvalError> {
     let mut model = scene.copy();
     let (mut scaffold, block) = (Scaffold::new(), [target.node]);
     let targets = [target];
-    let proposal = Proposal::propose(
-        model.trace_mut(),
-        &mut scaffold,
-        &block,
-        &mut Toward(&targets),
-        rng,
-    )?;
+    let proposal =
+        Proposal::propose(model.trace_mut(), &mut scaffold, &block, &mut Toward(&targets), rng)?;
     if proposal.log_new() == f64::NEG_INFINITY {
         return Ok(None);
     }
@@ -79,9 +74,7 @@ pub fn after_a_lazy_move(scene: &Scene<'_>, rng: &mut Rng) -> Result<Vec<Claim>,
     }
     proposal.commit_lazily();
     match model.log_joint() {
-        Ok(says) => {
-            Ok(vec![Claim { about: About::LogJoint(State::Moved(Box::new(model))), says }])
-        }
+        Ok(says) => Ok(vec![Claim { about: About::LogJoint(State::Moved(Box::new(model))), says }]),
         // Sections that were not asked may be impossible.
         Err(error) if error.rejects() => Ok(vec![]),
         Err(error) => Err(error),
@@ -128,9 +121,8 @@ fn rows(scene: &Scene<'_>, reading: RowReading, rng: &mut Rng) -> Result<Vec<Cla
     let mut models = vec![scene.copy()];
     if let Some(target) = scene.target(rng) {
         let choices = scene.with(&[target]).choices();
-        let world = choices.and_then(|given| {
-            scene.subject.world(House::Plates, Some(given), 0).ok()
-        });
+        let world =
+            choices.and_then(|given| scene.subject.world(House::Plates, Some(given), 0).ok());
         models.extend(world.map(|world| world.model.copy(super::COPY)));
     }
     let mut claims = Vec::new();

@@ -22,23 +22,38 @@ pub struct Scene<'a> {
     pub model: &'a Model,
 }
 
+/// Which states a path makes claims about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meets {
+    Anything,
+    /// It never comes to impossible ones.
+    Possible,
+}
+
 pub struct Path {
     pub name: &'static str,
     /// When it applies.
     pub applies: &'static str,
     /// What it is tried on.
     pub house: House,
+    pub meets: Meets,
+    pub has_slopes: bool,
     /// What it says about the state and about moves from it; nothing where it does not apply.
-    pub weigh: fn(&Scene<'_>, &mut Rng) -> Result<Vec<Claim>, EvalError>,
+    pub weigh: Weigh,
 }
 
-const fn path(
-    name: &'static str,
-    house: House,
-    applies: &'static str,
-    weigh: fn(&Scene<'_>, &mut Rng) -> Result<Vec<Claim>, EvalError>,
-) -> Path {
-    Path { name, applies, house, weigh }
+type Weigh = fn(&Scene<'_>, &mut Rng) -> Result<Vec<Claim>, EvalError>;
+
+const fn path(name: &'static str, house: House, applies: &'static str, weigh: Weigh) -> Path {
+    Path { name, applies, house, meets: Meets::Anything, has_slopes: false, weigh }
+}
+
+const fn possible(name: &'static str, house: House, applies: &'static str, weigh: Weigh) -> Path {
+    Path { meets: Meets::Possible, ..path(name, house, applies, weigh) }
+}
+
+const fn sloped(name: &'static str, house: House, applies: &'static str, weigh: Weigh) -> Path {
+    Path { has_slopes: true, ..path(name, house, applies, weigh) }
 }
 
 use House::{Nodes, Plates};
@@ -47,10 +62,10 @@ pub static PATHS: &[Path] = &[
     path("log joint", Nodes, "always", joint::after_a_move),
     path("log joint, plates", Plates, "a loop", joint::after_a_move),
     path("log joint, lazily", Nodes, "a partition", joint::after_a_lazy_move),
-    path("log likelihood", Nodes, "data", joint::likelihood),
-    path("log likelihood, plates", Plates, "a loop", joint::likelihood),
-    path("directives' weight", Nodes, "no maker", joint::weight_of_nodes),
-    path("directives' weight, plates", Plates, "a loop, no maker", joint::weight_of_plates),
+    possible("log likelihood", Nodes, "data", joint::likelihood),
+    possible("log likelihood, plates", Plates, "a loop", joint::likelihood),
+    possible("directives' weight", Nodes, "no maker", joint::weight_of_nodes),
+    possible("directives' weight, plates", Plates, "a loop, no maker", joint::weight_of_plates),
     path("rows by text", Plates, "a loop", joint::rows_by_text),
     path("rows in lanes", Plates, "a loop", joint::rows_in_lanes),
     path("proposal", Nodes, "a choice", proposals::whole),
@@ -62,21 +77,21 @@ pub static PATHS: &[Path] = &[
     path("sections one by one", Nodes, "a partition", sections::one_by_one),
     path("sections of plates", Plates, "a loop", sections::of_plates),
     path("sections of a block", Nodes, "several choices", sections::of_a_block),
-    path("smooth", Nodes, "a gradient", smooth::plain),
-    path("smooth, plates", Plates, "a gradient, a loop", smooth::plain),
-    path("smooth, standardised", Nodes, "a hierarchy", smooth::standardised),
-    path("smooth, standardised plates", Plates, "a hierarchy, a loop", smooth::standardised),
+    sloped("smooth", Nodes, "a gradient", smooth::plain),
+    sloped("smooth, plates", Plates, "a gradient, a loop", smooth::plain),
+    sloped("smooth, standardised", Nodes, "a hierarchy", smooth::standardised),
+    sloped("smooth, standardised plates", Plates, "a hierarchy, a loop", smooth::standardised),
     path("gibbs by proposals", Nodes, "a finite choice", gibbs::by_proposals),
     path("gibbs by proposals, plates", Plates, "a finite choice, a loop", gibbs::by_proposals),
     path("gibbs dry", Nodes, "a finite choice", gibbs::dry),
     path("gibbs dry, plates", Plates, "a finite choice, a loop", gibbs::dry),
     path("gibbs recalled", Nodes, "a plan that was kept", gibbs::recalled),
-    path("gibbs in place", Nodes, "a finite choice", gibbs::installed),
+    possible("gibbs in place", Nodes, "a finite choice", gibbs::installed),
     path("particles", Nodes, "nothing is decided", particles::compiled),
     path("particles look ahead", Nodes, "two choices and more", particles::looking_ahead),
     path("particles in the trace", Nodes, "a choice", particles::replayed),
     path("particles in the trace, plates", Plates, "a loop", particles::replayed),
-    path("forward-backward", Nodes, "a finite chain", particles::forward_backward),
+    possible("forward-backward", Nodes, "a finite chain", particles::forward_backward),
 ];
 
 // ------------------------------------------------------------ what they share

@@ -3,10 +3,10 @@
 use smidgen_engine::node::Op;
 use smidgen_engine::particles::LookAhead;
 use smidgen_engine::{EvalError, Model, NodeId, Particles, Sequence};
-use smidgen_value::{Rng, math};
+use smidgen_value::{Rng, Value, math};
 
 use super::Scene;
-use crate::matrix::claim::{About, Claim};
+use crate::matrix::claim::{About, Claim, Scored};
 use crate::matrix::moves::Target;
 use crate::matrix::reference::State;
 
@@ -26,44 +26,56 @@ fn block(scene: &Scene<'_>, rng: &mut Rng) -> Vec<NodeId> {
     nodes.into_iter().skip(first).take(1 + rng.below(MOST_CHOICES)).collect()
 }
 
-/// Runs all steps with ancestors drawn evenly among the living. The log weights of the paths.
-fn run(system: &mut dyn Particles, rng: &mut Rng) -> Result<[f64; PARTICLES], EvalError> {
-    let mut paths = [0.0; PARTICLES];
-    for t in 0..system.steps() {
-        advance(system, t, &mut paths, rng)?;
-    }
-    Ok(paths)
+/// A pass: log weights of paths, and what they have drawn.
+struct Pass<'a> {
+    block: &'a [NodeId],
+    log_weights: [f64; PARTICLES],
+    drawn: Vec<Vec<Target>>,
 }
 
-/// One step; who goes on from whom.
-fn advance(
-    system: &mut dyn Particles,
-    t: usize,
-    paths: &mut [f64; PARTICLES],
-    rng: &mut Rng,
-) -> Result<[u32; PARTICLES], EvalError> {
-    let mut ancestors = [REFERENCE as u32; PARTICLES];
-    if t > 0 {
-        let alive = (0..PARTICLES).filter(|i| paths[*i] > f64::NEG_INFINITY);
-        let alive: Vec<u32> = alive.map(|i| i as u32).collect();
-        for ancestor in &mut ancestors[..REFERENCE] {
-            *ancestor = alive[rng.below(alive.len())];
+impl<'a> Pass<'a> {
+    fn new(block: &'a [NodeId]) -> Pass<'a> {
+        Pass { block, log_weights: [0.0; PARTICLES], drawn: vec![Vec::new(); PARTICLES] }
+    }
+
+    /// One step, with ancestors drawn evenly among the living.
+    fn advance(
+        &mut self,
+        system: &mut dyn Particles,
+        t: usize,
+        rng: &mut Rng,
+    ) -> Result<(), EvalError> {
+        let mut ancestors = [REFERENCE as u32; PARTICLES];
+        if t > 0 {
+            let alive = (0..PARTICLES).filter(|i| self.log_weights[*i] > f64::NEG_INFINITY);
+            let alive: Vec<u32> = alive.map(|i| i as u32).collect();
+            for ancestor in &mut ancestors[..REFERENCE] {
+                *ancestor = alive[rng.below(alive.len())];
+            }
         }
+        let mut log_weights = [0.0; PARTICLES];
+        system.advance(t, &ancestors, rng, &mut log_weights)?;
+        let (weights, drawn) = (self.log_weights, std::mem::take(&mut self.drawn));
+        for (i, ancestor) in ancestors.iter().enumerate() {
+            let ancestor = *ancestor as usize;
+            self.log_weights[i] = weights[ancestor] + log_weights[i];
+            let mut path = drawn[ancestor].clone();
+            let node = self.block[t.min(self.block.len() - 1)];
+            path.extend(system.drawn(t, i).into_iter().map(|value| Target { node, value }));
+            self.drawn.push(path);
+        }
+        Ok(())
     }
-    let mut log_weights = [0.0; PARTICLES];
-    system.advance(t, &ancestors, rng, &mut log_weights)?;
-    let before = *paths;
-    for (i, path) in paths.iter_mut().enumerate() {
-        *path = before[ancestors[i] as usize] + log_weights[i];
+
+    /// What a path drew, if each step drew one value.
+    fn path(&self, k: usize, steps: usize) -> Option<&[Target]> {
+        let path = &self.drawn[k][..];
+        let is_known = |target: &Target| !matches!(target.value, Value::Nil);
+        (path.len() == steps && path.iter().all(is_known)).then_some(path)
     }
-    Ok(ancestors)
 }
 
-fn sequence(
-    model: &mut Model,
-    block: &[NodeId],
-    look_ahead: LookAhead,
-) -> Option<Sequence> {
+fn sequence(model: &mut Model, block: &[NodeId], look_ahead: LookAhead) -> Option<Sequence> {
     let groups: Vec<Vec<NodeId>> = block.iter().map(|id| vec![*id]).collect();
     let mut sequence = Sequence::new();
     // Observations that move are refused.
@@ -93,23 +105,29 @@ fn weigh(scene: &Scene<'_>, replays: bool, rng: &mut Rng) -> Result<Vec<Claim>, 
     } else if !sequence.is_compiled() {
         return Ok(vec![]);
     }
+    let steps = sequence.steps();
     let mut system = sequence.begin(model.trace_mut(), PARTICLES)?;
-    let paths = run(&mut *system, rng)?;
+    let mut pass = Pass::new(&block);
+    for t in 0..steps {
+        pass.advance(&mut *system, t, rng)?;
+    }
     let k = rng.below(REFERENCE);
-    let says = paths[k] - paths[REFERENCE];
-    if paths[REFERENCE] == f64::NEG_INFINITY {
+    if pass.log_weights[REFERENCE] == f64::NEG_INFINITY {
         return Ok(vec![]);
     }
-    match system.settle(k) {
-        Ok(_) => {}
-        // An impossible path may have stopped half-way, and has no values then.
-        Err(_) if paths[k] == f64::NEG_INFINITY => return Ok(vec![]),
-        Err(error) => return Err(error),
-    }
-    drop(sequence);
-    let drawn = block.iter().map(|id| scene.model.address(*id)).collect();
-    let (before, after) = (scene.here(), State::Moved(Box::new(model)));
-    Ok(vec![Claim { about: About::LogRatio { before, after, drawn }, says }])
+    let says = pass.log_weights[k] - pass.log_weights[REFERENCE];
+    let after = if says > f64::NEG_INFINITY {
+        system.settle(k)?;
+        drop(sequence);
+        State::Moved(Box::new(model))
+    } else {
+        // An impossible path is no state of the trace.
+        let path = if steps == block.len() { pass.path(k, steps) } else { None };
+        let Some(path) = path else { return Ok(vec![]) };
+        scene.with(path)
+    };
+    let scored = Scored::AllBut(block.iter().map(|id| scene.model.address(*id)).collect());
+    Ok(vec![Claim { about: About::LogRatio { before: scene.here(), after, scored }, says }])
 }
 
 /// Pasts of other particles with the reference's future: ancestor sampling.
@@ -127,28 +145,22 @@ pub fn looking_ahead(scene: &Scene<'_>, rng: &mut Rng) -> Result<Vec<Claim>, Eva
     }
     let mut system = sequence.begin(model.trace_mut(), PARTICLES)?;
     let stop = 1 + rng.below(block.len() - 1);
-    let (mut weights, mut pasts) = ([0.0; PARTICLES], vec![Vec::<Target>::new(); PARTICLES]);
+    let mut pass = Pass::new(&block);
     for t in 0..stop {
-        let ancestors = advance(&mut *system, t, &mut weights, rng)?;
-        let before = std::mem::take(&mut pasts);
-        for (i, ancestor) in ancestors.iter().enumerate() {
-            let mut past = before[*ancestor as usize].clone();
-            let drawn = system.drawn(t, i);
-            past.extend(drawn.into_iter().map(|value| Target { node: block[t], value }));
-            pasts.push(past);
-        }
+        pass.advance(&mut *system, t, rng)?;
     }
     let mut future = [0.0; PARTICLES];
     system.look_ahead(stop, &mut future)?;
     let k = rng.below(REFERENCE);
-    let log_reference = weights[REFERENCE] + future[REFERENCE];
-    if log_reference == f64::NEG_INFINITY || pasts[k].len() != stop {
+    let log_reference = pass.log_weights[REFERENCE] + future[REFERENCE];
+    let Some(past) = pass.path(k, stop).filter(|_| log_reference > f64::NEG_INFINITY) else {
         return Ok(vec![]);
-    }
-    let says = weights[k] + future[k] - log_reference;
+    };
+    let says = pass.log_weights[k] + future[k] - log_reference;
     let drawn = block[..stop].iter().map(|id| scene.model.address(*id)).collect();
-    let (before, after) = (scene.here(), scene.with(&pasts[k]));
-    Ok(vec![Claim { about: About::LogRatio { before, after, drawn }, says }])
+    let (before, after) = (scene.here(), scene.with(past));
+    let about = About::LogRatio { before, after, scored: Scored::AllBut(drawn) };
+    Ok(vec![Claim { about, says }])
 }
 
 /// Two paths of a finite chain, with their probabilities as they were drawn.
@@ -185,6 +197,6 @@ pub fn forward_backward(scene: &Scene<'_>, rng: &mut Rng) -> Result<Vec<Claim>, 
     }
     let [(log_before, before), (log_after, after)] =
         <[_; 2]>::try_from(paths).unwrap_or_else(|_| unreachable!("two were drawn"));
-    let about = About::LogRatio { before, after, drawn: vec![] };
+    let about = About::LogRatio { before, after, scored: Scored::All };
     Ok(vec![Claim { about, says: log_after - log_before }])
 }

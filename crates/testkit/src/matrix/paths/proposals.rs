@@ -5,7 +5,7 @@ use smidgen_engine::{EvalError, Proposal, Scaffold};
 use smidgen_value::Rng;
 
 use super::Scene;
-use crate::matrix::claim::{About, Claim};
+use crate::matrix::claim::{About, Claim, Scored};
 use crate::matrix::moves::{Target, Toward};
 use crate::matrix::reference::State;
 
@@ -29,8 +29,7 @@ pub fn whole(scene: &Scene<'_>, rng: &mut Rng) -> Result<Vec<Claim>, EvalError> 
     }
     let (mut model, mut scaffold) = (scene.copy(), Scaffold::new());
     let mut toward = Toward(&targets);
-    let proposal =
-        Proposal::propose(model.trace_mut(), &mut scaffold, &block, &mut toward, rng)?;
+    let proposal = Proposal::propose(model.trace_mut(), &mut scaffold, &block, &mut toward, rng)?;
     let says = proposal.log_ratio();
     // Where a proposal is impossible it may have stopped half-way.
     let is_possible = proposal.log_new() > f64::NEG_INFINITY;
@@ -41,7 +40,7 @@ pub fn whole(scene: &Scene<'_>, rng: &mut Rng) -> Result<Vec<Claim>, EvalError> 
     }
     let after = if is_possible { State::Moved(Box::new(model)) } else { scene.with(&targets) };
     let before = scene.here();
-    Ok(vec![Claim { about: About::LogRatio { before, after, drawn: vec![] }, says }])
+    Ok(vec![Claim { about: About::LogRatio { before, after, scored: Scored::All }, says }])
 }
 
 pub fn from_prior(scene: &Scene<'_>, rng: &mut Rng) -> Result<Vec<Claim>, EvalError> {
@@ -64,8 +63,9 @@ pub fn from_prior(scene: &Scene<'_>, rng: &mut Rng) -> Result<Vec<Claim>, EvalEr
         true => State::Moved(Box::new(model)),
         false => scene.with(&[Target { node: block[0], value: principal }]),
     };
-    let drawn = vec![scene.model.address(block[0])];
-    Ok(vec![Claim { about: About::LogRatio { before: scene.here(), after, drawn }, says }])
+    // The choice, and all that was made anew with it.
+    let scored = Scored::OfChanged(vec![]);
+    Ok(vec![Claim { about: About::LogRatio { before: scene.here(), after, scored }, says }])
 }
 
 /// One set of values after the other on one scaffold, as slices do.
@@ -74,8 +74,7 @@ pub fn reconsidered(scene: &Scene<'_>, rng: &mut Rng) -> Result<Vec<Claim>, Eval
     let node = first.node;
     let mut model = scene.copy();
     let mut scaffold = Scaffold::new();
-    let mut open =
-        Proposal::open(model.trace_mut(), &mut scaffold, &[node], &mut Toward(&[]))?;
+    let mut open = Proposal::open(model.trace_mut(), &mut scaffold, &[node], &mut Toward(&[]))?;
     if open.scaffold().moves_observations() {
         return Ok(vec![]);
     }
@@ -84,8 +83,11 @@ pub fn reconsidered(scene: &Scene<'_>, rng: &mut Rng) -> Result<Vec<Claim>, Eval
         let Some(target) = scene.target_of(node, rng) else { break };
         let targets = [target];
         open.reconsider(&mut Toward(&targets), rng)?;
-        let about =
-            About::LogRatio { before: scene.here(), after: scene.with(&targets), drawn: vec![] };
+        let about = About::LogRatio {
+            before: scene.here(),
+            after: scene.with(&targets),
+            scored: Scored::All,
+        };
         claims.push(Claim { about, says: open.log_ratio() });
     }
     Ok(claims)

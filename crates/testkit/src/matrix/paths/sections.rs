@@ -5,7 +5,7 @@ use smidgen_engine::{EvalError, Evaluator, Partition, Proposal, Scaffold};
 use smidgen_value::Rng;
 
 use super::Scene;
-use crate::matrix::claim::{About, Claim};
+use crate::matrix::claim::{About, Claim, Scored};
 use crate::matrix::moves::{Target, Toward};
 
 /// How sections are weighed.
@@ -82,5 +82,5 @@ fn weigh(
         return Ok(vec![]);
     }
     let (before, after) = (scene.here(), scene.with(&targets));
-    Ok(vec![Claim { about: About::LogRatio { before, after, drawn: vec![] }, says }])
+    Ok(vec![Claim { about: About::LogRatio { before, after, scored: Scored::All }, says }])
 }

@@ -2,15 +2,18 @@
 
 use smidgen_engine::smooth::{Density, Form};
 use smidgen_engine::{EvalError, Model, NodeId};
+use smidgen_prob::Support;
 use smidgen_value::Rng;
 
 use super::Scene;
-use crate::matrix::claim::{About, Claim};
+use crate::matrix::claim::{About, Claim, Scored};
 use crate::matrix::moves::step;
 use crate::matrix::reference::State;
 
 /// Choices that spoil a block are taken out of it so often.
 const MOST_ATTEMPTS: usize = 6;
+/// Coordinates of intervals go no further: the values there would be rounded to the ends.
+const ENDS: f64 = 12.0;
 /// The step of difference quotients.
 const H: f64 = 1e-4;
 
@@ -43,6 +46,19 @@ fn compile(model: &mut Model, form: Form) -> Result<Option<Density>, EvalError> 
     Ok(None)
 }
 
+fn keep_off_ends(model: &mut Model, density: &Density, z: &mut [f64]) -> Result<(), EvalError> {
+    let mut first = 0;
+    for id in density.choices() {
+        let support = model.trace_mut().choice(id)?.support()?;
+        let size = support.dimension().unwrap_or(0);
+        if matches!(support, Support::Interval { high, .. } if high.is_finite()) {
+            z[first] = z[first].clamp(-ENDS, ENDS);
+        }
+        first += size;
+    }
+    Ok(())
+}
+
 fn weigh(scene: &Scene<'_>, form: Form, rng: &mut Rng) -> Result<Vec<Claim>, EvalError> {
     let mut model = scene.copy();
     let Some(mut density) = compile(&mut model, form)? else { return Ok(vec![]) };
@@ -63,6 +79,7 @@ fn weigh(scene: &Scene<'_>, form: Form, rng: &mut Rng) -> Result<Vec<Claim>, Eva
     for (k, z) in z.iter_mut().enumerate() {
         *z += if reach > 1.0 && k != one { 0.0 } else { reach * step(rng) };
     }
+    keep_off_ends(&mut model, &density, &mut z)?;
     let log_p = density.log_density(&z, &mut gradient);
     let mut at = |z: &[f64]| -> Result<State, EvalError> {
         let mut moved = scene.copy();
@@ -71,7 +88,7 @@ fn weigh(scene: &Scene<'_>, form: Form, rng: &mut Rng) -> Result<Vec<Claim>, Eva
         Ok(State::Moved(Box::new(moved)))
     };
     let (before, after) = (at(&start)?, at(&z)?);
-    let about = About::LogRatio { before, after, drawn: vec![] };
+    let about = About::LogRatio { before, after, scored: Scored::All };
     let mut claims = vec![Claim { about, says: log_p - log_start }];
     if log_p > f64::NEG_INFINITY {
         let k = if reach > 1.0 { one } else { rng.below(z.len()) };
