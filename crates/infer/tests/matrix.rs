@@ -4,6 +4,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use smidgen_testkit::matrix::known::{KNOWN, is_known};
 use smidgen_testkit::matrix::named::{Case, PRIORS, at_one, cases, stage_at_one};
 use smidgen_testkit::matrix::paths::{Meets, PATHS};
 use smidgen_testkit::matrix::run::{Count, Failure, Outcome, Stage, TWINS};
@@ -18,7 +19,8 @@ const MOST_PROGRAMS: u64 = 400;
 const TIMES: u64 = 4;
 
 fn demand_none(failures: &[Failure]) {
-    let shown: Vec<String> = failures.iter().take(4).map(Failure::to_string).collect();
+    let failures: Vec<&Failure> = failures.iter().filter(|failure| !is_known(failure)).collect();
+    let shown: Vec<String> = failures.iter().take(4).map(|failure| failure.to_string()).collect();
     assert!(failures.is_empty(), "{} failures, such as\n{}", failures.len(), shown.join("\n"));
 }
 
@@ -70,13 +72,21 @@ fn every_mistake_of_every_path_is_noticed() {
     assert!(names.is_empty(), "{names:?}");
 }
 
+#[test]
+fn what_is_known_to_differ_still_does() {
+    for known in KNOWN {
+        assert!(known.is_shown(), "right now: take its line away. {}", known.reason);
+    }
+}
+
 // ------------------------------------------------------------ by name
 
 /// Rows that are nodes, and that are a plate.
 const ROWS: [usize; 2] = [100, 200];
 
 fn close(a: f64, b: f64) -> bool {
-    a == b || (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()))
+    let size = a.abs().max(b.abs());
+    a == b || size.is_finite() && (a - b).abs() <= 1e-9 * (1.0 + size)
 }
 
 /// What is not as on paper, as users get it.
@@ -138,8 +148,14 @@ fn every_path_on_programs_by_name() {
     }
     demand_none(&outcome.failures);
     for (path, count) in PATHS.iter().zip(&outcome.counts) {
-        let needs_more = ["smooth, standardised", "particles look ahead", "sections of a block"];
-        let is_for_one_choice = !needs_more.iter().any(|name| path.name.starts_with(name));
-        assert_eq!(count.far > 10, is_for_one_choice, "{}: {count:?}", path.name);
+        // The programs have one choice, and the dry run leaves plates to proposals.
+        let needs_more = [
+            "smooth, standardised",
+            "particles look ahead",
+            "sections of a block",
+            "gibbs dry, plates",
+        ];
+        let applies = !needs_more.iter().any(|name| path.name.starts_with(name));
+        assert_eq!(count.far > 10, applies, "{}: {count:?}", path.name);
     }
 }

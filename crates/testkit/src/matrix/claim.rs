@@ -155,7 +155,7 @@ fn slope(subject: &Subject, states: &[State; 4], h: f64) -> Option<Wanted> {
     let is_sharp = (fine - coarse).abs() <= 1e-3 * (1.0 + value.abs())
         && ROUNDING * size / h <= 1e-3 * (1.0 + value.abs());
     // Beyond this, factors of the chain rule are no doubles any more.
-    let is_moderate = value.abs() <= 1e200;
+    let is_moderate = value.abs() <= 1e100;
     (is_sharp && is_moderate)
         .then_some(Wanted { value, tolerance: SLOPE_TOLERANCE * (1.0 + value.abs()) + error })
 }

@@ -158,6 +158,13 @@ impl Case {
     }
 }
 
+/// A program with one row.
+pub fn with_one_row(prior: &str, expr: &'static str, (x, y): (f64, f64)) -> Subject {
+    let others = (x, y);
+    let case = Case { name: expr, expr, x, y, others, log_p: (0.0, 0.0), known: None };
+    case.subject(prior, 1)
+}
+
 /// The choices of a program with the single choice b at 1.
 pub fn at_one(subject: &Subject) -> Option<Choices> {
     let world = subject.world(House::Nodes, None, 0).ok()?;

@@ -77,6 +77,9 @@ pub struct Count {
 #[derive(Clone, Debug)]
 pub struct Failure {
     pub path: &'static str,
+    pub is_slope: bool,
+    /// What the path says; no number if it broke down.
+    pub says: f64,
     pub why: String,
     pub program: String,
 }
@@ -104,6 +107,8 @@ pub struct Stage<'a> {
     pub subject: &'a Subject,
     nodes: Model,
     plates: Model,
+    /// No kernel moves from an impossible state: what paths break down over there says nothing.
+    is_possible: bool,
 }
 
 impl<'a> Stage<'a> {
@@ -117,7 +122,9 @@ impl<'a> Stage<'a> {
     /// In the state of these choices.
     pub fn at(subject: &'a Subject, choices: impl Fn() -> Option<Choices>) -> Option<Stage<'a>> {
         let house = |house| Some(subject.world(house, Some(choices()?), 0).ok()?.model.copy(1));
-        Some(Stage { subject, nodes: house(House::Nodes)?, plates: house(House::Plates)? })
+        let (mut nodes, plates) = (house(House::Nodes)?, house(House::Plates)?);
+        let is_possible = nodes.log_joint().is_ok_and(f64::is_finite);
+        Some(Stage { subject, nodes, plates, is_possible })
     }
 
     pub fn model(&self, house: House) -> &Model {
@@ -130,12 +137,16 @@ impl<'a> Stage<'a> {
     /// Lets a path make its claims and judges them.
     pub fn ask(&self, path: &'static Path, seed: u64, count: &mut Count) -> Vec<Failure> {
         count.tried += 1;
-        let wrong = |why: String| Failure { path: path.name, why, program: self.subject.text() };
+        let failure = |is_slope: bool, says: f64, why: String| {
+            let program = self.subject.text();
+            Failure { path: path.name, is_slope, says, why, program }
+        };
         let claims = match self.claims(path, seed) {
             Ok(claims) => claims,
+            Err(_) if !self.is_possible => vec![],
             Err(why) => {
                 count.wrong += 1;
-                return vec![wrong(why)];
+                return vec![failure(false, f64::NAN, why)];
             }
         };
         count.applied += usize::from(!claims.is_empty());
@@ -153,7 +164,8 @@ impl<'a> Stage<'a> {
                 Verdict::Unknown => count.unknown += 1,
                 Verdict::Differs(why) => {
                     count.wrong += 1;
-                    failures.push(wrong(why));
+                    let is_slope = matches!(claim.about, About::Slope { .. });
+                    failures.push(failure(is_slope, claim.says, why));
                 }
             }
         }
@@ -178,6 +190,9 @@ impl<'a> Stage<'a> {
 
     fn claims(&self, path: &'static Path, seed: u64) -> Result<Vec<Claim>, String> {
         let scene = Scene { subject: self.subject, model: self.model(path.house) };
+        if path.house == House::Plates && !scene.has_plates() {
+            return Ok(vec![]);
+        }
         let mut rng = Rng::for_chain(seed, 1);
         let claims = catch_unwind(AssertUnwindSafe(|| (path.weigh)(&scene, &mut rng)));
         match claims {

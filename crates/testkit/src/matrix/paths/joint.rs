@@ -92,7 +92,7 @@ pub fn weight_of_nodes(scene: &Scene<'_>, _: &mut Rng) -> Result<Vec<Claim>, Eva
 }
 
 pub fn weight_of_plates(scene: &Scene<'_>, _: &mut Rng) -> Result<Vec<Claim>, EvalError> {
-    Ok(if scene.has_plates() { weight(scene, House::Plates) } else { vec![] })
+    Ok(weight(scene, House::Plates))
 }
 
 /// What directives have weighed by and by, as for particles that are whole models.

@@ -118,7 +118,7 @@ impl Scene<'_> {
         State::Values(Box::new(self.copy()), values.collect())
     }
 
-    fn has_plates(&self) -> bool {
+    pub fn has_plates(&self) -> bool {
         let model = self.model;
         model.live_nodes().any(|id| matches!(model.node(id).op, Op::Plate(_)))
     }

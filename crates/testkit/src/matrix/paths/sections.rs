@@ -29,7 +29,7 @@ pub fn one_by_one(scene: &Scene<'_>, rng: &mut Rng) -> Result<Vec<Claim>, EvalEr
 }
 
 pub fn of_plates(scene: &Scene<'_>, rng: &mut Rng) -> Result<Vec<Claim>, EvalError> {
-    let target = scene.target(rng).filter(|_| scene.has_plates());
+    let target = scene.target(rng);
     weigh(scene, target.into_iter().collect(), Reading::Any, rng)
 }
 

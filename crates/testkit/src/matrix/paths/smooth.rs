@@ -73,7 +73,9 @@ fn weigh(scene: &Scene<'_>, form: Form, rng: &mut Rng) -> Result<Vec<Claim>, Eva
     if log_start == f64::NEG_INFINITY {
         return Ok(vec![]);
     }
-    let reach = [0.3, 1.0, 6.0, 40.0][rng.below(4)];
+    // A standardised choice with a tiny scale would be rounded to its location.
+    let farthest = if form == Form::Standardised { 4.0 } else { 40.0 };
+    let reach = [0.3, 1.0, 4.0, farthest][rng.below(4)];
     let one = rng.below(start.len());
     let mut z = start.clone();
     for (k, z) in z.iter_mut().enumerate() {
