@@ -8,6 +8,7 @@
 pub mod again;
 mod choices;
 mod dump;
+pub mod paths;
 mod plates;
 mod sections;
 #[cfg(test)]

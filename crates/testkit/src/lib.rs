@@ -10,6 +10,7 @@
 //! | [`particles`] | the same for conditional sequential Monte Carlo; twins with one mistake |
 //! | [`invariance`] | does a kernel keep the joint law of (θ, y), started from an exact draw? |
 //! | [`geweke`], [`sbc`] | the same by a long chain, and by ranks |
+//! | [`matrix`] | every path that evaluates densities against the trace |
 //! | [`mixture`] | the joint DPM with data of its own |
 //! | [`pvalue`], [`budget`] | how surprising is that, and how often may we be surprised? |
 //! | [`programs`] | random programs for properties that hold for all programs |
@@ -24,6 +25,7 @@ pub mod finite;
 pub mod geweke;
 pub mod gibbs;
 pub mod invariance;
+pub mod matrix;
 pub mod mixture;
 pub mod oracle;
 pub mod particles;

@@ -35,6 +35,11 @@ impl Choices {
         Some(Choices(values))
     }
 
+    /// The same but for a choice that takes another value.
+    pub fn put(&mut self, address: u64, value: Value) {
+        self.0.insert(address, value);
+    }
+
     /// What the model evaluates from now on takes its choices from these instead of drawing.
     pub fn give(self, model: &mut Model) {
         model.trace_mut().given = Some(Box::new(self.0));

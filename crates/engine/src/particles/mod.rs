@@ -233,6 +233,11 @@ impl Sequence {
         self.plan.is_some() && !self.selects
     }
 
+    /// From now on particles run in the trace, also where that is not needed.
+    pub fn forgo_plan(&mut self) {
+        self.plan = None;
+    }
+
     /// Whether the reference's future will be weighed.
     pub fn looks_ahead(&self) -> bool {
         self.plan.as_ref().is_some_and(|plan| plan.looks_ahead)

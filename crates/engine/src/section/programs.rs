@@ -47,4 +47,10 @@ impl Programs {
     pub(crate) fn keep_program(&mut self, kind: u32, program: Option<Box<SectionProgram>>) {
         self.0[kind as usize] = program.map_or(ProgramState::Impossible, ProgramState::Written);
     }
+
+    /// From now on sections of these kinds, all that are known, are weighed node by node.
+    pub(crate) fn forgo(&mut self, kinds: usize) {
+        self.0.clear();
+        self.0.resize_with(kinds, || ProgramState::Impossible);
+    }
 }

@@ -52,11 +52,11 @@ pub struct Start {
     pub data: Vec<Value>,
 }
 
-fn read(text: &str) -> Result<Syntax, String> {
+pub(crate) fn read(text: &str) -> Result<Syntax, String> {
     parse_expression(SourceId(0), text).map_err(|error| format!("{}: {text}", error[0].message))
 }
 
-fn lowered(text: &str, scope: &Scope, numbers: &Nothing) -> Result<ExprRef, String> {
+pub(crate) fn lowered(text: &str, scope: &Scope, numbers: &Nothing) -> Result<ExprRef, String> {
     lower(&read(text)?, scope, numbers).map_err(|errors| format!("{}: {text}", errors[0].message))
 }
 
@@ -197,7 +197,7 @@ fn outcome(ys: &[f64]) -> Result<ExprRef, String> {
 }
 
 /// A value as it is written in a program, to the last digit.
-fn show(value: &Value) -> String {
+pub(crate) fn show(value: &Value) -> String {
     match value {
         Value::Number(x) => format!("{x:?}"),
         Value::Vector(xs) => {

@@ -1,0 +1,58 @@
+//! Where paths are known to differ from the trace today. Random programs may show these; each has an example that has to
+//! show it, so that the line is taken out here as soon as it does not hold any more.
+
+use super::named::{PRIORS, stage_at_one, with_one_row};
+use super::paths::{PATHS, Path};
+use super::run::{Count, Failure};
+
+pub struct Known {
+    pub reason: &'static str,
+    /// Whether a failure is of this kind.
+    pub concerns: fn(&Failure) -> bool,
+    /// One observation given `b` and `row.x`, one row (x, y), and the path that is wrong near b = 1.
+    pub expr: &'static str,
+    pub row: (f64, f64),
+    pub path: &'static str,
+}
+
+pub static KNOWN: &[Known] = &[
+    Known {
+        reason: "a vector forgets the log odds of its entries in the trace, programs in lanes know them",
+        concerns: |failure| failure.program.contains("(vector (logistic"),
+        expr: "(bernoulli (lookup (vector (logistic (* b row.x)) 0.5) 0))",
+        row: (300.0, 0.0),
+        path: "log joint, plates",
+    },
+    Known {
+        reason: "y/λ overflows in the slope of poisson where λ = e^η is small: no fused form yet",
+        concerns: |failure| is_odd_slope(failure) && failure.program.contains("(poisson "),
+        expr: "(poisson (exp (* b row.x)))",
+        row: (-720.0, 1.0),
+        path: "smooth",
+    },
+];
+
+fn is_odd_slope(failure: &Failure) -> bool {
+    failure.is_slope && !failure.says.is_finite()
+}
+
+/// Times that the path of an example is asked.
+const TIMES: u64 = 40;
+
+/// Whether a failure is known.
+pub fn is_known(failure: &Failure) -> bool {
+    KNOWN.iter().any(|known| (known.concerns)(failure))
+}
+
+impl Known {
+    /// Whether the example still shows it.
+    pub fn is_shown(&self) -> bool {
+        let subject = with_one_row(PRIORS[0], self.expr, self.row);
+        let is_path = |path: &&Path| path.name == self.path;
+        let path = PATHS.iter().find(is_path).expect("a path of the table");
+        let Some(stage) = stage_at_one(&subject) else { return false };
+        let mut count = Count::default();
+        let mut failures = (0..TIMES).flat_map(|seed| stage.ask(path, seed, &mut count));
+        failures.any(|failure| (self.concerns)(&failure))
+    }
+}
