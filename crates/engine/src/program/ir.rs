@@ -91,6 +91,11 @@ impl DensityOp {
         (self.law.family(), self.linked.map(|linked| linked.link))
     }
 
+    /// Those of the outcome.
+    pub(crate) fn x(&self) -> &[Register] {
+        &self.registers[..self.outcome]
+    }
+
     /// The registers of all arguments.
     pub(crate) fn args(&self) -> &[Register] {
         &self.registers[self.outcome..]
