@@ -4,7 +4,7 @@
 
 use smidgen_lang::Span;
 use smidgen_prob::{Distribution, Function};
-use smidgen_value::{Column, Symbol, Value};
+use smidgen_value::{Column, Rng, Symbol, Value};
 
 use super::walk::{self, Application, Host, Stop, Walked};
 use super::{Known, Plate, RowProgram};
@@ -80,13 +80,7 @@ impl Plate {
         row: usize,
     ) -> Result<f64, EvalError> {
         let mut host = Interpreter { trace, nodes, values };
-        self.interpret_in(&mut host, row).map_err(|stop| match stop {
-            Stop::Error(error) => error,
-            Stop::NoPlate => {
-                let message = format!("row {row} is no longer what it was when it was observed");
-                EvalError::other(self.program.span, message)
-            }
-        })
+        self.interpret_in(&mut host, row).map_err(|stop| self.error(stop, row))
     }
 
     /// How many rows cannot be, given the values of the nodes around the plate. At least one, since
@@ -119,6 +113,33 @@ impl Plate {
             return Err(EvalError::new(mistake, span).into());
         }
         Ok(log_p)
+    }
+
+    /// An outcome of a row drawn from its law, given the values of the nodes around the plate.
+    pub(super) fn draw_row(
+        &self,
+        trace: &Trace,
+        nodes: &[NodeId],
+        values: &[&Value],
+        row: usize,
+        rng: &mut Rng,
+    ) -> Result<Value, EvalError> {
+        let mut host = Interpreter { trace, nodes, values };
+        let Observed { distribution, args, span, .. } =
+            self.observed(&mut host, row).map_err(|stop| self.error(stop, row))?;
+        let args: Vec<&Value> = args.iter().collect();
+        let drawn = distribution.sample(&args, rng);
+        drawn.map_err(|e| trace.argument_error(distribution.spec().name, e, span))
+    }
+
+    fn error(&self, stop: Stop, row: usize) -> EvalError {
+        match stop {
+            Stop::Error(error) => error,
+            Stop::NoPlate => {
+                let message = format!("row {row} is no longer what it was when it was observed");
+                EvalError::other(self.program.span, message)
+            }
+        }
     }
 
     fn observed(&self, host: &mut Interpreter<'_>, row: usize) -> Walked<Observed> {

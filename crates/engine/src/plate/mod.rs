@@ -15,9 +15,12 @@
 //! nodes, row by row.
 
 pub(crate) mod interpret;
+mod predict;
 pub(crate) mod sort;
 pub(crate) mod walk;
 pub(crate) mod write;
+
+pub use predict::DrawnRow;
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -103,6 +103,11 @@ impl DensityOp {
         }
     }
 
+    /// Those of the outcome.
+    pub(crate) fn x(&self) -> &[Register] {
+        &self.registers[..self.outcome]
+    }
+
     /// The registers of all arguments.
     pub(crate) fn args(&self) -> &[Register] {
         &self.registers[self.outcome..]

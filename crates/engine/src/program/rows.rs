@@ -1,12 +1,13 @@
 //! Rows of one shape: the terms of a density that run the same program on different leaves, evaluated
 //! together in blocks that fit the cache.
 
-use smidgen_value::Value;
+use smallvec::SmallVec;
+use smidgen_value::{Rng, Value};
 
 use super::cells::{Cells, Pick};
 use super::links;
 use super::marked;
-use super::run::{Block, Linear, Store};
+use super::run::{Block, Linear, Store, Undrawn};
 use super::{Leaf, Op, Program, Register, Source};
 use crate::error::EvalError;
 use crate::id::NodeId;
@@ -340,6 +341,26 @@ impl Rows {
         let weights = |leaf: u32| self.weights(globals, leaf);
         let data = |leaf: u32| self.block(pick, leaf);
         store.value_for_slopes(&self.program, lanes, &Linear { weights: &weights, data: &data })
+    }
+
+    /// Draws the outcome of the one density of the rows loaded last, lane by lane; entry k of lane l at k·lanes + l.
+    pub(crate) fn sample(
+        &self,
+        store: &mut Store,
+        globals: &[f64],
+        (pick, lanes): (Pick<'_>, usize),
+        rng: &mut Rng,
+    ) -> Result<Vec<f64>, Undrawn> {
+        let weights = |leaf: u32| self.weights(globals, leaf);
+        let data = |leaf: u32| self.block(pick, leaf);
+        let linear = Linear { weights: &weights, data: &data };
+        store.sample(&self.program, lanes, &linear, rng)?;
+        let densities = self.program.steps.iter().filter_map(|step| match &step.op {
+            Op::Density(op) => Some(op),
+            _ => None,
+        });
+        let [op] = densities.collect::<SmallVec<[_; 2]>>()[..] else { return Err(Undrawn) };
+        Ok(op.x().iter().flat_map(|x| store.lanes(*x, lanes)).copied().collect())
     }
 
     /// Adds the slopes of the global registers that come from the rows evaluated last.

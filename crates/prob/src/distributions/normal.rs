@@ -38,8 +38,9 @@ pub(crate) fn log_density(x: f64, mean: f64, sd: f64) -> f64 {
     -0.5 * z * z - ln(sd) - HALF_LN_2PI
 }
 
+/// The log density of plain numbers, see [`Score`].
 #[inline]
-fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+pub fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     let (mean, sd) = (args[0], args[1]);
     if !(mean.is_finite() && arguments::is_positive(sd)) {
         return f64::NEG_INFINITY;

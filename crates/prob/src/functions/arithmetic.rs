@@ -55,13 +55,13 @@ table! {
         "int_mod", "x y", exactly(2),
         "The remainder of int_div, with the sign of y",
         "(int_mod -7 3)";
-    |args| unary(args, math::exp) => "exp", "x", exactly(1),
-        "e to the power of x",
+    |args| number(args, 0).map(|x| Value::linked(Link::Log, x)) => "exp", "x", exactly(1),
+        "e to the power of x; as the scale or rate of a law accurate however small or large",
         "(exp 1)";
     |args| unary(args, math::expm1) => "expm1", "x", exactly(1),
         "exp(x) - 1 without loss of digits near 0",
         "(expm1 1e-10)";
-    |args| unary(args, math::ln) => "log", "x", exactly(1),
+    logarithm => "log", "x", exactly(1),
         "The natural logarithm",
         "(log 10)";
     |args| unary(args, math::ln_1p) => "log1p", "x", exactly(1),
@@ -106,6 +106,13 @@ fn multiply(args: Args<'_>) -> Outcome {
     match args {
         [Value::Number(a), Value::Number(b)] => Ok(Value::Number(a * b)),
         _ => fold(args, 1.0, |a, b| a * b),
+    }
+}
+
+fn logarithm(args: Args<'_>) -> Outcome {
+    match args[0] {
+        Value::Linked(Link::Log, log) => Ok(Value::Number(*log)),
+        _ => unary(args, math::ln),
     }
 }
 

@@ -3,52 +3,11 @@
 use smidgen::Session;
 use smidgen::engine::smooth::{Density, Form};
 use smidgen::engine::{DrawnFrom, Enumeration, NodeId};
-use smidgen::value::math::{ln, log_logistic, logistic};
 use smidgen::value::{Rng, Symbol};
 use smidgen_testkit::two_ways::two_ways;
 
+use super::laws::{Law, TAILS, Tail};
 use super::{ETAS, ROWS, session};
-
-/// Ways of a probability with the log odds `a` to a law: what is assumed, and the expression.
-const WAYS: &[(&str, &str)] = &[
-    ("", "(logistic a)"),
-    ("", "(linear_logistic (vector 0 a) (vector 1))"),
-    ("", "(linear_logistic (vector a 1) (vector (* 0 a)))"),
-    ("", "(let ((p (logistic a))) p)"),
-    ("", "(if (< 0 1) (logistic a) 0.3)"),
-    ("", "(if (< a 2000) (logistic a) 0.3)"),
-    ("", "(probability (logistic a))"),
-    ("", "(- 1 (logistic (- 0 a)))"),
-    ("", "(- 1 (- 1 (logistic a)))"),
-    ("", "(lookup (array 0.2 (logistic a)) 1)"),
-    ("", "(first (list (logistic a) 3))"),
-    ("[assume k (uniform_discrete 0 2)] [force k 1]", "(lookup (array 0.2 (logistic a)) k)"),
-    ("[assume k (uniform_discrete 0 2)] [force k 1]", "(biplex k (logistic a) (logistic 3))"),
-    ("[assume k (uniform_discrete 0 2)] [force k 1]", "(if (= k 1) (logistic a) 0.5)"),
-    ("[assume p (logistic a)]", "p"),
-    ("[assume q (logistic (- 0 a))]", "(- 1 q)"),
-    ("[assume p (mem (lambda (i) (logistic (+ a (* 0 i)))))]", "(p 1)"),
-    ("[assume k (flip 0.5)] [force k true] [assume p (if k (logistic a) 0.5)]", "p"),
-];
-
-/// Laws with an outcome, so many successes and failures, and how often the outcome can come about.
-const LAWS: &[(&str, &str, [f64; 2], f64)] = &[
-    ("(bernoulli P)", "1", [1.0, 0.0], 1.0),
-    ("(bernoulli P)", "0", [0.0, 1.0], 1.0),
-    ("(flip P)", "true", [1.0, 0.0], 1.0),
-    ("(flip P)", "false", [0.0, 1.0], 1.0),
-    ("(binomial 5 P)", "2", [2.0, 3.0], 10.0),
-    ("(binomial 5 P)", "0", [0.0, 5.0], 1.0),
-    ("(binomial 5 P)", "5", [5.0, 0.0], 1.0),
-    ("(geometric P)", "3", [1.0, 3.0], 1.0),
-    ("(negative_binomial 2 P)", "3", [2.0, 3.0], 4.0),
-];
-
-/// k log σ(η) + m log σ(-η) + log(ways)
-fn log_p(eta: f64, [k, m]: [f64; 2], ways: f64) -> f64 {
-    let times = |n: f64, log_p: f64| if n == 0.0 { 0.0 } else { n * log_p };
-    times(k, log_logistic(eta)) + times(m, log_logistic(-eta)) + ln(ways)
-}
 
 fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * (1.0 + b.abs())
@@ -59,29 +18,55 @@ fn choice(session: &mut Session, name: &str) -> NodeId {
     operand.node().expect("a node")
 }
 
+/// A law seen through one of the ways to its parameter, in so many rows.
+struct Case {
+    assumed: &'static str,
+    observed: String,
+    rows: usize,
+    law: &'static Law,
+}
+
+impl Case {
+    fn program(&self, eta: f64) -> String {
+        let Case { assumed, observed, .. } = self;
+        format!("[assume a (normal 0 1000)] [force a {eta:?}] {assumed} {observed}")
+    }
+
+    /// log p of all rows.
+    fn log_p(&self, eta: f64) -> f64 {
+        self.rows as f64 * (self.law.log_p)(eta)
+    }
+
+    fn etas(&self) -> impl Iterator<Item = f64> {
+        let most = self.law.most;
+        ETAS.into_iter().filter(move |eta| *eta <= most)
+    }
+}
+
 /// All ways to all laws, with rows as nodes (so many) or as a plate.
-fn cases() -> impl Iterator<Item = (String, String, [f64; 2], f64, usize)> {
-    WAYS.iter().flat_map(|(assumed, p)| {
-        LAWS.iter().flat_map(move |(law, outcome, counts, ways)| {
-            let law = law.replace('P', p);
-            let node = format!("[observe {law} {outcome}]");
-            let row = format!("[for row in t [observe {law} (+ row.zero {outcome})]]");
-            [(node.repeat(3), 3), (row, ROWS)].map(|(observed, rows)| {
-                let observed = observed.replace("(+ row.zero true)", "(= row.zero 0)");
-                let observed = observed.replace("(+ row.zero false)", "(= row.zero 1)");
-                ((*assumed).to_owned(), observed, *counts, *ways, rows)
-            })
+fn cases() -> impl Iterator<Item = Case> {
+    let laws = |tail: Tail| {
+        tail.ways.iter().flat_map(move |way| tail.laws.iter().map(move |law| (way, law)))
+    };
+    TAILS.into_iter().flat_map(laws).flat_map(|((assumed, parameter), law)| {
+        let (text, outcome) = (law.law.replace('P', parameter), law.outcome);
+        let node = format!("[observe {text} {outcome}]");
+        let row = format!("[for row in t [observe {text} (+ row.zero {outcome})]]");
+        [(node.repeat(3), 3), (row, ROWS)].map(|(observed, rows)| {
+            let observed = observed.replace("(+ row.zero true)", "(= row.zero 0)");
+            let observed = observed.replace("(+ row.zero false)", "(= row.zero 1)");
+            Case { assumed, observed, rows, law }
         })
     })
 }
 
 #[test]
 fn traces_and_plates() {
-    for (assumed, observed, counts, ways, rows) in cases() {
-        for eta in ETAS {
-            let text = format!("[assume a (normal 0 1000)] [force a {eta:?}] {assumed} {observed}");
+    for case in cases() {
+        for eta in case.etas() {
+            let text = case.program(eta);
             let found = session(&text, 1).model().log_likelihood().expect("a density");
-            let want = rows as f64 * log_p(eta, counts, ways);
+            let want = case.log_p(eta);
             assert!(close(found, want), "{found} is not {want} in {text}");
         }
     }
@@ -89,11 +74,13 @@ fn traces_and_plates() {
 
 #[test]
 fn sections_and_proposals() {
-    for (assumed, observed, _, _, rows) in cases() {
-        let observed = if rows < ROWS { observed.repeat(20) } else { observed };
-        let rows = if rows < ROWS { 20 * rows } else { rows };
-        for eta in ETAS {
-            let text = format!("[assume a (normal 0 1000)] [force a {eta:?}] {assumed} {observed}");
+    for mut case in cases() {
+        if case.rows < ROWS {
+            case.observed = case.observed.repeat(20);
+            case.rows *= 20;
+        }
+        for eta in case.etas() {
+            let text = case.program(eta);
             let mut session = session(&text, 1);
             let a = choice(&mut session, "a");
             for seed in 0..2 {
@@ -101,7 +88,7 @@ fn sections_and_proposals() {
                 let Ok(both) = two_ways(session.model().trace_mut(), &[a], seed, true) else {
                     continue;
                 };
-                assert!(both.agree() && both.population == rows, "{both:?} in {text}");
+                assert!(both.agree() && both.population == case.rows, "{both:?} in {text}");
                 assert!(both.exact.is_finite(), "{both:?} in {text}");
             }
         }
@@ -110,9 +97,9 @@ fn sections_and_proposals() {
 
 #[test]
 fn gradients() {
-    for (assumed, observed, counts, ways, rows) in cases() {
-        for eta in ETAS {
-            let text = format!("[assume a (normal 0 1000)] [force a {eta:?}] {assumed} {observed}");
+    for case in cases() {
+        for eta in case.etas() {
+            let text = case.program(eta);
             let mut session = session(&text, 1);
             let a = choice(&mut session, "a");
             let trace = session.model().trace_mut();
@@ -128,15 +115,14 @@ fn gradients() {
             let mut gradient = [0.0];
             let mut at = |x: f64| {
                 let log_density = density.log_density(&[x], &mut gradient);
-                (log_density + x * x / 2e6 - rows as f64 * log_p(x, counts, ways), gradient[0])
+                (log_density + x * x / 2e6 - case.log_p(x), gradient[0])
             };
             let (here, slope) = at(eta);
             let (there, _) = at(0.5);
             // Up to a constant, the same everywhere.
-            let size = rows as f64 * log_p(eta, counts, ways).abs();
+            let size = case.log_p(eta).abs();
             assert!((here - there).abs() <= 1e-9 * (1.0 + size), "{here} {there} in {text}");
-            let [k, m] = counts;
-            let want = rows as f64 * (k * logistic(-eta) - m * logistic(eta)) - eta / 1e6;
+            let want = case.rows as f64 * (case.law.slope)(eta) - eta / 1e6;
             assert!((slope - want).abs() <= 1e-9 * (1.0 + want.abs()), "{slope} {want} in {text}");
         }
     }
@@ -145,15 +131,16 @@ fn gradients() {
 /// A coin that decides between two values of `a`, weighed by Gibbs on both its roads.
 #[test]
 fn gibbs() {
-    for (assumed, observed, counts, ways, rows) in cases() {
-        for eta in ETAS {
-            let other = eta + 0.5;
+    for case in cases() {
+        for eta in case.etas() {
+            let other = eta - 0.5;
+            let Case { assumed, observed, .. } = &case;
             let text = format!(
                 "[assume c (flip 0.5)] [force c true] [assume a (if c {eta:?} {other:?})] {assumed} {observed}"
             );
             let mut session = session(&text, 1);
             let c = choice(&mut session, "c");
-            let want = rows as f64 * (log_p(eta, counts, ways) - log_p(other, counts, ways));
+            let want = case.log_p(eta) - case.log_p(other);
             for mut enumeration in [Enumeration::new(), Enumeration::of_proposals()] {
                 let (trace, mut rng) = (session.model().trace_mut(), Rng::from_seed(1));
                 let weighed = enumeration.weigh(trace, &[c], DrawnFrom::Nothing, &mut rng);
@@ -161,7 +148,7 @@ fn gibbs() {
                 let [a, b] = enumeration.log_weights() else { panic!("two values in {text}") };
                 // Which of the two comes first is the enumeration's business.
                 let found = if (a - b - want).abs() < (b - a - want).abs() { a - b } else { b - a };
-                let size = rows as f64 * log_p(eta, counts, ways).abs();
+                let size = case.log_p(eta).abs() + case.log_p(other).abs();
                 assert!((found - want).abs() <= 1e-9 * (1.0 + size), "{found} {want} in {text}");
             }
         }

@@ -1,10 +1,11 @@
-//! Both tails of a link function: every evaluator gives log σ(η) and log σ(-η) for log odds η up to 800 in size,
-//! however the probability 1/(1 + e^-η) came to the law that reads it, and so every kernel has the
+//! Both tails of the link functions: every evaluator gives the log density of laws with a parameter 1/(1 + e^-η) or e^η for η up to
+//! 800 in size, however the parameter came to the law that reads it, and so every kernel has the
 //! right posterior there.
 
 #[path = "../common/mod.rs"]
 mod common;
 mod evaluators;
+mod laws;
 mod posteriors;
 
 use std::sync::Arc;

@@ -2,12 +2,16 @@
 //!
 //! * [`value`]: the log density, without any derivative;
 //! * [`gradient`]: the same with its slopes, then their way back to the leaves;
+//! * [`sample`]: outcomes drawn in place of those that the densities read.
 //!
 //! Register r holds its lanes at r·stride. A reading goes through the steps in order, and matches all of
 //! them: another one (second order, derivatives along one linear predictor, bounds) is another file.
 
 mod categorical;
 mod gradient;
+mod sample;
+#[cfg(test)]
+mod tests;
 mod value;
 
 use smallvec::SmallVec;
@@ -16,6 +20,8 @@ use smidgen_value::Reals;
 use super::cells::Pick;
 use super::wide::Wide;
 use super::{DensityOp, Program, Register};
+
+pub(crate) use sample::Undrawn;
 
 /// The registers of a run, and room to gather.
 #[derive(Default)]

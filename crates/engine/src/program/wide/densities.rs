@@ -166,6 +166,17 @@ pub(super) fn log_normals([x, mean, sd]: [&[f64]; 3], out: &mut [f64]) {
         let z = (x[l] - mean[l]) * inverse;
         out[l] = -0.5 * z * z - out[l] - math::HALF_LN_2PI;
     }
+    if is_any_tiny(sd) {
+        for l in 0..lanes {
+            out[l] = normal::score(x[l], &[mean[l], sd[l]], &mut []);
+        }
+    }
+}
+
+/// Whether some sd has no inverse: the law itself divides by it.
+#[inline(always)]
+fn is_any_tiny(sd: &[f64]) -> bool {
+    sd.iter().any(|sd| *sd < f64::MIN_POSITIVE)
 }
 
 #[inline(always)]
@@ -184,6 +195,13 @@ pub(super) fn normals([x, mean, sd]: [&[f64]; 3], out: &mut [f64], slopes: [&mut
         x_slope[l] = -slope;
         mean_slope[l] = slope;
         sd_slope[l] = z * slope - inverse;
+    }
+    if is_any_tiny(sd) {
+        for l in 0..lanes {
+            let mut slopes = [0.0; 3];
+            out[l] = normal::score(x[l], &[mean[l], sd[l]], &mut slopes);
+            [x_slope[l], mean_slope[l], sd_slope[l]] = slopes;
+        }
     }
 }
 

@@ -1,0 +1,555 @@
+//! Every reading over every step and every density in each of its forms: values against the law's own log
+//! density of values of the language, slopes against differences, draws against the law's own.
+//!
+//! The table is made from the list of all laws, each with the arguments of its own example, and from the steps
+//! themselves, so that none can be forgotten. A broken twin of each reading's program is caught.
+
+use smidgen_prob::distributions::ALL;
+use smidgen_prob::smooth::{self, Elementary, Shape, Smooth};
+use smidgen_prob::{Builtin, Distribution, Linked, Score, lookup};
+use smidgen_value::{Link, Matrix, Rng, Symbol, Value, math};
+
+use super::{Block, Linear, NO_LINEAR, Store};
+use crate::program::{AggregateOp, Comparison, Op, Program, Register, Source, lower, marked};
+
+const LANES: usize = 7;
+
+/// What each lane gives a linked parameter.
+const ETAS: [f64; LANES] = [-2.5, -1.0, -0.3, 0.1, 0.6, 1.2, 2.0];
+const FAR: [f64; LANES] = [-800.0, -720.0, -300.0, 5.0, 300.0, 720.0, 800.0];
+
+// ------------------------------------------------------------- the table
+
+/// The value of an expression of numbers and calls of deterministic procedures.
+fn evaluate(words: &mut std::iter::Peekable<std::vec::IntoIter<String>>) -> Value {
+    let word = words.next().expect("an expression");
+    if word != "(" {
+        return match word.as_str() {
+            "true" => Value::TRUE,
+            "false" => Value::FALSE,
+            number => Value::Number(number.parse().expect("a number")),
+        };
+    }
+    let name = words.next().expect("a procedure");
+    let mut args = Vec::new();
+    while words.peek().is_some_and(|word| word != ")") {
+        args.push(evaluate(words));
+    }
+    words.next();
+    let Some(Builtin::Function(function)) = lookup(Symbol::new(&name)) else {
+        panic!("{name} is no function")
+    };
+    (function.apply)(&args.iter().collect::<Vec<_>>()).expect("an example that runs")
+}
+
+/// The arguments of a law's example.
+fn example(law: &dyn Distribution) -> Vec<Value> {
+    let text = law.spec().example.replace('(', " ( ").replace(')', " ) ");
+    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    let mut words = words[2..words.len() - 1].to_vec().into_iter().peekable();
+    let mut args = Vec::new();
+    while words.peek().is_some() {
+        args.push(evaluate(&mut words));
+    }
+    args
+}
+
+/// A law in one form, with arguments and an outcome for each lane.
+struct Case {
+    law: &'static dyn Distribution,
+    linked: Option<Linked>,
+    /// In each lane, as the language would give them.
+    args: Vec<Vec<Value>>,
+    x: Vec<Value>,
+}
+
+impl Case {
+    /// The plain form, or the linked one; lanes differ in the argument that may be linked.
+    fn new(law: &'static dyn Distribution, is_linked: bool, etas: [f64; LANES]) -> Case {
+        let form = law.linked();
+        let mut rng = Rng::from_seed(5);
+        let (mut args, mut x) = (Vec::new(), Vec::new());
+        for eta in etas {
+            let mut lane = example(law);
+            if let Some(linked) = form
+                && let Some(arg) = lane.get_mut(linked.place)
+            {
+                let through = |eta: f64| match is_linked {
+                    true => Value::Linked(linked.link, eta),
+                    false => Value::Number(linked.link.number(eta)),
+                };
+                *arg = match arg.as_number() {
+                    Some(_) => through(eta),
+                    None => Value::array(vec![through(eta), through(0.4), through(-0.2 * eta)]),
+                };
+            }
+            // Where a law cannot be drawn from, the outcome of an ordinary one does.
+            let drawn = law.sample(&lane.iter().collect::<Vec<_>>(), &mut rng);
+            let ordinary = example(law);
+            let drawn =
+                drawn.or_else(|_| law.sample(&ordinary.iter().collect::<Vec<_>>(), &mut rng));
+            x.push(drawn.expect("an example that can be drawn"));
+            args.push(lane);
+        }
+        Case { law, linked: form.filter(|_| is_linked), args, x }
+    }
+
+    fn log_density(&self, lane: usize) -> f64 {
+        let args: Vec<&Value> = self.args[lane].iter().collect();
+        self.law.log_density(&self.x[lane], &args).unwrap_or(f64::NEG_INFINITY)
+    }
+
+    /// The program of the density, and the numbers of its leaves in each lane, leaf by leaf.
+    fn program(&self) -> (Program, Vec<Vec<f64>>) {
+        let mut program = Program::default();
+        let mut columns: Vec<Vec<f64>> = Vec::new();
+        let mut leaf = |program: &mut Program, values: Vec<&Value>, by: Option<Link>| {
+            let numbers = |value: &Value| match (by, value) {
+                (Some(_), Value::Linked(_, eta)) => vec![*eta],
+                (Some(_), value) => {
+                    let items = value.elements().expect("weights");
+                    let eta = |item: &Value| match item {
+                        Value::Linked(_, eta) => *eta,
+                        other => panic!("{other} is not linked"),
+                    };
+                    items.iter().map(eta).collect()
+                }
+                (None, value) => lower::numbers(value).expect("numbers"),
+            };
+            let lanes: Vec<Vec<f64>> = values.iter().map(|value| numbers(value)).collect();
+            let len = lanes[0].len();
+            let number = columns.len() as u32;
+            let first = program.leaf(len as u32, Source::Cell(number));
+            columns.extend((0..len).map(|k| lanes.iter().map(|lane| lane[k]).collect()));
+            let marks: Vec<f64> = (first..first + len as u32).map(marked::local).collect();
+            match by {
+                None => lower::renumber(values[0], &mut marks.into_iter()),
+                Some(link) => {
+                    let f = Elementary::of_link(link);
+                    let numbers: Vec<f64> =
+                        marks.iter().map(|mark| program.elementary(f, *mark, 0.0)).collect();
+                    match values[0] {
+                        Value::Linked(..) => Value::Number(numbers[0]),
+                        _ => Value::vector(numbers),
+                    }
+                }
+            }
+        };
+        let x = leaf(&mut program, self.x.iter().collect(), None);
+        let args: Vec<Value> = (0..self.args[0].len())
+            .map(|k| {
+                let by = self.linked.filter(|linked| linked.place == k).map(|linked| linked.link);
+                leaf(&mut program, self.args.iter().map(|lane| &lane[k]).collect(), by)
+            })
+            .collect();
+        program.density(self.law, &x, &args).expect("a density");
+        (program, columns)
+    }
+}
+
+/// Every law in every form.
+fn cases(etas: [f64; LANES]) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for law in ALL {
+        cases.push(Case::new(*law, false, etas));
+        let has_place = |linked: &Linked| linked.place < example(*law).len();
+        if law.linked().is_some_and(|linked| has_place(&linked)) {
+            cases.push(Case::new(*law, true, etas));
+        }
+    }
+    cases
+}
+
+fn store(program: &Program, columns: &[Vec<f64>]) -> Store {
+    let mut store = Store::new(program, LANES);
+    let registers = program.leaves.iter().flat_map(|leaf| leaf.register..leaf.register + leaf.len);
+    let cells = program.leaves.iter().filter(|leaf| matches!(leaf.source, Source::Cell(_)));
+    let cells: Vec<Register> =
+        cells.flat_map(|leaf| leaf.register..leaf.register + leaf.len).collect();
+    for (register, column) in cells.iter().zip(columns) {
+        store.lanes_mut(*register, LANES).copy_from_slice(column);
+    }
+    for leaf in &program.leaves {
+        if let Source::Number(x) = leaf.source {
+            store.lanes_mut(leaf.register, LANES).fill(x);
+        }
+    }
+    assert_eq!(registers.count(), columns.len() + program.leaves.len() - cells_count(program));
+    store
+}
+
+fn cells_count(program: &Program) -> usize {
+    program.leaves.iter().filter(|leaf| matches!(leaf.source, Source::Cell(_))).count()
+}
+
+fn close(a: f64, b: f64, tolerance: f64) -> bool {
+    a == b || (a - b).abs() <= tolerance * (1.0 + b.abs())
+}
+
+// ------------------------------------------------------------- values
+
+/// The value reading against the law, lane by lane and in all lanes at once.
+fn check_values(case: &Case, program: &Program, columns: &[Vec<f64>]) -> Result<(), String> {
+    let name = case.law.spec().name;
+    for lane in 0..LANES {
+        let single: Vec<Vec<f64>> = columns.iter().map(|c| vec![c[lane]; LANES]).collect();
+        let mut store = store(program, &single);
+        let (found, want) = (store.value(program, 1, &NO_LINEAR), case.log_density(lane));
+        if !close(found, want, 1e-11) {
+            return Err(format!("{name}: {found} is not {want} in lane {lane}"));
+        }
+    }
+    let mut together = store(program, columns);
+    let total = together.value(program, LANES, &NO_LINEAR);
+    let want: f64 = (0..LANES).map(|lane| case.log_density(lane)).sum();
+    match close(total, want, 1e-11) {
+        true => Ok(()),
+        false => Err(format!("{name}: the lanes have {total} together, not {want}")),
+    }
+}
+
+#[test]
+fn values_are_those_of_the_law() {
+    let mut linked = 0;
+    for etas in [ETAS, FAR] {
+        for case in cases(etas) {
+            let (program, columns) = case.program();
+            linked += usize::from(case.linked.is_some());
+            if let Err(why) = check_values(&case, &program, &columns) {
+                panic!("{why} (linked: {})", case.linked.is_some());
+            }
+        }
+    }
+    assert!(linked >= 2 * 18, "{linked} linked forms");
+}
+
+// ------------------------------------------------------------- slopes
+
+/// The slopes of the leaves' numbers against differences of the value. How many were compared.
+fn check_slopes(program: &Program, columns: &[Vec<f64>], pairs: &[usize]) -> Result<usize, String> {
+    let mut here = store(program, columns);
+    let value = here.value(program, LANES, &NO_LINEAR);
+    let again = here.value_for_slopes(program, LANES, &NO_LINEAR);
+    if !close(again, value, 1e-13) {
+        return Err(format!("{again} with slopes, {value} without"));
+    }
+    if value == f64::NEG_INFINITY {
+        return Ok(0);
+    }
+    here.clear_slopes();
+    here.pull(program, LANES, &NO_LINEAR, &mut |_, _, _| {});
+    let cells = program.leaves.iter().filter(|leaf| matches!(leaf.source, Source::Cell(_)));
+    let cells: Vec<Register> =
+        cells.flat_map(|leaf| leaf.register..leaf.register + leaf.len).collect();
+    let mut compared = 0;
+    for (k, register) in cells.iter().enumerate() {
+        for lane in 0..LANES {
+            let at = |t: f64| {
+                let mut moved = columns.to_vec();
+                moved[k][lane] += t;
+                if pairs[k] != k {
+                    moved[pairs[k]][lane] += t;
+                }
+                store(program, &moved).value(program, LANES, &NO_LINEAR)
+            };
+            let h = 1e-4 * columns[k][lane].abs().max(1e-2);
+            let slope = here.slope(*register, LANES)[lane]
+                + if pairs[k] == k { 0.0 } else { here.slope(cells[pairs[k]], LANES)[lane] };
+            let differences = [h, 0.5 * h].map(|h| (at(h) - at(-h)) / (2.0 * h));
+            let difference = (4.0 * differences[1] - differences[0]) / 3.0;
+            if !difference.is_finite() {
+                // It may not move: a count, a point of a simplex.
+                continue;
+            }
+            compared += 1;
+            if !close(slope, difference, 2e-6) {
+                return Err(format!("leaf {k} in lane {lane}: slope {slope}, not {difference}"));
+            }
+        }
+    }
+    Ok(compared)
+}
+
+/// The number that has to move with each one: the other entry of a symmetric matrix.
+fn pairs(case: &Case) -> Vec<usize> {
+    let mut pairs = Vec::new();
+    for value in std::iter::once(&case.x[0]).chain(&case.args[0]) {
+        let first = pairs.len();
+        match value {
+            Value::Matrix(m) => {
+                let n = m.rows();
+                pairs.extend((0..n * n).map(|k| first + (k % n) * n + k / n));
+            }
+            value => {
+                let len = lower::numbers(value).expect("numbers").len();
+                pairs.extend(first..first + len);
+            }
+        }
+    }
+    pairs
+}
+
+/// Laws of which nothing can be moved alone: whole numbers, and points of a simplex.
+const FIXED: &[&str] = &["uniform_discrete", "multinomial"];
+
+#[test]
+fn slopes_are_those_of_the_value() {
+    for case in cases(ETAS) {
+        let name = case.law.spec().name;
+        let (program, columns) = case.program();
+        let compared = match check_slopes(&program, &columns, &pairs(&case)) {
+            Ok(compared) => compared,
+            Err(why) => panic!("{name} (linked: {}): {why}", case.linked.is_some()),
+        };
+        assert!(compared > 0 || FIXED.contains(&name), "{name}: nothing was compared");
+    }
+}
+
+// ------------------------------------------------------------- draws
+
+/// The mean of log p over draws by the program against draws of the law: how many standard errors apart.
+fn distance_of_draws(case: &Case, program: &Program, columns: &[Vec<f64>]) -> f64 {
+    const ROUNDS: usize = 400;
+    let mut rng = Rng::from_seed(77);
+    let mut sums = [[0.0; 3]; 2];
+    let mut add = |which: usize, log_p: f64| {
+        let [count, sum, squares] = &mut sums[which];
+        *count += 1.0;
+        *sum += log_p;
+        *squares += log_p * log_p;
+    };
+    let lane_zero: Vec<Vec<f64>> = columns.iter().map(|c| vec![c[0]; LANES]).collect();
+    let args: Vec<&Value> = case.args[0].iter().collect();
+    for _ in 0..ROUNDS {
+        let mut store = store(program, &lane_zero);
+        store.sample(program, LANES, &NO_LINEAR, &mut rng).expect("draws");
+        for lane in 0..LANES {
+            let numbers: Vec<f64> = (0..program.leaves[0].len)
+                .map(|k| store.lanes(program.leaves[0].register + k, LANES)[lane])
+                .collect();
+            let x = match &case.x[0] {
+                Value::Vector(_) => Value::vector(numbers),
+                Value::Matrix(m) => Value::matrix(Matrix::new(m.rows(), m.cols(), numbers)),
+                _ => Value::Number(numbers[0]),
+            };
+            let x = case.law.admit(&x).expect("an outcome");
+            add(0, case.law.log_density(&x, &args).expect("a density"));
+            let x = case.law.sample(&args, &mut rng).expect("a draw");
+            add(1, case.law.log_density(&x, &args).expect("a density"));
+        }
+    }
+    let [a, b] = sums.map(|[n, sum, squares]| {
+        let mean = sum / n;
+        [mean, (squares / n - mean * mean).max(0.0) / n]
+    });
+    let difference = (a[0] - b[0]).abs();
+    if difference < 1e-12 { 0.0 } else { difference / (a[1] + b[1]).sqrt() }
+}
+
+#[test]
+fn draws_follow_the_law() {
+    for case in cases(ETAS) {
+        let (program, columns) = case.program();
+        let distance = distance_of_draws(&case, &program, &columns);
+        let name = case.law.spec().name;
+        // Among sixty laws one in a hundred million such tests fails by chance.
+        assert!(distance < 6.0, "{name}: {distance} standard errors apart");
+    }
+}
+
+// ------------------------------------------------------------- twins
+
+/// The density of a program whose law takes η for the number.
+fn forget_the_link(program: &mut Program) {
+    for step in &mut program.steps {
+        if let Op::Density(op) = &mut step.op {
+            op.linked = None;
+            op.score = op.law.score().expect("a score");
+        }
+    }
+}
+
+#[test]
+fn broken_twins_are_caught() {
+    let normal = ALL.iter().find(|law| law.spec().name == "normal").expect("a law");
+    let case = Case::new(*normal, true, ETAS);
+    let (mut program, columns) = case.program();
+    forget_the_link(&mut program);
+    // Some logarithms are negative, which is no sd.
+    assert!(check_values(&case, &program, &columns).is_err());
+    let positive = Case::new(*normal, true, [0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.3]);
+    let (mut program, columns) = positive.program();
+    forget_the_link(&mut program);
+    assert!(check_values(&positive, &program, &columns).is_err());
+    assert!(distance_of_draws(&positive, &program, &columns) > 6.0);
+    // A slope that is a little wrong.
+    let gamma = ALL.iter().find(|law| law.spec().name == "gamma").expect("a law");
+    let case = Case::new(*gamma, false, ETAS);
+    let (mut program, columns) = case.program();
+    assert!(check_slopes(&program, &columns, &pairs(&case)).is_ok());
+    for step in &mut program.steps {
+        if let Op::Density(op) = &mut step.op {
+            op.score = Score::Scalar(|x, args, slope| {
+                let gamma = ALL.iter().find(|law| law.spec().name == "gamma").expect("a law");
+                let Some(Score::Scalar(score)) = gamma.score() else { return f64::NAN };
+                let log_p = score(x, args, slope);
+                slope.iter_mut().skip(1).for_each(|slope| *slope *= 1.0 + 1e-4);
+                log_p
+            });
+        }
+    }
+    assert!(check_slopes(&program, &columns, &pairs(&case)).is_err());
+}
+
+// ------------------------------------------------------------- steps
+
+/// The number of a step. A new one has to be given a number here, and a program below.
+fn number(op: &Op) -> usize {
+    match op {
+        Op::Elementary(..) => 0,
+        Op::Compare(..) => 1,
+        Op::Choose { .. } => 2,
+        Op::Dot { .. } => 3,
+        Op::Linear { .. } => 4,
+        Op::Copy(_) => 5,
+        Op::Aggregate(_) => 6,
+        Op::Density(_) => 7,
+        Op::ValueOnly(_) => 8,
+    }
+}
+
+const STEPS: usize = 9;
+
+/// A step of four numbers a, b, c and d, and what the sum of its registers is.
+struct StepCase {
+    op: fn(&mut Program, [Register; 4]) -> (Op, u32),
+    sum: fn([f64; 4]) -> f64,
+}
+
+/// All but products read in place and what has no slopes.
+const STEP_CASES: [StepCase; STEPS - 2] = [
+    StepCase {
+        op: |_, [a, b, ..]| (Op::Elementary(Elementary::Multiply, a, b), 1),
+        sum: |[a, b, ..]| a * b,
+    },
+    StepCase {
+        op: |_, [a, b, ..]| (Op::Compare(Comparison::Less, a, b), 1),
+        sum: |[a, b, ..]| f64::from(u8::from(a < b)),
+    },
+    StepCase {
+        op: |program, [a, b, c, d]| {
+            let index = program.push(Op::Compare(Comparison::Less, a, b), 1);
+            (Op::Choose { index, options: [c, d].into() }, 1)
+        },
+        sum: |[a, b, c, d]| if a < b { d } else { c },
+    },
+    StepCase {
+        op: |_, [a, _, c, _]| (Op::Dot { a, b: c, len: 2 }, 1),
+        sum: |[a, b, c, d]| a * c + b * d,
+    },
+    StepCase { op: |_, [a, _, c, _]| (Op::Copy([c, a].into()), 2), sum: |[a, _, c, _]| a + c },
+    StepCase {
+        op: |_, [a, b, c, d]| {
+            let Some(Smooth::Aggregate(function)) = smooth::find("logsumexp") else {
+                panic!("an aggregate")
+            };
+            let (args, shapes) = (vec![vec![a, b, c, d]], vec![Shape::Vector(4)]);
+            (Op::Aggregate(Box::new(AggregateOp { function, args, shapes, len: 1 })), 1)
+        },
+        sum: |all| math::logsumexp(&all),
+    },
+    StepCase {
+        op: |program, [a, b, c, _]| {
+            let law = *ALL.iter().find(|law| law.spec().name == "normal").expect("a law");
+            let [a, b, c] = [a, b, c].map(|register| Value::Number(marked::local(register)));
+            program.density(law, &a, &[b, c]).expect("a density");
+            program.terms.clear();
+            let step = program.steps.pop().expect("the density");
+            (step.op, 1)
+        },
+        sum: |[a, b, c, _]| -0.5 * ((a - b) / c) * ((a - b) / c) - math::ln(c) - math::HALF_LN_2PI,
+    },
+];
+
+#[test]
+fn every_step_in_every_reading() {
+    let mut seen = [false; STEPS];
+    let columns: Vec<Vec<f64>> = (0..4)
+        .map(|k| (0..LANES).map(|l| 0.3 + 0.4 * ((3 * k + 5 * l) % 7) as f64).collect())
+        .collect();
+    for case in &STEP_CASES {
+        let mut program = Program::default();
+        let first = program.leaf(4, Source::Cell(0));
+        let (op, len) = (case.op)(&mut program, [first, first + 1, first + 2, first + 3]);
+        seen[number(&op)] = true;
+        let is_density = matches!(op, Op::Density(_));
+        let out = program.push(op, len);
+        program.terms = (out..out + len).collect();
+        let want: f64 = (0..LANES)
+            .map(|l| (case.sum)([columns[0][l], columns[1][l], columns[2][l], columns[3][l]]))
+            .sum();
+        let mut here = store(&program, &columns);
+        let value = here.value(&program, LANES, &NO_LINEAR);
+        assert!(close(value, want, 1e-12), "{value} is not {want}");
+        let compared = check_slopes(&program, &columns, &[0, 1, 2, 3]).expect("right slopes");
+        assert!(compared >= 4 * LANES - 1, "{compared} slopes");
+        // What is no density draws nothing, and is what it is.
+        let mut rng = Rng::unused();
+        let mut drawn = store(&program, &columns);
+        if !is_density {
+            drawn.sample(&program, LANES, &NO_LINEAR, &mut rng).expect("nothing to draw");
+            assert!(!rng.was_used() && drawn.lanes(out, LANES) == here.lanes(out, LANES));
+        }
+    }
+    seen[4] = linear_is_a_product();
+    seen[8] = boxed_calls_are_the_procedures(&columns);
+    assert_eq!(seen, [true; STEPS], "some step is in no program");
+}
+
+/// A procedure and a law as boxed calls, which have a value in each lane and draw nothing.
+fn boxed_calls_are_the_procedures(columns: &[Vec<f64>]) -> bool {
+    let mut program = Program::default();
+    let first = program.leaf(4, Source::Cell(0));
+    let marks = [first, first + 1, first + 2].map(|r| Value::Number(marked::local(r)));
+    let Some(Builtin::Function(hypot)) = lookup(Symbol::new("hypot")) else { panic!("a function") };
+    let called = program.call(hypot, &marks[..2], &Value::Number(0.0)).expect("a call");
+    program.term(called.as_number().expect("a number"));
+    let law = *ALL.iter().find(|law| law.spec().name == "gamma").expect("a law");
+    program.call_density(law, &marks[0], &marks[1..]).expect("a density");
+    let mut here = store(&program, columns);
+    here.value(&program, LANES, &NO_LINEAR);
+    let mut drawn = store(&program, columns);
+    let mut rng = Rng::unused();
+    drawn.sample(&program, LANES, &NO_LINEAR, &mut rng).expect("nothing to draw");
+    (0..LANES).all(|l| {
+        let [a, b, c] = [0, 1, 2].map(|k| columns[k][l]);
+        let args = [&Value::Number(b), &Value::Number(c)];
+        let log_p = law.log_density(&Value::Number(a), &args).expect("a density");
+        let values = [math::hypot(a, b), log_p];
+        program.terms.iter().zip(values).all(|(term, want)| {
+            here.at(*term, l) == drawn.at(*term, l) && close(here.at(*term, l), want, 1e-12)
+        })
+    }) && !rng.was_used()
+}
+
+/// The product of weights for all lanes with data of each, read in place.
+fn linear_is_a_product() -> bool {
+    let data: Vec<f64> = (0..2 * LANES).map(|k| 0.1 * k as f64).collect();
+    let weights = |_: u32| &[2.0, -3.0][..];
+    let block = |_: u32| Block::Lanes(&data);
+    let linear = Linear { weights: &weights, data: &block };
+    let mut program = Program::default();
+    let out = program.push(Op::Linear { weights: 0, data: 1 }, 1);
+    program.terms = vec![out];
+    let mut store = Store::new(&program, LANES);
+    let want: Vec<f64> = (0..LANES).map(|l| 2.0 * data[l] - 3.0 * data[LANES + l]).collect();
+    let total = store.value(&program, LANES, &linear);
+    let with_slopes = store.value_for_slopes(&program, LANES, &linear);
+    let mut pulled = Vec::new();
+    store.clear_slopes();
+    store.pull(&program, LANES, &linear, &mut |leaf, slope, _| pulled.push((leaf, slope.to_vec())));
+    close(total, want.iter().sum(), 1e-12)
+        && total == with_slopes
+        && store.lanes(out, LANES).iter().zip(&want).all(|(a, b)| close(*a, *b, 1e-12))
+        && pulled == [(0, vec![1.0; LANES])]
+}
