@@ -37,6 +37,7 @@ pub(super) struct ClusterColumns {
     as_of: Option<AsOf>,
     /// Nodes that clusters' values are read from, in order.
     pub(super) nodes: Vec<NodeId>,
+    absent: SmallVec<[usize; 4]>,
     /// Whether no two predictions are made from one maker, nor one from that of the choice.
     pub(super) distinct: bool,
     /// The numbers of the row at hand.
@@ -97,6 +98,7 @@ impl ClusterColumns {
             cells: Vec::new(),
             as_of: None,
             nodes: Vec::new(),
+            absent: SmallVec::new(),
             distinct: false,
             row: Vec::new(),
             numbers: Vec::new(),
@@ -201,6 +203,15 @@ impl ClusterColumns {
         }
         // Further ones may be out of date.
         self.keys.truncate(candidates.len());
+        if !same_roots {
+            self.absent.clear();
+            for k in 0..candidates.len() {
+                let mut cells = self.cells.chunks_exact(self.stride);
+                if cells.any(|cells| matches!(cells[k].root, Some(Root::Absent))) {
+                    self.absent.push(k);
+                }
+            }
+        }
         if makers_differ {
             self.note_nodes(lookups.len(), candidates.len());
         }
@@ -305,13 +316,17 @@ impl ClusterColumns {
         self.distinct = makers.windows(2).all(|pair| pair[0] != pair[1]);
     }
 
+    /// The candidates for which some table has nothing.
+    pub(super) fn absent(&self) -> SmallVec<[usize; 4]> {
+        self.absent.clone()
+    }
+
     /// The look-ups that have nothing for a candidate. What was made aside for it before does not count any more.
-    pub(super) fn absent(&mut self, k: usize) -> SmallVec<[usize; 4]> {
+    pub(super) fn absent_lookups(&mut self, k: usize) -> SmallVec<[usize; 4]> {
         let mut absent = SmallVec::new();
-        for lookup in 0..self.cells.len().checked_div(self.stride).unwrap_or(0) {
-            let cell = &mut self.cells[lookup * self.stride + k];
-            if let Some(Root::Absent) = cell.root {
-                cell.fits = false;
+        for (lookup, cells) in self.cells.chunks_exact_mut(self.stride).enumerate() {
+            if let Some(Root::Absent) = cells[k].root {
+                cells[k].fits = false;
                 absent.push(lookup);
             }
         }

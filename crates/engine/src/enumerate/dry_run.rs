@@ -255,13 +255,12 @@ impl DryRun {
         if !columns.prepare(trace, plan, &self.candidates, roots) {
             return;
         }
-        let place = self.place;
-        for k in (0..self.candidates.len()).filter(|k| Some(*k) != place) {
-            let absent = columns.absent(k);
-            if !absent.is_empty() {
-                let choices = self.make_aside(trace, task, columns, (&absent, k));
-                self.made.extend(choices.map(|choices| (k, choices)));
-            }
+        let (place, candidates) = (self.place, self.candidates.len());
+        let others = |k: &usize| Some(*k) != place && *k < candidates;
+        for k in columns.absent().into_iter().filter(others) {
+            let absent = columns.absent_lookups(k);
+            let choices = self.make_aside(trace, task, columns, (&absent, k));
+            self.made.extend(choices.map(|choices| (k, choices)));
         }
         let DryRun { candidates, left, log_absorbed, .. } = self;
         let lineup = Lineup { candidates, current, left, is_marked };

@@ -46,17 +46,35 @@ impl ClusterColumns {
         if let Some(current) = lineup.current {
             self.predict_without_one(trace, planned.plan, current);
         }
-        let lookups = planned.shape.lookups.len();
-        let ClusterColumns { written, store, stride, cells, .. } = self;
-        for (k, log_absorbed) in log_absorbed.iter_mut().enumerate() {
-            let log_terms = written.program.terms.iter().map(|term| store.at(*term, k));
-            let total = log_terms.fold(0.0, |total, log_p| total + log_p);
-            let computed = |register: &u32| store.at(*register, k).is_finite();
-            let cells = (0..lookups).map(|i| &cells[i * *stride + k]);
-            let counts = total.is_finite()
-                && written.checked.iter().all(computed)
-                && cells.into_iter().all(|cell| cell.counts(trace, lineup));
-            *log_absorbed = if counts { total } else { f64::NAN };
+        self.sum_terms(log_absorbed);
+        let lanes = log_absorbed.len();
+        for cells in self.cells.chunks_exact(self.stride) {
+            for (log_absorbed, cell) in log_absorbed.iter_mut().zip(&cells[..lanes]) {
+                if !cell.counts(trace, lineup) {
+                    *log_absorbed = f64::NAN;
+                }
+            }
+        }
+    }
+
+    /// The sum of the terms in each lane, NaN where that or something on the way is not finite.
+    fn sum_terms(&self, out: &mut [f64]) {
+        let ClusterColumns { written, store, .. } = self;
+        let lanes = out.len();
+        out.fill(0.0);
+        for term in &written.program.terms {
+            for (out, log_p) in out.iter_mut().zip(store.lanes(*term, lanes)) {
+                *out += log_p;
+            }
+        }
+        // x − x is NaN for what is not finite, and 0 for everything else.
+        for register in &written.checked {
+            for (out, x) in out.iter_mut().zip(store.lanes(*register, lanes)) {
+                *out += x - x;
+            }
+        }
+        for out in out {
+            *out += *out - *out;
         }
     }
 
