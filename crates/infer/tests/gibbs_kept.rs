@@ -77,7 +77,7 @@ fn close(a: &[f64], b: &[f64]) -> bool {
     let close = |(a, b): (&f64, &f64)| {
         let share = |w: f64| math::exp(w - largest);
         a == b
-            || (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()))
+            || (a - b).abs() <= 1e-9 * (1.0 + a.abs().min(b.abs()))
             || (share(*a) - share(*b)).abs() <= 1e-12
     };
     a.len() == b.len() && a.iter().zip(b).all(close)

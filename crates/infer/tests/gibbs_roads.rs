@@ -15,7 +15,7 @@ use smidgen_testkit::wild::writer;
 use smidgen_value::{Rng, Value, math};
 
 fn close(a: f64, b: f64) -> bool {
-    a == b || (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()))
+    a == b || (a - b).abs() <= 1e-9 * (1.0 + a.abs().min(b.abs()))
 }
 
 /// How a block was weighed.

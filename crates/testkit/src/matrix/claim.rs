@@ -150,12 +150,11 @@ fn slope(subject: &Subject, states: &[State; 4], h: f64) -> Option<Wanted> {
     let (fine, coarse) = ((f[2] - f[1]) / (2.0 * h), (f[3] - f[0]) / (4.0 * h));
     let value = (4.0 * fine - coarse) / 3.0;
     let size = f.iter().fold(0.0, |size: f64, f| size.max(f.abs()));
-    let error = 0.1 * (fine - coarse).abs() + ROUNDING * size / h;
+    let error = (fine - coarse).abs() + ROUNDING * size / h;
     // So coarse a quotient shows nothing.
-    let is_sharp = (fine - coarse).abs() <= 1e-3 * (1.0 + value.abs())
-        && ROUNDING * size / h <= 1e-3 * (1.0 + value.abs());
-    // Beyond this, factors of the chain rule are no doubles any more.
-    let is_moderate = value.abs() <= 1e100;
+    let is_sharp = error <= 1e-3 * (1.0 + value.abs());
+    // Far out, slopes are small differences of large numbers, and so are these.
+    let is_moderate = size <= 1e8;
     (is_sharp && is_moderate)
         .then_some(Wanted { value, tolerance: SLOPE_TOLERANCE * (1.0 + value.abs()) + error })
 }

@@ -121,8 +121,9 @@ fn weigh(scene: &Scene<'_>, replays: bool, rng: &mut Rng) -> Result<Vec<Claim>, 
         drop(sequence);
         State::Moved(Box::new(model))
     } else {
-        // An impossible path is no state of the trace.
-        let path = if steps == block.len() { pass.path(k, steps) } else { None };
+        // An impossible path is no state of the trace. Which choice drew what is known where no maker draws too.
+        let is_known = steps == block.len() && !scene.has_makers();
+        let path = if is_known { pass.path(k, steps) } else { None };
         let Some(path) = path else { return Ok(vec![]) };
         scene.with(path)
     };
