@@ -5,6 +5,9 @@
 use smidgen_infer::acceptance::StudentT;
 use smidgen_infer::austerity::Schedule;
 use smidgen_infer::block::{Block, Scope, Target};
+use smidgen_infer::hamiltonian::Point;
+use smidgen_infer::hamiltonian::metric::Metric;
+use smidgen_infer::hamiltonian::trajectory::Sampler;
 use smidgen_infer::kernel::subsampled_mh::{Policy, SubsampledMh};
 use smidgen_infer::run::Log;
 use smidgen_infer::{Kernel, Run};
@@ -102,4 +105,28 @@ fn a_transition_asks_for_as_much_memory_in_any_model() {
         let flat = |few: u64, many: u64| many as f64 <= 1.2 * few as f64;
         assert!(flat(pair[0].edits.0, pair[1].edits.0) && flat(pair[0].edits.1, pair[1].edits.1));
     }
+    a_trajectory_asks_for_nothing();
+}
+
+/// Once there was one as long.
+fn a_trajectory_asks_for_nothing() {
+    let log_density = &mut |z: &[f64], gradient: &mut [f64]| {
+        gradient.iter_mut().zip(z).for_each(|(g, z)| *g = -z);
+        -0.5 * z.iter().map(|z| z * z).sum::<f64>()
+    };
+    let size = 50;
+    let mut at = Point { z: vec![0.0; size], log_p: 0.0, gradient: vec![0.0; size] };
+    let metric = Metric::new(vec![1.0; size], vec![1.0 / (size as f64).sqrt(); size], vec![4.0]);
+    let mut sampler = Sampler::new(size);
+    let mut rng = Rng::from_seed(1);
+    sampler.transition(log_density, &metric, 1e-6, 8, &mut at, &mut rng);
+    let _counting = dhat::Profiler::builder().testing().build();
+    let mut steps = 0;
+    let asked = asked(|| {
+        for h in [0.3, 0.003, 0.03] {
+            steps += sampler.transition(log_density, &metric, h, 8, &mut at, &mut rng).gradients;
+        }
+    });
+    assert!(steps > 200, "{steps}");
+    assert_eq!(asked, (0, 0));
 }

@@ -1,48 +1,96 @@
-//! What a kernel learns in the warm-up: a step size by dual averaging (theory 8.9) and a metric
-//! from the draws of windows that double in length, the first few draws and the last aside.
-//! Frozen afterwards.
+//! What a kernel learns in the warm-up: a step size by dual averaging (theory 8.9) and a metric from draws and
+//! gradients ([`super::estimate`]). Frozen afterwards.
+//!
+//! The metric is that of a window of the newest draws. In the first three tenths of the warm-up windows
+//! are short, because the chain is on its way and soon better draws are to be had; then they grow. A window is
+//! the current stretch of draws and the one before it, so that there are always enough. In the last
+//! part the metric stays, and the step size settles.
 
+use super::Point;
+use super::estimate::Window;
 use super::metric::Metric;
-use crate::adaptation::{DualAveraging, Welford};
-use smidgen_value::math;
+use super::trajectory::Drawn;
+use crate::adaptation::DualAveraging;
 
-/// Draws before the first window, and after the last, as shares of the warm-up.
-const EARLY: f64 = 0.075;
-const LATE: f64 = 0.1;
-/// The first window.
-const WINDOW: u64 = 25;
-/// Up to this many coordinates their correlations are learnt too.
-const DENSE: usize = 100;
+/// Shares of the warm-up: short windows, and the last part.
+const EARLY: f64 = 0.3;
+const LATE: f64 = 0.15;
+/// Draws of the stretches at first, later, and how they grow.
+const SHORT: usize = 10;
+const LONG: usize = 80;
+const GROWTH: f64 = 1.5;
+/// The metric is looked at anew after so many draws, and after so large a share of the draws seen.
+const LOOK: u64 = 20;
+const LOOK_SHARE: f64 = 0.15;
+/// Without a plan windows are short for so long.
+const UNPLANNED: u64 = 100;
+
+/// What the metric is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metrics {
+    /// Draws and gradients, with all directions in which variances differ by a factor of 2 or more: best where
+    /// the posterior is nearly normal.
+    Bold,
+    /// Only with those of a factor of 100 and more. Where the scales themselves vary over the
+    /// posterior, as in a funnel, what draws and gradients say about the others is true in one
+    /// part and wrong in the next.
+    Careful,
+    /// Draws alone: where other kernels change the density, the gradients belong to as many densities as
+    /// there are draws.
+    Draws,
+}
+
+impl Metrics {
+    fn of(self, window: &Window) -> Option<Metric> {
+        match self {
+            Metrics::Bold => window.metric(2.0),
+            Metrics::Careful => window.metric(100.0),
+            Metrics::Draws => window.metric_of_draws(),
+        }
+    }
+}
 
 pub struct Learning {
     metric: Metric,
+    metrics: Metrics,
     step: DualAveraging,
-    spread: Spread,
     target: f64,
-    /// Transitions seen.
+    window: Window,
+    /// Draws of the stretch at hand, and how many it will have in the main part.
+    stretch: usize,
+    long: usize,
+    /// Transitions seen, until when windows are short, until when the metric is learnt.
     seen: u64,
-    /// Of the warm-up, if known.
-    planned: Option<u64>,
-    /// The end of the window at hand, and its length.
-    window_end: u64,
-    window: u64,
+    early: u64,
+    end: Option<u64>,
+    /// When the metric was last looked at.
+    looked: Option<u64>,
     frozen: bool,
 }
 
 impl Learning {
-    /// Starts from a step size that was searched for.
-    pub fn new(metric: Metric, step: f64, target: f64, planned: Option<u64>) -> Learning {
-        let size = metric.size();
-        let early = planned.map_or(WINDOW, |n| (EARLY * n as f64) as u64);
+    /// Starts with a metric and a step size that was searched for. `planned`: the transitions of
+    /// the warm-up, if they are known.
+    pub fn new(
+        metric: Metric,
+        step: f64,
+        target: f64,
+        metrics: Metrics,
+        planned: Option<u64>,
+    ) -> Learning {
+        let share = |part: f64| planned.map(|n| (part * n as f64) as u64);
         Learning {
+            window: Window::new(metric.size()),
             metric,
+            metrics,
             step: DualAveraging::new(step, target),
-            spread: Spread::new(size),
             target,
+            stretch: 0,
+            long: LONG,
             seen: 0,
-            planned,
-            window_end: early + WINDOW,
-            window: WINDOW,
+            early: share(EARLY).unwrap_or(UNPLANNED),
+            end: share(1.0 - LATE),
+            looked: None,
             frozen: false,
         }
     }
@@ -55,35 +103,40 @@ impl Learning {
         if self.frozen { self.step.averaged() } else { self.step.step() }
     }
 
-    /// Whether the metric is about to change: the caller then searches for a step anew, see
-    /// [`Learning::restart`].
-    pub fn learn(&mut self, z: &[f64], acceptance: f64) -> bool {
+    /// Learns from a transition and where it led. Whether the metric is another for the first time: the
+    /// caller then searches for a step size anew, see [`Learning::restart`]. Later ones differ little.
+    pub fn learn(&mut self, point: &Point, drawn: &Drawn) -> bool {
         if self.frozen {
             return false;
         }
         self.seen += 1;
-        self.step.learn(acceptance);
-        let begin = self.window_end - self.window;
-        let end = self.planned.map(|n| n - (LATE * n as f64) as u64);
-        if end.is_some_and(|end| self.seen > end) || self.seen <= begin {
+        let early = self.seen <= self.early;
+        self.step.learn(if early { drawn.acceptance } else { drawn.balance });
+        if self.end.is_some_and(|end| self.seen > end) {
             return false;
         }
-        self.spread.add(z);
-        if self.seen < self.window_end {
+        if drawn.moved {
+            self.window.add(&point.z, &point.gradient);
+            self.stretch += 1;
+        }
+        let length = if early { SHORT } else { self.long };
+        let next = if early { SHORT } else { (GROWTH * self.long as f64) as usize };
+        let there_is_time = self.end.is_none_or(|end| self.seen + next as u64 <= end);
+        let mut due = false;
+        if self.stretch >= length && there_is_time {
+            self.window.keep(self.stretch);
+            self.stretch = 0;
+            self.long = if early { self.long } else { next };
+            due = true;
+        }
+        let spacing = LOOK.max((LOOK_SHARE * self.seen as f64) as u64);
+        due |= self.seen >= self.looked.unwrap_or(0) + spacing;
+        if !due {
             return false;
         }
-        self.metric = self.spread.metric();
-        self.spread = Spread::new(self.metric.size());
-        self.window *= 2;
-        self.window_end += self.window;
-        // A window that would be cut short swallows the rest.
-        if let Some(end) = end
-            && self.window_end + 2 * self.window > end
-        {
-            self.window = end.saturating_sub(self.seen).max(1);
-            self.window_end = self.seen + self.window;
-        }
-        true
+        let Some(metric) = self.metrics.of(&self.window) else { return false };
+        self.metric = metric;
+        self.looked.replace(self.seen).is_none()
     }
 
     /// Goes on with another step size, after the metric has changed.
@@ -91,69 +144,17 @@ impl Learning {
         self.step = DualAveraging::new(step, self.target);
     }
 
+    /// What the metric is being made from; nothing any more after the warm-up.
+    pub fn metrics(&self) -> Option<Metrics> {
+        (!self.frozen).then_some(self.metrics)
+    }
+
+    /// From now on other kernels change the density.
+    pub fn go_by_draws(&mut self) {
+        self.metrics = Metrics::Draws;
+    }
+
     pub fn freeze(&mut self) {
         self.frozen = true;
-    }
-}
-
-/// How the draws of a window spread.
-enum Spread {
-    Joint(Welford),
-    /// Too many coordinates for their correlations: mean and sum of squares of each.
-    Each {
-        n: u64,
-        moments: Vec<(f64, f64)>,
-    },
-}
-
-impl Spread {
-    fn new(size: usize) -> Spread {
-        match size <= DENSE {
-            true => Spread::Joint(Welford::new(size)),
-            false => Spread::Each { n: 0, moments: vec![(0.0, 0.0); size] },
-        }
-    }
-
-    fn add(&mut self, z: &[f64]) {
-        match self {
-            Spread::Joint(welford) => welford.add(z),
-            Spread::Each { n, moments } => {
-                *n += 1;
-                for ((mean, squares), z) in moments.iter_mut().zip(z) {
-                    let before = z - *mean;
-                    *mean += before / *n as f64;
-                    *squares += before * (z - *mean);
-                }
-            }
-        }
-    }
-
-    /// The covariance of the window, drawn towards a small multiple of the identity as if five
-    /// more draws had said so; without correlations if there are too few draws to tell them.
-    fn metric(&self) -> Metric {
-        let shrink = |n: u64, c: f64, diagonal: bool| {
-            let n = n as f64;
-            let add = if diagonal { 1e-3 * 5.0 / (n + 5.0) } else { 0.0 };
-            c * n / (n + 5.0) + add
-        };
-        match self {
-            Spread::Each { n, moments } => {
-                let divisor = n.saturating_sub(1).max(1) as f64;
-                let sd =
-                    |(_, squares): &(f64, f64)| math::sqrt(shrink(*n, squares / divisor, true));
-                Metric::Diagonal(moments.iter().map(sd).collect())
-            }
-            Spread::Joint(welford) => {
-                let (n, size) = (welford.count(), welford.mean().len());
-                let Some(c) = welford.covariance() else { return Metric::unit(size) };
-                if n < 5 * size as u64 {
-                    let sd = |k: usize| math::sqrt(shrink(n, c.get(k, k), true));
-                    return Metric::Diagonal((0..size).map(sd).collect());
-                }
-                let entry = |k: usize| shrink(n, c.as_slice()[k], k.is_multiple_of(size + 1));
-                let shrunk: Vec<f64> = (0..size * size).map(entry).collect();
-                Metric::of_covariance(size, &shrunk)
-            }
-        }
     }
 }

@@ -1,12 +1,15 @@
 //! Hamiltonian moves on a compiled density (theory 8.4).
 //!
 //! * [`Smoothed`]: the density of a block, kept from transition to transition;
-//! * [`metric`]: the scale of the coordinates, z = L w;
-//! * [`learning`]: step size and metric from the warm-up;
-//! * [`trajectory`]: no-U-turn trajectories, by `nuts-rs`.
+//! * [`metric`]: the scale of the coordinates;
+//! * [`trajectory`]: no-U-turn trajectories, and [`search`] for a first step size of theirs;
+//! * [`estimate`]: a metric from draws and gradients;
+//! * [`learning`]: step size and metric from the warm-up.
 
+pub mod estimate;
 pub mod learning;
 pub mod metric;
+mod search;
 pub mod trajectory;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,370 +1,368 @@
-//! No-U-turn trajectories by `nuts-rs`, in two ways.
+//! No-U-turn trajectories (Hoffman & Gelman 2014; with multinomial weights and the criterion on
+//! summed momenta of Betancourt 2017, appendix A).
 //!
-//! [`Adapting`] is a chain of that library with its own warm-up adaptation: right where nothing
-//! but the chain itself changes the density. [`step`] makes one transition from anywhere, with a
-//! metric and a step size that are ours: right in a cycle, where other kernels change the density
-//! between one transition and the next, which a chain of the library would not notice.
+//! A state is (z, p), with energy H = −log π(z) + ½ p' M⁻¹ p. A leapfrog step of size h is
+//!
+//!   p ← p + (h/2) ∇log π(z),  z ← z + h M⁻¹ p,  p ← p + (h/2) ∇log π(z).
+//!
+//! The velocity v = M⁻¹ p goes along: it changes by (h/2) M⁻¹ ∇log π(z), so that a step needs one
+//! product with M⁻¹. From a fresh momentum p ~ N(0, M) the trajectory doubles, each time into the
+//! past or the future by a fair coin, until
+//!
+//! * it turns: with ρ the sum of its momenta, ρ'v ≤ 0 at one of its ends. The same is asked of each
+//!   subtree of the doubling, and of each half together with the next state of the other half, since a
+//!   turn just at a join shows in neither of the three;
+//! * the energy has grown by more than 1000: a divergence;
+//! * it leaves the support, or has doubled as often as is allowed.
+//!
+//! A doubling that turns or fails inside itself is thrown away. Its states are drawn with weights
+//! e^{H₀ − H}; that draw replaces the one from before with probability min(1, W_new / W_old), W the sums
+//! of weights of the doubling and of everything before it, which favours states far away and
+//! leaves the law of the trajectory's states invariant all the same.
+//!
+//! Everything is kept in buffers, one more when a trajectory is twice as long as any before; other steps
+//! allocate nothing.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use nuts_rs::{
-    Chain, CpuLogpFunc, CpuMath, CpuMathError, FlowNutsSettings, HasDims, KineticEnergyKind,
-    LogpError, LowRankNutsSettings, Settings, StepSizeAdaptMethod, Storable,
-};
-use smidgen_engine::EvalError;
 use smidgen_value::{Rng, math};
 
+use super::Point;
 use super::metric::Metric;
-use super::{Point, Smoothed};
-use crate::proposer::standard_normal;
 
-/// One transition.
+/// log π and its gradient; −∞ outside the support.
+pub type LogDensity<'a> = dyn FnMut(&[f64], &mut [f64]) -> f64 + 'a;
+
+/// An energy that has grown by more is a divergence.
+const MOST_ERROR: f64 = 1000.0;
+
+/// What is known about a transition.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Drawn {
-    pub z: Vec<f64>,
     /// Whether the energy error grew beyond bounds.
     pub diverged: bool,
     pub gradients: u64,
-    pub step: f64,
-    /// The mean acceptance probability along the trajectory, if it is known.
+    /// The mean of min(1, e^{−ΔH}) along the trajectory.
     pub acceptance: f64,
+    /// The mean of 1 − tanh(|ΔH|/2), which is the same to first order and has less noise, because at
+    /// rest energy is lost as often as won.
+    pub balance: f64,
     /// Whether the trajectory was cut short.
     pub cut: bool,
+    /// Whether it ended elsewhere than it began.
+    pub moved: bool,
 }
 
-/// What both ways need.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// Doublings of a trajectory after which it ends all the same.
-    pub doublings: u64,
-    /// The acceptance probability to tune for.
-    pub target: f64,
+/// One end of the trajectory.
+#[derive(Clone, Default)]
+struct End {
+    z: Vec<f64>,
+    gradient: Vec<f64>,
+    /// M⁻¹ times the gradient.
+    push: Vec<f64>,
+    p: Vec<f64>,
+    velocity: Vec<f64>,
+    log_p: f64,
 }
 
-/// How a chain that learns by itself treats directions that are not those of the coordinates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Metrics {
-    /// All in which scales differ by a factor of 2 or more are learnt: best where the posterior
-    /// is nearly normal.
-    Bold,
-    /// Only those with a factor of 100 and more. Where the scales themselves vary over the
-    /// posterior, as in a funnel, what draws and gradients say about the others is true in one
-    /// part and wrong in the next.
-    Careful,
+/// Some states in a row: their first and last, and ρ.
+#[derive(Clone, Default)]
+struct Stretch {
+    doublings: u32,
+    rho: Vec<f64>,
+    first: Moving,
+    last: Moving,
 }
 
-/// The ratio of variances from which on a direction counts for a careful metric.
-const CAREFUL: f64 = 100.0;
-
-/// The step size is varied by this share from one transition to the next, so that no trajectory
-/// is periodic for ever.
-const JITTER: f64 = 0.1;
-
-fn failed(error: impl std::fmt::Display) -> EvalError {
-    EvalError::other(None, format!("nuts cannot go on: {error}"))
+#[derive(Clone, Default)]
+struct Moving {
+    p: Vec<f64>,
+    velocity: Vec<f64>,
 }
 
-/// One transition from a point, with a given metric and step size.
-pub fn step(
-    smoothed: &Smoothed,
-    metric: &Arc<Metric>,
-    step: f64,
-    start: Point,
-    options: Options,
-    rng: &mut Rng,
-) -> Result<Drawn, EvalError> {
-    let mut settings = FlowNutsSettings {
-        num_tune: 0,
-        maxdepth: options.doublings,
-        trajectory_kind: KineticEnergyKind::Euclidean,
-        ..FlowNutsSettings::default()
-    };
-    let step = step * (1.0 + JITTER * (2.0 * rng.uniform() - 1.0));
-    settings.adapt_options.step_size_settings.jitter = None;
-    settings.adapt_options.step_size_settings.adapt_options.method =
-        StepSizeAdaptMethod::Fixed(step);
-    let z = start.z.clone();
-    let left_support = Arc::new(AtomicBool::new(false));
-    let target = Target {
-        smoothed: smoothed.clone(),
-        metric: metric.clone(),
-        start: Some(start),
-        left_support: left_support.clone(),
-    };
-    let mut chain = settings.new_chain(0, CpuMath::new(target), rng).map_err(failed)?;
-    chain.set_position(&z).map_err(failed)?;
-    let (z, _, stats, progress) = chain.expanded_draw().map_err(failed)?;
-    Ok(Drawn {
-        z: z.into(),
-        diverged: progress.diverging && !left_support.load(Ordering::Relaxed),
-        gradients: progress.num_gradients,
-        step,
-        acceptance: stats.adapt.step_size.mean_tree_accept,
-        cut: stats.maxdepth_reached,
-    })
+/// Follows trajectories. The buffers are for one number of coordinates.
+pub struct Sampler {
+    past: End,
+    future: End,
+    all: Stretch,
+    /// Stretches of the doubling at hand, each shorter than the one before.
+    stack: Vec<Stretch>,
+    /// The draw from the doubling at hand, and from everything before it.
+    fresh: Point,
+    draw: Point,
+    log_weight: fn(f64) -> f64,
 }
 
-/// A chain that learns by itself.
-pub struct Adapting {
-    chain: <LowRankNutsSettings as Settings>::Chain<CpuMath<Target>>,
-    left_support: Arc<AtomicBool>,
+/// How a doubling ended.
+enum Doubled {
+    /// With this log of the sum of its weights.
+    Whole(f64),
+    Turned,
+    Diverged,
+    Outside,
 }
 
-impl Adapting {
-    /// A chain that starts at a point and learns for so many transitions.
-    pub fn new(
-        smoothed: &Smoothed,
-        start: &Point,
-        transitions: u64,
-        options: Options,
-        metrics: Metrics,
+/// One leapfrog step.
+enum Step {
+    /// H₀ − H
+    Gain(f64),
+    Diverged,
+    Outside,
+}
+
+impl Sampler {
+    pub fn new(size: usize) -> Sampler {
+        let zeros = || vec![0.0; size];
+        let point = || Point { z: zeros(), log_p: 0.0, gradient: zeros() };
+        let end = || End {
+            z: zeros(),
+            gradient: zeros(),
+            push: zeros(),
+            p: zeros(),
+            velocity: zeros(),
+            log_p: 0.0,
+        };
+        Sampler {
+            past: end(),
+            future: end(),
+            all: Stretch::new(size),
+            stack: Vec::new(),
+            fresh: point(),
+            draw: point(),
+            log_weight: |gain| gain,
+        }
+    }
+
+    /// For twins in tests: states are drawn by another weight than e^{H₀ − H}, given H₀ − H.
+    pub fn weighing_by(mut self, log_weight: fn(f64) -> f64) -> Sampler {
+        self.log_weight = log_weight;
+        self
+    }
+
+    /// One transition from a point, which becomes that of the draw.
+    pub fn transition(
+        &mut self,
+        log_density: &mut LogDensity<'_>,
+        metric: &Metric,
+        step: f64,
+        doublings: u32,
+        point: &mut Point,
         rng: &mut Rng,
-    ) -> Result<Adapting, EvalError> {
-        let mut settings = LowRankNutsSettings {
-            num_tune: transitions,
-            maxdepth: options.doublings,
-            ..LowRankNutsSettings::default()
-        };
-        settings.adapt_options.step_size_settings.target_accept = options.target;
-        if metrics == Metrics::Careful {
-            settings.adapt_options.mass_matrix_options.eigval_cutoff = CAREFUL;
-        }
-        settings.adapt_options.step_size_settings.jitter = Some(JITTER);
-        let left_support = Arc::new(AtomicBool::new(false));
-        let target = Target {
-            smoothed: smoothed.clone(),
-            metric: Arc::new(Metric::unit(start.z.len())),
-            start: None,
-            left_support: left_support.clone(),
-        };
-        let mut chain = settings.new_chain(0, CpuMath::new(target), rng).map_err(failed)?;
-        chain.set_position(&start.z).map_err(failed)?;
-        Ok(Adapting { chain, left_support })
-    }
-
-    pub fn draw(&mut self) -> Result<Drawn, EvalError> {
-        self.left_support.store(false, Ordering::Relaxed);
-        let (z, _, stats, progress) = self.chain.expanded_draw().map_err(failed)?;
-        Ok(Drawn {
-            z: z.into(),
-            diverged: progress.diverging && !self.left_support.load(Ordering::Relaxed),
-            gradients: progress.num_gradients,
-            step: stats.adapt.step_size.step_size_bar,
-            acceptance: stats.adapt.step_size.mean_tree_accept,
-            cut: stats.maxdepth_reached,
-        })
-    }
-}
-
-/// The usual search for a first step size, from several momenta: one that happens to lead uphill
-/// would admit any step. The smallest is taken.
-pub fn search_step(
-    smoothed: &Smoothed,
-    metric: &Metric,
-    start: &Point,
-    target: f64,
-    rng: &mut Rng,
-) -> f64 {
-    const MOMENTA: usize = 8;
-    let once = |_| search_once(smoothed, metric, start, target, rng);
-    (0..MOMENTA).map(once).fold(f64::INFINITY, f64::min)
-}
-
-/// Doubles or halves the step until one leapfrog step is accepted about as often as wanted.
-fn search_once(
-    smoothed: &Smoothed,
-    metric: &Metric,
-    start: &Point,
-    target: f64,
-    rng: &mut Rng,
-) -> f64 {
-    let size = start.z.len();
-    let (mut w, mut slope) = (vec![0.0; size], vec![0.0; size]);
-    metric.to_w(&start.z, &mut w);
-    metric.pull(&start.gradient, &mut slope);
-    let momentum: Vec<f64> = (0..size).map(|_| standard_normal(rng)).collect();
-    let energy = |momentum: &[f64]| 0.5 * momentum.iter().map(|p| p * p).sum::<f64>();
-    let (mut z, mut gradient, mut pulled) = (vec![0.0; size], vec![0.0; size], vec![0.0; size]);
-    let mut acceptance = |h: f64| {
-        let half: Vec<f64> = momentum.iter().zip(&slope).map(|(p, g)| p + 0.5 * h * g).collect();
-        let moved: Vec<f64> = w.iter().zip(&half).map(|(w, p)| w + h * p).collect();
-        metric.to_z(&moved, &mut z);
-        let log_p = smoothed.density().log_density(&z, &mut gradient);
-        metric.pull(&gradient, &mut pulled);
-        let last: Vec<f64> = half.iter().zip(&pulled).map(|(p, g)| p + 0.5 * h * g).collect();
-        let log_ratio = log_p - energy(&last) - start.log_p + energy(&momentum);
-        if log_ratio.is_nan() { 0.0 } else { math::exp(log_ratio.min(0.0)) }
-    };
-    let mut h = 0.1;
-    let grows = acceptance(h) > target;
-    for _ in 0..60 {
-        let next = if grows { 2.0 * h } else { 0.5 * h };
-        let reached = (acceptance(next) > target) != grows;
-        h = next;
-        if reached {
-            break;
-        }
-    }
-    h
-}
-
-/// The density in the form that `nuts-rs` asks for. Points outside the support end a trajectory.
-struct Target {
-    smoothed: Smoothed,
-    metric: Arc<Metric>,
-    /// Where the trajectory starts, which the library asks for more than once.
-    start: Option<Point>,
-    /// Whether the support was left since the last look.
-    left_support: Arc<AtomicBool>,
-}
-
-#[derive(Debug)]
-struct Outside;
-
-impl std::fmt::Display for Outside {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("outside the support")
-    }
-}
-
-impl std::error::Error for Outside {}
-
-impl LogpError for Outside {
-    fn is_recoverable(&self) -> bool {
-        true
-    }
-}
-
-impl HasDims for Target {
-    fn dim_sizes(&self) -> HashMap<String, u64> {
-        HashMap::from([("unconstrained_parameter".to_owned(), self.metric.size() as u64)])
-    }
-}
-
-/// Nothing is stored along the way.
-struct Nothing;
-
-impl Storable<Target> for Nothing {
-    fn names(_: &Target) -> Vec<&str> {
-        Vec::new()
-    }
-    fn item_type(_: &Target, _: &str) -> nuts_rs::ItemType {
-        nuts_rs::ItemType::F64
-    }
-    fn dims<'a>(_: &'a Target, _: &str) -> Vec<&'a str> {
-        Vec::new()
-    }
-    fn get_all<'a>(&'a mut self, _: &'a Target) -> Vec<(&'a str, Option<nuts_rs::Value>)> {
-        Vec::new()
-    }
-}
-
-impl Target {
-    fn evaluate(&mut self, z: &[f64], gradient: &mut [f64]) -> Result<f64, Outside> {
-        let log_p = match &self.start {
-            Some(start) if start.z == z => {
-                gradient.copy_from_slice(&start.gradient);
-                start.log_p
+    ) -> Drawn {
+        self.begin(metric, point, rng);
+        let energy = self.future.energy();
+        let mut log_sum = (self.log_weight)(0.0);
+        let mut drawn = Drawn { cut: true, ..Drawn::default() };
+        for depth in 0..doublings {
+            let forward = rng.coin();
+            let h = if forward { step } else { -step };
+            let run = Doubling { metric, h, forward, energy, depth };
+            let log_new = match self.double(log_density, &run, &mut drawn, rng) {
+                Doubled::Whole(log_new) => log_new,
+                ended => {
+                    drawn.diverged = matches!(ended, Doubled::Diverged);
+                    drawn.cut = false;
+                    break;
+                }
+            };
+            if rng.log_uniform() < log_new - log_sum {
+                std::mem::swap(&mut self.draw, &mut self.fresh);
+                drawn.moved = true;
             }
-            _ => self.smoothed.density().log_density(z, gradient),
-        };
-        if log_p == f64::NEG_INFINITY || gradient.iter().any(|g| !g.is_finite()) {
-            self.left_support.store(true, Ordering::Relaxed);
-            return Err(Outside);
+            log_sum = log_add(log_sum, log_new);
+            if self.joins(forward) {
+                drawn.cut = false;
+                break;
+            }
         }
-        // The library takes a slope of exactly 0 for a mistake.
-        for g in gradient.iter_mut().filter(|g| **g == 0.0) {
-            *g = f64::MIN_POSITIVE;
+        let steps = drawn.gradients.max(1) as f64;
+        drawn.acceptance /= steps;
+        drawn.balance /= steps;
+        if drawn.moved {
+            std::mem::swap(point, &mut self.draw);
         }
-        Ok(log_p)
+        drawn
+    }
+
+    /// H₀ − H after one step from where the trajectory began; −∞ if that leads nowhere.
+    pub(super) fn gain_of_one_step(
+        &mut self,
+        log_density: &mut LogDensity<'_>,
+        metric: &Metric,
+        h: f64,
+    ) -> f64 {
+        self.future.copy_from(&self.past);
+        let energy = self.past.energy();
+        let run = Doubling { metric, h, forward: true, energy, depth: 0 };
+        match self.future.step(log_density, &run) {
+            Step::Gain(gain) => gain,
+            Step::Diverged | Step::Outside => f64::NEG_INFINITY,
+        }
+    }
+
+    /// Both ends at a point, with a fresh momentum.
+    pub(super) fn begin(&mut self, metric: &Metric, point: &Point, rng: &mut Rng) {
+        let end = &mut self.future;
+        end.z.copy_from_slice(&point.z);
+        end.gradient.copy_from_slice(&point.gradient);
+        end.log_p = point.log_p;
+        metric.draw(&mut end.p, &mut end.velocity, rng);
+        metric.velocity(&end.gradient, &mut end.push);
+        self.past.copy_from(end);
+        self.all.set(end);
+    }
+
+    /// Goes on with as many states as there are, and draws one of them.
+    fn double(
+        &mut self,
+        log_density: &mut LogDensity<'_>,
+        run: &Doubling<'_>,
+        drawn: &mut Drawn,
+        rng: &mut Rng,
+    ) -> Doubled {
+        let mut log_sum = f64::NEG_INFINITY;
+        let mut height = 0;
+        for _ in 0..1u64 << run.depth {
+            let end = if run.forward { &mut self.future } else { &mut self.past };
+            drawn.gradients += 1;
+            let gain = match end.step(log_density, run) {
+                Step::Gain(gain) => gain,
+                Step::Diverged => return Doubled::Diverged,
+                Step::Outside => return Doubled::Outside,
+            };
+            drawn.acceptance += math::exp(gain.min(0.0));
+            drawn.balance += 2.0 / (1.0 + math::exp(gain.abs()));
+            let log_weight = (self.log_weight)(gain);
+            log_sum = log_add(log_sum, log_weight);
+            if rng.log_uniform() < log_weight - log_sum {
+                self.fresh.z.copy_from_slice(&end.z);
+                self.fresh.gradient.copy_from_slice(&end.gradient);
+                self.fresh.log_p = end.log_p;
+            }
+            if self.stack.len() == height {
+                self.stack.push(Stretch::new(end.z.len()));
+            }
+            self.stack[height].set(end);
+            height += 1;
+            while height > 1 && self.stack[height - 2].doublings == self.stack[height - 1].doublings
+            {
+                let (before, after) = self.stack.split_at_mut(height - 1);
+                if before[height - 2].join(&mut after[0]) {
+                    return Doubled::Turned;
+                }
+                height -= 1;
+            }
+        }
+        Doubled::Whole(log_sum)
+    }
+
+    /// Joins the doubling to what was there; whether the whole turns.
+    fn joins(&mut self, forward: bool) -> bool {
+        let new = &mut self.stack[0];
+        if !forward {
+            // The doubling ran into the past: in the order of time it comes first, and its last
+            // state is the one that was reached first.
+            std::mem::swap(&mut new.first, &mut new.last);
+            std::mem::swap(&mut self.all, new);
+        }
+        self.all.join(&mut self.stack[0])
     }
 }
 
-impl CpuLogpFunc for Target {
-    type LogpError = Outside;
-    type FlowParameters = ();
-    type ExpandedVector = Nothing;
+/// What is the same for all steps of a doubling.
+struct Doubling<'a> {
+    metric: &'a Metric,
+    h: f64,
+    forward: bool,
+    /// H₀
+    energy: f64,
+    depth: u32,
+}
 
-    fn dim(&self) -> usize {
-        self.metric.size()
+impl End {
+    fn energy(&self) -> f64 {
+        0.5 * smidgen_prob::linalg::dot(&self.p, &self.velocity) - self.log_p
     }
 
-    fn logp(&mut self, position: &[f64], gradient: &mut [f64]) -> Result<f64, Outside> {
-        self.evaluate(position, gradient)
+    fn copy_from(&mut self, other: &End) {
+        self.z.copy_from_slice(&other.z);
+        self.gradient.copy_from_slice(&other.gradient);
+        self.push.copy_from_slice(&other.push);
+        self.p.copy_from_slice(&other.p);
+        self.velocity.copy_from_slice(&other.velocity);
+        self.log_p = other.log_p;
     }
 
-    fn expand_vector<R: nuts_rs::rand::Rng + ?Sized>(
-        &mut self,
-        _: &mut R,
-        _: &[f64],
-    ) -> Result<Nothing, CpuMathError> {
-        Ok(Nothing)
+    /// p and v by half a step.
+    fn kick(&mut self, half: f64) {
+        for (p, g) in self.p.iter_mut().zip(&self.gradient) {
+            *p += half * g;
+        }
+        for (v, a) in self.velocity.iter_mut().zip(&self.push) {
+            *v += half * a;
+        }
     }
 
-    fn inv_transform_normalize(
-        &mut self,
-        _: &(),
-        z: &[f64],
-        z_gradient: &[f64],
-        w: &mut [f64],
-        w_gradient: &mut [f64],
-    ) -> Result<f64, Outside> {
-        self.metric.to_w(z, w);
-        self.metric.pull(z_gradient, w_gradient);
-        Ok(0.0)
+    fn step(&mut self, log_density: &mut LogDensity<'_>, run: &Doubling<'_>) -> Step {
+        self.kick(0.5 * run.h);
+        for (z, v) in self.z.iter_mut().zip(&self.velocity) {
+            *z += run.h * v;
+        }
+        self.log_p = log_density(&self.z, &mut self.gradient);
+        if self.log_p == f64::NEG_INFINITY || self.gradient.iter().any(|g| !g.is_finite()) {
+            return Step::Outside;
+        }
+        run.metric.velocity(&self.gradient, &mut self.push);
+        self.kick(0.5 * run.h);
+        let gain = run.energy - self.energy();
+        // NaN counts as a divergence.
+        if gain >= -MOST_ERROR { Step::Gain(gain) } else { Step::Diverged }
+    }
+}
+
+impl Stretch {
+    fn new(size: usize) -> Stretch {
+        let moving = || Moving { p: vec![0.0; size], velocity: vec![0.0; size] };
+        Stretch { doublings: 0, rho: vec![0.0; size], first: moving(), last: moving() }
     }
 
-    fn init_from_untransformed_position(
-        &mut self,
-        _: &(),
-        z: &[f64],
-        z_gradient: &mut [f64],
-        w: &mut [f64],
-        w_gradient: &mut [f64],
-        _clip: Option<f64>,
-    ) -> Result<(f64, f64), Outside> {
-        let log_p = self.evaluate(z, z_gradient)?;
-        self.metric.to_w(z, w);
-        self.metric.pull(z_gradient, w_gradient);
-        Ok((log_p, 0.0))
+    /// A single state.
+    fn set(&mut self, end: &End) {
+        self.doublings = 0;
+        self.rho.copy_from_slice(&end.p);
+        for moving in [&mut self.first, &mut self.last] {
+            moving.p.copy_from_slice(&end.p);
+            moving.velocity.copy_from_slice(&end.velocity);
+        }
     }
 
-    fn init_from_transformed_position(
-        &mut self,
-        _: &(),
-        z: &mut [f64],
-        z_gradient: &mut [f64],
-        w: &[f64],
-        w_gradient: &mut [f64],
-        _clip: Option<f64>,
-    ) -> Result<(f64, f64), Outside> {
-        self.metric.to_z(w, z);
-        let log_p = self.evaluate(z, z_gradient)?;
-        self.metric.pull(z_gradient, w_gradient);
-        Ok((log_p, 0.0))
+    /// Takes the states that follow into it; whether the two turn together, or one with the
+    /// nearest state of the other.
+    fn join(&mut self, next: &mut Stretch) -> bool {
+        let size = self.rho.len();
+        let (rho, next_rho) = (&mut self.rho[..size], &next.rho[..size]);
+        let (first, last) = (&self.first.velocity[..size], &next.last.velocity[..size]);
+        // The two states at the join.
+        let (left, right) = (&self.last, &next.first);
+        let (left_p, left_v) = (&left.p[..size], &left.velocity[..size]);
+        let (right_p, right_v) = (&right.p[..size], &right.velocity[..size]);
+        let mut turns = [0.0; 6];
+        for i in 0..size {
+            let both = rho[i] + next_rho[i];
+            let (more, less) = (rho[i] + right_p[i], next_rho[i] + left_p[i]);
+            turns[0] += both * first[i];
+            turns[1] += both * last[i];
+            turns[2] += more * first[i];
+            turns[3] += more * right_v[i];
+            turns[4] += less * left_v[i];
+            turns[5] += less * last[i];
+            rho[i] = both;
+        }
+        std::mem::swap(&mut self.last, &mut next.last);
+        self.doublings += 1;
+        !turns.iter().all(|turn| *turn > 0.0)
     }
+}
 
-    fn init_transformation<R: nuts_rs::rand::Rng + ?Sized>(
-        &mut self,
-        _: &mut R,
-        _: &[f64],
-        _: &[f64],
-        _: u64,
-    ) -> Result<(), Outside> {
-        Ok(())
-    }
-
-    fn new_transformation<R: nuts_rs::rand::Rng + ?Sized>(
-        &mut self,
-        _: &mut R,
-        _: usize,
-        _: u64,
-    ) -> Result<(), Outside> {
-        Ok(())
-    }
-
-    fn transformation_id(&self, _: &()) -> Result<i64, Outside> {
-        Ok(0)
-    }
+/// log(eᵃ + eᵇ), where one of them at least is finite.
+fn log_add(a: f64, b: f64) -> f64 {
+    a.max(b) + math::ln_1p_exp(-(a - b).abs())
 }

@@ -1,12 +1,9 @@
 //! `(nuts scope block n)`: the no-U-turn sampler, which finds the length of its trajectories, and
 //! in the warm-up its step size and the scales of the coordinates.
 //!
-//! Where nothing else changes the block's density, a chain of `nuts-rs` runs with its own
-//! adaptation. As soon as another kernel is seen to change it, every transition starts anew from
-//! the state of the trace, with a metric and a step size learnt here ([`crate::hamiltonian`]).
-//! Without a warm-up the step size is searched for at the first transition, and kept.
-
-use std::sync::Arc;
+//! Every transition starts from the state of the trace and from the density as it is now, so other kernels may
+//! change both in between ([`crate::hamiltonian`] has the sampler and what it learns). Without a warm-up the
+//! step size is searched for at the first transition, and kept.
 
 use rustc_hash::FxHashMap;
 use smidgen_engine::smooth::{Form, Validity};
@@ -16,10 +13,10 @@ use smidgen_value::Rng;
 
 use crate::block::Target;
 use crate::explain::{Explanation, Look, blocks};
-use crate::hamiltonian::learning::Learning;
+use crate::hamiltonian::learning::{Learning, Metrics};
 use crate::hamiltonian::metric::Metric;
-use crate::hamiltonian::trajectory::{self, Adapting, Drawn, Metrics, Options};
-use crate::hamiltonian::{Block, Smoothed};
+use crate::hamiltonian::trajectory::{Drawn, Sampler};
+use crate::hamiltonian::{Block, Point, Smoothed};
 use crate::kernel::Kernel;
 use crate::run::{Log, Phase};
 use crate::spec::{Arguments, KernelSpec};
@@ -37,7 +34,18 @@ pub static SPEC: KernelSpec = KernelSpec {
 
 /// The acceptance probability that the warm-up tunes for.
 const ACCEPT: f64 = 0.9;
-const DOUBLINGS: i64 = 10;
+const DOUBLINGS: u32 = 10;
+/// The step size is varied by this share from one transition to the next, so that no trajectory
+/// is periodic for ever.
+const JITTER: f64 = 0.1;
+
+#[derive(Clone, Copy, Debug)]
+struct Options {
+    /// Doublings of a trajectory after which it ends all the same.
+    doublings: u32,
+    /// The acceptance probability to tune for.
+    target: f64,
+}
 
 fn build(arguments: &Arguments<'_>) -> Result<Box<dyn Kernel>, Diagnostic> {
     let accept = match arguments.option("accept") {
@@ -51,7 +59,7 @@ fn build(arguments: &Arguments<'_>) -> Result<Box<dyn Kernel>, Diagnostic> {
         None => DOUBLINGS,
         Some(given) => {
             let fine = given.value.as_integer().filter(|k| (1..=20).contains(k));
-            fine.ok_or_else(|| given.error("a number of doublings from 1 to 20"))?
+            fine.ok_or_else(|| given.error("a number of doublings from 1 to 20"))? as u32
         }
     };
     let step = match arguments.option("step") {
@@ -61,7 +69,7 @@ fn build(arguments: &Arguments<'_>) -> Result<Box<dyn Kernel>, Diagnostic> {
             Some(fine.ok_or_else(|| given.error("a positive step size"))?)
         }
     };
-    let options = Options { doublings: doublings as u64, target: accept };
+    let options = Options { doublings, target: accept };
     Ok(Box::new(Nuts {
         target: arguments.target.clone(),
         blocks: Blocks::new(options, step),
@@ -110,47 +118,27 @@ pub struct Blocks {
 
 struct Known {
     smoothed: Smoothed,
-    way: Way,
+    sampler: Sampler,
+    learning: Learning,
+    /// Where the last transition led.
+    at: Point,
     made: u64,
-}
-
-/// How the transitions of a block are made.
-enum Way {
-    /// A chain that learns by itself, and where it stands.
-    Steady(Box<Steady>),
-    /// Each transition from the state of the trace.
-    Anew(Box<Learning>),
-}
-
-struct Steady {
-    chain: Adapting,
-    learns_for: u64,
-    at: Vec<f64>,
+    /// Transitions of the warm-up, if they are known.
+    planned: Option<u64>,
     /// Whether the first metric was seen not to suit.
     warned: bool,
-    /// What would serve if the density began to change.
-    reserve: Learning,
-}
-
-impl Steady {
-    /// Whether a divergence at this transition of the warm-up says that the metric does not suit:
-    /// in the second quarter it should be good enough.
-    fn is_warning(&self, drawn: &Drawn, made: u64) -> bool {
-        let quarter = self.learns_for / 4;
-        drawn.diverged && made > quarter && made <= 2 * quarter
-    }
 }
 
 const MOST_BLOCKS: usize = 10_000;
 
 impl Blocks {
-    pub fn new(options: Options, step: Option<f64>) -> Blocks {
+    fn new(options: Options, step: Option<f64>) -> Blocks {
         Blocks { options, form: Form::Plain, step, known: FxHashMap::default() }
     }
 
     /// With the usual options.
     pub fn standard(form: Form) -> Blocks {
-        let options = Options { doublings: DOUBLINGS as u64, target: ACCEPT };
+        let options = Options { doublings: DOUBLINGS, target: ACCEPT };
         Blocks { form, ..Blocks::new(options, None) }
     }
 
@@ -228,27 +216,24 @@ impl Blocks {
         planned: Option<u64>,
         rng: &mut Rng,
     ) -> Result<Known, EvalError> {
-        let start = smoothed.start(trace, "nuts")?;
-        let metric = Metric::unit(start.z.len());
-        let target = self.options.target;
-        let warm = phase == Phase::Warmup && self.step.is_none();
-        if warm && let Some(transitions) = planned {
-            let metrics = Metrics::Bold;
-            let chain = Adapting::new(&smoothed, &start, transitions, self.options, metrics, rng)?;
-            let reserve = Learning::new(metric, 0.1, target, planned);
-            let steady =
-                Steady { chain, learns_for: transitions, at: start.z, warned: false, reserve };
-            return Ok(Known { smoothed, way: Way::Steady(Box::new(steady)), made: 0 });
-        }
-        let step = match self.step {
-            Some(step) => step,
-            None => trajectory::search_step(&smoothed, &metric, &start, target, rng),
+        let at = smoothed.start(trace, "nuts")?;
+        let mut sampler = Sampler::new(at.z.len());
+        let learns = phase == Phase::Warmup && self.step.is_none();
+        let metric = match learns {
+            true => Metric::of_gradient(&at.gradient),
+            false => Metric::unit(at.z.len()),
         };
-        let mut learning = Learning::new(metric, step, target, planned);
-        if !warm {
+        let target = self.options.target;
+        let step = self.step.unwrap_or_else(|| {
+            let mut density = smoothed.density();
+            let log_density = &mut |z: &[f64], g: &mut [f64]| density.log_density(z, g);
+            sampler.search_step(log_density, &metric, &at, target, rng)
+        });
+        let mut learning = Learning::new(metric, step, target, Metrics::Bold, planned);
+        if !learns {
             learning.freeze();
         }
-        Ok(Known { smoothed, way: Way::Anew(Box::new(learning)), made: 0 })
+        Ok(Known { smoothed, sampler, learning, at, made: 0, planned, warned: false })
     }
 }
 
@@ -261,87 +246,60 @@ impl Known {
         changed: bool,
         rng: &mut Rng,
     ) -> Result<Drawn, EvalError> {
-        if let Way::Steady(steady) = &mut self.way {
-            let early = phase == Phase::Draws && self.made < steady.learns_for;
-            let here = self.smoothed.density().position(trace)?;
-            if changed || early || here.as_deref().is_none_or(|z| !near(z, &steady.at)) {
-                self.leave_chain(trace, options, rng)?;
-            }
+        if phase == Phase::Draws {
+            self.learning.freeze();
+        }
+        // Always from the state of the trace. Mostly that is where the last transition led, and
+        // the density there is known.
+        let here = self.smoothed.density().position(trace)?;
+        if changed || here.is_none_or(|z| !near(&z, &self.at.z)) {
+            self.at = self.smoothed.start(trace, "nuts")?;
+            self.learning.go_by_draws();
         }
         self.made += 1;
-        match &mut self.way {
-            Way::Steady(steady) => {
-                let drawn = steady.chain.draw()?;
-                if phase == Phase::Warmup {
-                    steady.reserve.learn(&drawn.z, drawn.acceptance);
-                }
-                if drawn.z != steady.at {
-                    self.smoothed.density().install(trace, &drawn.z, rng)?;
-                    steady.at.clone_from(&drawn.z);
-                }
-                if phase == Phase::Warmup && steady.is_warning(&drawn, self.made) {
-                    steady.warned = true;
-                }
-                // The other half of the warm-up is enough to learn once more.
-                if phase == Phase::Warmup && steady.warned && self.made == steady.learns_for / 2 {
-                    let start = self.smoothed.start(trace, "nuts")?;
-                    let left = steady.learns_for - self.made;
-                    let metrics = Metrics::Careful;
-                    steady.chain =
-                        Adapting::new(&self.smoothed, &start, left, options, metrics, rng)?;
-                    steady.at = start.z;
-                }
-                Ok(drawn)
-            }
-            Way::Anew(learning) => {
-                if phase == Phase::Draws {
-                    learning.freeze();
-                }
-                let start = self.smoothed.start(trace, "nuts")?;
-                let before = start.z.clone();
-                let metric = Arc::new(learning.metric().clone());
-                let drawn = trajectory::step(
-                    &self.smoothed,
-                    &metric,
-                    learning.step(),
-                    start,
-                    options,
-                    rng,
-                )?;
-                if drawn.z != before {
-                    self.smoothed.density().install(trace, &drawn.z, rng)?;
-                }
-                if phase == Phase::Warmup && learning.learn(&drawn.z, drawn.acceptance) {
-                    let start = self.smoothed.start(trace, "nuts")?;
-                    let metric = learning.metric().clone();
-                    let target = options.target;
-                    let step =
-                        trajectory::search_step(&self.smoothed, &metric, &start, target, rng);
-                    learning.restart(step);
-                }
-                Ok(drawn)
-            }
+        let step = self.learning.step() * (1.0 + JITTER * (2.0 * rng.uniform() - 1.0));
+        let mut density = self.smoothed.density();
+        let drawn = self.sampler.transition(
+            &mut |z, gradient| density.log_density(z, gradient),
+            self.learning.metric(),
+            step,
+            options.doublings,
+            &mut self.at,
+            rng,
+        );
+        if drawn.moved {
+            density.install(trace, &self.at.z, rng)?;
+        }
+        drop(density);
+        if phase == Phase::Warmup {
+            self.learn(&drawn, options, rng);
+        }
+        Ok(drawn)
+    }
+
+    fn learn(&mut self, drawn: &Drawn, options: Options, rng: &mut Rng) {
+        if self.learning.learn(&self.at, drawn) {
+            let step = self.search_step(&self.learning.metric().clone(), options, rng);
+            self.learning.restart(step);
+        }
+        let (Some(planned), Some(Metrics::Bold)) = (self.planned, self.learning.metrics()) else {
+            return;
+        };
+        // In the second quarter the metric should be good enough: if trajectories diverge it does not
+        // suit, and the other half of the warm-up is enough to learn once more.
+        self.warned |= drawn.diverged && (planned / 4..planned / 2).contains(&(self.made - 1));
+        if self.warned && self.made == planned / 2 {
+            let metric = Metric::of_gradient(&self.at.gradient);
+            let step = self.search_step(&metric, options, rng);
+            let left = Some(planned - self.made);
+            self.learning = Learning::new(metric, step, options.target, Metrics::Careful, left);
         }
     }
 
-    /// The density changes from outside: from now on each transition starts anew.
-    fn leave_chain(
-        &mut self,
-        trace: &mut Trace,
-        options: Options,
-        rng: &mut Rng,
-    ) -> Result<(), EvalError> {
-        let Way::Steady(steady) = &mut self.way else { return Ok(()) };
-        let start = self.smoothed.start(trace, "nuts")?;
-        let metric = match steady.reserve.metric().size() == start.z.len() {
-            true => steady.reserve.metric().clone(),
-            false => Metric::unit(start.z.len()),
-        };
-        let step = trajectory::search_step(&self.smoothed, &metric, &start, options.target, rng);
-        let left = steady.learns_for.saturating_sub(self.made);
-        let learning = Learning::new(metric, step, options.target, Some(left));
-        self.way = Way::Anew(Box::new(learning));
-        Ok(())
+    fn search_step(&mut self, metric: &Metric, options: Options, rng: &mut Rng) -> f64 {
+        let mut density = self.smoothed.density();
+        let log_density = &mut |z: &[f64], gradient: &mut [f64]| density.log_density(z, gradient);
+        self.sampler.search_step(log_density, metric, &self.at, options.target, rng)
     }
 
     fn note(&self, drawn: &Drawn, log: &mut Log<'_>) {
