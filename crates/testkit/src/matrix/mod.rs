@@ -14,7 +14,7 @@
 //! | [`moves`] | values that choices are moved to |
 //! | [`paths`] | the table of paths |
 //! | [`numbers`] | ordinary and extreme numbers |
-//! | [`writer`], [`families`] | random programs |
+//! | [`writer`], [`families`], `makers` | random programs |
 //! | [`named`] | programs whose densities are known on paper |
 //! | [`known`] | what is known to differ today |
 //! | [`run`] | paths tried on programs, counted; twins with one mistake |
@@ -22,6 +22,7 @@
 pub mod claim;
 pub mod families;
 pub mod known;
+mod makers;
 pub mod moves;
 pub mod named;
 pub mod numbers;
