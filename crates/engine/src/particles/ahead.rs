@@ -7,22 +7,10 @@
 //! is one density. In general the number of densities over a pass is Σ (segment − earliest argument),
 //! up to T²/2; nothing is left out.
 
-use std::ops::Range;
-
-use rustc_hash::FxHashMap;
-
 use super::LookAhead;
-use super::plan::{Compiler, Made, Read, Step, Weight};
+use super::pass_plan::Compiler;
 use super::segment::Segment;
 use crate::id::NodeId;
-
-/// What is computed before a step.
-#[derive(Default)]
-pub(super) struct Ahead {
-    /// Deterministic nodes that join the path and the future.
-    pub steps: Vec<Step>,
-    pub weights: Vec<Weight>,
-}
 
 /// A look ahead is cheap if it takes at most so many densities per node of a pass.
 const CHEAP: usize = 2;
@@ -66,52 +54,5 @@ impl Compiler<'_> {
             }
         }
         crossing
-    }
-
-    /// The look ahead before step t, in terms of the columns of the step before.
-    pub fn ahead(&mut self, crossing: &[NodeId], t: usize) -> Ahead {
-        let mut ahead = Ahead::default();
-        let mut computed = FxHashMap::default();
-        for id in crossing {
-            let reads = self.ahead_reads(*id, t, &mut ahead, &mut computed);
-            let x = self.fixed_node(*id);
-            ahead.weights.push(Weight { node: *id, law: self.law(*id), x, reads });
-        }
-        ahead
-    }
-
-    fn ahead_reads(
-        &mut self,
-        id: NodeId,
-        t: usize,
-        ahead: &mut Ahead,
-        computed: &mut FxHashMap<NodeId, u32>,
-    ) -> Range<u32> {
-        self.reads(id, &mut |this, parent, made| this.ahead_read(parent, made, t, ahead, computed))
-    }
-
-    fn ahead_read(
-        &mut self,
-        id: NodeId,
-        made: Made,
-        t: usize,
-        ahead: &mut Ahead,
-        computed: &mut FxHashMap<NodeId, u32>,
-    ) -> Read {
-        if (made.segment as usize) < t {
-            return self.in_previous(id, t);
-        }
-        if made.earliest as usize >= t {
-            return Read::Fixed(self.fixed_node(id));
-        }
-        if let Some(place) = computed.get(&id) {
-            return Read::Ahead(*place);
-        }
-        let reads =
-            stacker::maybe_grow(64 << 10, 1 << 20, || self.ahead_reads(id, t, ahead, computed));
-        let place = ahead.steps.len() as u32;
-        ahead.steps.push(Step { node: id, rule: self.rule(id), reads });
-        computed.insert(id, place);
-        Read::Ahead(place)
     }
 }

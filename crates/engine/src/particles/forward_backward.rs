@@ -99,7 +99,6 @@ impl Shape {
                 Read::Own(k) if self.hangs[t - 1][k as usize] == Hangs::Here => Hangs::Before,
                 _ => Hangs::Further,
             },
-            Read::Ahead(_) => Hangs::Further,
         }
     }
 }
@@ -257,7 +256,6 @@ impl ForwardBackward<'_> {
                     Read::Own(place) => before[place as usize][j].as_ref()?,
                     _ => unreachable!("nothing hangs on more than the step before"),
                 },
-                Read::Ahead(_) => unreachable!("nothing looks ahead here"),
             });
         }
         Some(row)

@@ -19,16 +19,18 @@
 //! choices select among branches ([`select`]).
 
 mod ahead;
+mod bound;
 mod compiled;
 mod formula;
 mod forward_backward;
-mod lanes;
 mod order;
+mod pass_plan;
 mod plan;
 mod replay;
 mod rewrite;
 mod segment;
 mod select;
+mod writer;
 
 use rustc_hash::FxHashSet;
 use smidgen_value::{Rng, Value};
@@ -41,6 +43,7 @@ use crate::trace::Trace;
 
 use compiled::{Buffers, CompiledPass};
 use forward_backward::{ForwardBackward, Room, Shape};
+use pass_plan::PassPlan;
 use plan::Plan;
 use replay::Replay;
 use rewrite::rewrite;
@@ -80,8 +83,9 @@ pub trait Particles {
 }
 
 /// Whether the reference's future is weighed (ancestor sampling).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LookAhead {
+    #[default]
     Never,
     /// Where it costs no more than the rest.
     IfCheap,
@@ -94,8 +98,11 @@ pub enum LookAhead {
 pub struct Sequence {
     scaffold: Scaffold,
     segments: Vec<Segment>,
-    /// If nothing in D decides what exists; for a path, it may select.
+    /// For a path, if nothing in D does more than select.
     plan: Option<Plan>,
+    /// For particles, if nothing in D decides what exists.
+    passes: Option<PassPlan>,
+    look_ahead: LookAhead,
     /// Whether something in D selects.
     selects: bool,
     /// If, besides, every density hangs on neighbouring groups alone, of one choice each.
@@ -115,7 +122,8 @@ impl Sequence {
 
     /// Whether what was prepared last still holds.
     pub fn is_current(&self, trace: &Trace) -> bool {
-        self.plan.is_some() && self.structure == trace.structure_revision()
+        let is_compiled = self.plan.is_some() || self.passes.is_some();
+        is_compiled && self.structure == trace.structure_revision()
     }
 
     /// Prepares draws of whole paths of a chain, first choice to last, with some idle choices ([`crate::idle`]) summed out:
@@ -126,7 +134,7 @@ impl Sequence {
         choices: &[NodeId],
         left_out: &FxHashSet<NodeId>,
     ) -> Result<bool, EvalError> {
-        (self.plan, self.shape, self.selects) = (None, None, false);
+        (self.plan, self.passes, self.shape, self.selects) = (None, None, None, false);
         self.scaffold.build(trace, choices);
         self.scaffold.absorbing.retain(|id| !left_out.contains(id));
         if !self.scaffold.released.is_empty() || self.has_other_nodes(trace) {
@@ -139,7 +147,7 @@ impl Sequence {
         let groups: Vec<Vec<NodeId>> = choices.iter().map(|id| vec![*id]).collect();
         self.segments = segments(trace, &self.scaffold, &groups, &selects);
         self.selects = !selects.is_empty();
-        let plan = Plan::compile(trace, &self.segments, LookAhead::Never, selects);
+        let plan = Plan::compile(trace, &self.segments, selects);
         self.shape = Shape::of(trace, &plan);
         self.plan = Some(plan);
         self.structure = trace.structure_revision();
@@ -168,11 +176,12 @@ impl Sequence {
         let none = Selects::default();
         self.segments = segments(trace, &self.scaffold, groups, &none);
         let decides = self.scaffold.restructured(trace).is_some();
-        self.plan = match decides || self.has_other_nodes(trace) {
+        self.passes = match decides || self.has_other_nodes(trace) {
             true => None,
-            false => Some(Plan::compile(trace, &self.segments, look_ahead, none)),
+            false => Some(PassPlan::compile(trace, &self.segments, look_ahead)?),
         };
-        (self.shape, self.selects) = (None, false);
+        self.look_ahead = look_ahead;
+        (self.plan, self.shape, self.selects) = (None, None, false);
         self.structure = trace.structure_revision();
         Ok(())
     }
@@ -230,12 +239,12 @@ impl Sequence {
 
     /// Whether particles run beside the trace.
     pub fn is_compiled(&self) -> bool {
-        self.plan.is_some() && !self.selects
+        self.passes.is_some()
     }
 
     /// Whether the reference's future will be weighed.
     pub fn looks_ahead(&self) -> bool {
-        self.plan.as_ref().is_some_and(|plan| plan.looks_ahead)
+        self.passes.as_ref().is_some_and(|plan| plan.looks_ahead)
     }
 
     /// Begins a pass with this many particles, the reference included.
@@ -244,12 +253,16 @@ impl Sequence {
         trace: &'a mut Trace,
         particles: usize,
     ) -> Result<Box<dyn Particles + 'a>, EvalError> {
-        match &mut self.plan {
-            Some(plan) => {
-                Ok(Box::new(CompiledPass::begin(trace, plan, &mut self.buffers, particles)?))
-            }
-            None => Ok(Box::new(Replay::begin(trace, &self.scaffold, &self.segments, particles)?)),
+        let Some(plan) = &mut self.passes else {
+            let replay = Replay::begin(trace, &self.scaffold, &self.segments, particles)?;
+            return Ok(Box::new(replay));
+        };
+        if !plan.inputs.refresh(trace)? {
+            // Something outside has become a value of another form.
+            *plan = PassPlan::compile(trace, &self.segments, self.look_ahead)?;
+            plan.inputs.refresh(trace)?;
         }
+        Ok(Box::new(CompiledPass::begin(trace, plan, &mut self.buffers, particles)))
     }
 }
 

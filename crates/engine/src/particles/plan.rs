@@ -9,14 +9,10 @@
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
-use smidgen_prob::smooth::Elementary;
 use smidgen_prob::{Distribution, Function, Scalar};
 use smidgen_value::Value;
 
-use super::LookAhead;
-use super::ahead::Ahead;
 use super::formula::Term;
-use super::lanes::elementary;
 use super::segment::Segment;
 use super::select::{Away, Selects};
 use crate::error::EvalError;
@@ -30,16 +26,12 @@ pub(super) enum Read {
     Fixed(u32),
     Carried(u32),
     Own(u32),
-    /// Computed for the look ahead.
-    Ahead(u32),
 }
 
 /// How a node of D comes by its value.
 #[derive(Clone, Copy)]
 pub(super) enum Rule {
     Function(&'static Function),
-    /// The same, on plain numbers.
-    Elementary(&'static Function, Elementary),
     /// A structure: the value of its root.
     Follow,
     /// A structure that selects: what the formula at this place comes to.
@@ -50,7 +42,7 @@ pub(super) enum Rule {
 impl Rule {
     pub fn function(self) -> Option<&'static Function> {
         match self {
-            Rule::Function(function) | Rule::Elementary(function, _) => Some(function),
+            Rule::Function(function) => Some(function),
             Rule::Follow | Rule::Select(_) | Rule::Choice(..) => None,
         }
     }
@@ -88,7 +80,6 @@ pub(super) struct Part {
     pub carried: Vec<Read>,
     pub steps: Vec<Step>,
     pub weights: Vec<Weight>,
-    pub ahead: Ahead,
     /// Where its columns begin among those of all segments.
     pub first_column: usize,
 }
@@ -101,7 +92,6 @@ pub(super) struct Plan {
     pub outside: Vec<(u32, NodeId)>,
     pub columns: usize,
     pub most_carried: usize,
-    pub looks_ahead: bool,
     /// Of structures that select.
     pub formulas: Vec<Term>,
     pub away: Away,
@@ -127,12 +117,7 @@ pub(super) struct Compiler<'a> {
 }
 
 impl Plan {
-    pub fn compile(
-        trace: &Trace,
-        segments: &[Segment],
-        look_ahead: LookAhead,
-        selects: Selects,
-    ) -> Plan {
+    pub fn compile(trace: &Trace, segments: &[Segment], selects: Selects) -> Plan {
         let plan = Plan {
             parts: Vec::with_capacity(segments.len()),
             reads: Vec::new(),
@@ -140,7 +125,6 @@ impl Plan {
             outside: Vec::new(),
             columns: 0,
             most_carried: 0,
-            looks_ahead: false,
             formulas: Vec::new(),
             away: Away::default(),
         };
@@ -153,8 +137,6 @@ impl Plan {
             fixed_nodes: FxHashMap::default(),
         };
         compiler.place(segments);
-        let looks_ahead = compiler.looks_ahead(segments, look_ahead);
-        let crossing = if looks_ahead { compiler.crossing(segments) } else { Vec::new() };
         let last_read = compiler.last_reads(segments);
         let mut carried: Vec<NodeId> = Vec::new();
         for (t, segment) in segments.iter().enumerate() {
@@ -164,9 +146,6 @@ impl Plan {
             carried.extend(before.iter().chain(own).filter(live));
             let mut part = Part { first_column: compiler.plan.columns, ..Part::default() };
             part.carried = carried.iter().map(|id| compiler.in_previous(*id, t)).collect();
-            if let Some(crossing) = crossing.get(t).filter(|_| t > 0) {
-                part.ahead = compiler.ahead(crossing, t);
-            }
             compiler.carried = carried.iter().zip(0..).map(|(id, k)| (*id, k)).collect();
             compiler.segment(segment, t, &mut part);
             compiler.plan.columns += part.steps.len();
@@ -174,7 +153,6 @@ impl Plan {
             compiler.plan.parts.push(part);
         }
         let mut plan = compiler.plan;
-        plan.looks_ahead = looks_ahead;
         plan.away = selects.away;
         plan
     }
@@ -314,10 +292,7 @@ impl Compiler<'_> {
             return Rule::Select(self.plan.formulas.len() as u32 - 1);
         }
         match &self.trace.node(id).op {
-            Op::Function(function) => match elementary(function, self.trace.node(id).args.len()) {
-                Some(elementary) => Rule::Elementary(function, elementary),
-                None => Rule::Function(function),
-            },
+            Op::Function(function) => Rule::Function(function),
             Op::Structure(_) => Rule::Follow,
             Op::Random(distribution) => Rule::Choice(*distribution, distribution.scalar()),
             Op::Maker(made) => {

@@ -6,11 +6,13 @@
 
 pub(crate) mod cells;
 pub(crate) mod density;
+pub(crate) mod lanes;
 pub(crate) mod lower;
 pub(crate) mod marked;
 pub(crate) mod odds;
 pub(crate) mod rows;
 pub(crate) mod run;
+pub(crate) mod values;
 pub(crate) mod wide;
 
 use std::sync::Arc;

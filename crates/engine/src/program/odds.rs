@@ -44,6 +44,11 @@ impl Program {
         self.odds.insert(p, Odds { eta, sure });
     }
 
+    /// The register of the log odds of one that is a probability whatever it is used for.
+    pub(crate) fn sure_eta(&self, p: Register) -> Option<Register> {
+        self.odds.get(&p).filter(|odds| odds.sure).map(|odds| odds.eta)
+    }
+
     fn find(&self, p: &Value) -> Option<(f64, bool)> {
         let x = match p {
             Value::Odds(eta) => return Some((*eta, true)),
