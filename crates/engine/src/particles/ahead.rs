@@ -8,9 +8,13 @@
 //! up to T²/2; nothing is left out.
 
 use super::LookAhead;
-use super::pass_plan::Compiler;
+use super::bound::Bound;
+use super::pass_plan::{Compiler, OWN, deterministic};
 use super::segment::Segment;
+use super::writer::{Read, Writer};
+use crate::error::EvalError;
 use crate::id::NodeId;
+use crate::operand::Operand;
 
 /// A look ahead is cheap if it takes at most so many densities per node of a pass.
 const CHEAP: usize = 2;
@@ -54,5 +58,66 @@ impl Compiler<'_> {
             }
         }
         crossing
+    }
+
+    /// The look ahead before step t, in terms of the columns of the step before: the densities that cross from
+    /// there to the future.
+    pub fn ahead(&mut self, crossing: &[NodeId], t: usize) -> Result<Bound, EvalError> {
+        let mut writer = Writer::default();
+        for id in crossing {
+            let reads = self.ahead_reads(&mut writer, *id, t as u32)?;
+            self.weigh(&mut writer, *id, reads)?;
+        }
+        Ok(self.plan.library.add(writer, &[], &mut self.plan.inputs).0)
+    }
+
+    fn ahead_reads(
+        &mut self,
+        writer: &mut Writer,
+        id: NodeId,
+        t: u32,
+    ) -> Result<Vec<Read>, EvalError> {
+        let operands: Vec<Operand> =
+            self.trace.node(id).args.iter().map(|arg| arg.operand.clone()).collect();
+        let mut reads = Vec::with_capacity(operands.len());
+        for operand in operands {
+            reads.push(match operand {
+                Operand::Constant(value) => Read::Constant(value),
+                Operand::Node(id) => match writer.known(id) {
+                    Some(read) => read,
+                    None => {
+                        let read = stacker::maybe_grow(64 << 10, 1 << 20, || {
+                            self.ahead_read(writer, id, t)
+                        })?;
+                        writer.know(id, read.clone());
+                        read
+                    }
+                },
+            });
+        }
+        Ok(reads)
+    }
+
+    fn ahead_read(&mut self, writer: &mut Writer, id: NodeId, t: u32) -> Result<Read, EvalError> {
+        let made = self.made.get(&id).copied();
+        // The rest of the reference, and what is outside the block.
+        let Some(made) = made.filter(|made| made.segment < t || made.earliest < t) else {
+            return self.outside(writer, id);
+        };
+        if let Some(standing) = self.standing.get(&id) {
+            return Ok(standing.clone());
+        }
+        if made.segment < t {
+            let held = match self.own.held.get(&id) {
+                Some(held) => writer.bring(held, &self.own.kinds, &|column| OWN + column),
+                None => {
+                    let held = &self.carried.held[&id];
+                    writer.bring(held, &self.carried.kinds, &|column| column)
+                }
+            };
+            return Ok(Read::Held(held));
+        }
+        let reads = self.ahead_reads(writer, id, t)?;
+        Ok(deterministic(self.trace, writer, id, &reads))
     }
 }

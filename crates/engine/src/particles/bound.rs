@@ -8,11 +8,10 @@ use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::program::Register;
 use crate::program::Source;
-use crate::program::lanes::{
-    Action, Held, Kind, LaneProgram, Rule, Uniforms, each_register, fill_in,
-};
+use crate::program::lanes::{Action, Held, Kind, LaneProgram, Rule, Uniforms};
 use crate::program::marked;
 use crate::program::odds::{LOG_ODDS, log_odds_of};
+use crate::program::template::{fill_in, renamed};
 use crate::program::values::LaneStore;
 use crate::trace::Trace;
 
@@ -127,18 +126,30 @@ impl Inputs {
     }
 
     fn uniform(&mut self, uniform: &Uniform) -> u32 {
-        let place = self.values.len() as u32;
         match uniform {
-            Uniform::Constant(value) => {
-                self.values.push(value.clone());
-                place
-            }
-            Uniform::Outside(id) => *self.outside_of.entry(*id).or_insert_with(|| {
-                self.values.push(Value::Nil);
-                self.outside.push((place, *id));
-                place
-            }),
+            Uniform::Constant(value) => self.constant(value.clone()),
+            Uniform::Outside(id) => self.outside(*id),
         }
+    }
+
+    /// The place of a constant.
+    pub fn constant(&mut self, value: Value) -> u32 {
+        self.values.push(value);
+        self.values.len() as u32 - 1
+    }
+
+    /// The place of a value outside the block.
+    pub fn outside(&mut self, id: NodeId) -> u32 {
+        let place = self.values.len() as u32;
+        *self.outside_of.entry(id).or_insert_with(|| {
+            self.values.push(Value::Nil);
+            self.outside.push((place, id));
+            place
+        })
+    }
+
+    pub fn value(&self, place: u32) -> &Value {
+        &self.values[place as usize]
     }
 
     pub fn uniforms<'a>(&'a self, bound: &'a Bound) -> Uniforms<'a> {
@@ -238,21 +249,16 @@ impl Shared {
                 self.boxed.push(*register);
                 Held::Boxed(self.boxed.len() as u32 - 1)
             }
-            Held::Marked(template) => {
-                let mut names = FxHashMap::default();
-                each_register(template, &mut |register| {
-                    let (from, kind) = match self.lane_program.kind(register) {
-                        Kind::Number => (register, ColumnKind::Number),
-                        Kind::Truth => (register, ColumnKind::Truth),
-                        Kind::Probability(eta) => (eta, ColumnKind::LogOdds),
-                    };
-                    self.numbers.push(from);
-                    self.kinds.push(kind);
-                    names.insert(register, self.numbers.len() as u32 - 1);
-                });
-                let name = |register: Register| Value::Number(marked::local(names[&register]));
-                Held::Marked(fill_in(template, &name))
-            }
+            Held::Marked(template) => Held::Marked(renamed(template, &mut |register| {
+                let (from, kind) = match self.lane_program.kind(register) {
+                    Kind::Number => (register, ColumnKind::Number),
+                    Kind::Truth => (register, ColumnKind::Truth),
+                    Kind::Probability(eta) => (eta, ColumnKind::LogOdds),
+                };
+                self.numbers.push(from);
+                self.kinds.push(kind);
+                marked::local(self.numbers.len() as u32 - 1)
+            })),
         }
     }
 
@@ -311,8 +317,9 @@ fn key_of_action(action: &Action, key: &mut Vec<u64>) {
                 Rule::Draw(distribution, _) => (1, address(distribution.spec().name)),
                 Rule::Density(distribution) => (2, address(distribution.spec().name)),
                 Rule::Marginal => (3, 0),
-                Rule::Request(number) => (4, u64::from(number)),
+                Rule::Request => (4, 0),
                 Rule::Which => (5, 0),
+                Rule::Impossible => (7, 0),
             };
             let steps = u64::from(call.steps.start) << 32 | u64::from(call.steps.end);
             key.extend([code, which, u64::from(call.place), steps, u64::from(call.may_fail)]);

@@ -3,15 +3,15 @@
 //!
 //! A particle that leaves the domain of some parameter has weight 0 from there on.
 
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{Rng, Value};
 
 use super::Particles;
 use super::bound::Bound;
+use super::host::OfTrace;
 use super::pass_plan::{From, Part, PassPlan};
-use super::writer::Place;
-use crate::error::{EvalError, Mistake};
-use crate::node::Op;
-use crate::program::lanes::{Call, Failed, Host, Outcome, Rule};
+use crate::error::EvalError;
+use crate::fault::Fault;
+use crate::program::lanes::Outcome;
 use crate::program::values::LaneStore;
 use crate::trace::Trace;
 
@@ -41,74 +41,6 @@ pub(super) struct CompiledPass<'a> {
     buffers: &'a mut Buffers,
     particles: usize,
     touched: u64,
-}
-
-/// What the lanes of one step ask for.
-pub(super) struct OfTrace<'a> {
-    pub trace: &'a Trace,
-    pub places: &'a [Place],
-    /// If choices are drawn; the last lane is then the reference.
-    pub rng: Option<&'a mut Rng>,
-}
-
-impl OfTrace<'_> {
-    fn name(&self, call: &Call) -> &'static str {
-        match call.rule {
-            Rule::Function(function) => function.spec.name,
-            Rule::Draw(distribution, _) | Rule::Density(distribution) => distribution.spec().name,
-            _ => self.trace.maker_name(self.places[call.place as usize].node),
-        }
-    }
-}
-
-impl Host for OfTrace<'_> {
-    #[cold]
-    fn fails(&mut self, call: &Call, error: ArgumentError) -> Result<(), EvalError> {
-        let span = self.places[call.place as usize].span;
-        let error = self.trace.argument_error(self.name(call), error, span);
-        if error.rejects() { Ok(()) } else { Err(error) }
-    }
-
-    #[cold]
-    fn not_a_number(&mut self, call: &Call, x: &Value) -> EvalError {
-        let place = self.places[call.place as usize];
-        let procedure = self.trace.node(place.node).op_name().to_owned();
-        EvalError::new(Mistake::NotANumber { procedure, value: x.clone() }, place.span)
-    }
-
-    #[cold]
-    fn improper(&mut self, call: &Call) -> EvalError {
-        let span = self.places[call.place as usize].span;
-        EvalError::new(Mistake::Improper(self.name(call)), span)
-    }
-
-    #[cold]
-    fn no_condition(&mut self, place: u32, condition: Value) -> EvalError {
-        EvalError::new(Mistake::Condition(condition), self.places[place as usize].span)
-    }
-
-    fn ask(&mut self, call: &Call, args: &[&Value]) -> Result<Value, Failed> {
-        let node = self.trace.node(self.places[call.place as usize].node);
-        match (&node.op, call.rule) {
-            (Op::Maker(made), Rule::Marginal) => {
-                if made.maker.latent().is_none() {
-                    made.maker.check(args)?;
-                }
-                Ok(Value::Number(made.statistics.log_marginal(args)?))
-            }
-            _ => unreachable!("only makers have applications"),
-        }
-    }
-
-    #[inline]
-    fn given(&self, place: u32) -> Option<&Value> {
-        Some(&self.trace.node(self.places[place as usize].node).value)
-    }
-
-    #[inline]
-    fn rng(&mut self) -> &mut Rng {
-        self.rng.as_mut().expect("choices are drawn in steps")
-    }
 }
 
 impl<'a> CompiledPass<'a> {
@@ -141,6 +73,10 @@ impl<'a> CompiledPass<'a> {
                     &numbers[(before.first_number + *k as usize) * particles..][..particles]
                 }
             };
+            if self.trace.has_fault(Fault::OwnValues) {
+                to.copy_from_slice(from);
+                continue;
+            }
             for (to, ancestor) in to.iter_mut().zip(ancestors) {
                 *to = from[*ancestor as usize];
             }
@@ -170,13 +106,14 @@ impl<'a> CompiledPass<'a> {
         let shared = plan.library.of(bound);
         let Buffers { alive, store, .. } = &mut *self.buffers;
         log_weights.fill(0.0);
-        let mut host = OfTrace { trace: self.trace, places: &bound.places, rng };
+        let mut host = OfTrace { trace: self.trace, places: &bound.places, rng, rows: None };
         let mut outcome = Outcome { alive, log_weights };
         let uniforms = plan.inputs.uniforms(bound);
         shared.lane_program.run(uniforms, store, &mut outcome, &mut host)?;
+        let lost = if self.trace.has_fault(Fault::LostLanes) { 0.0 } else { f64::NEG_INFINITY };
         for (log_weight, alive) in log_weights.iter_mut().zip(&self.buffers.alive) {
             if !alive {
-                *log_weight = f64::NEG_INFINITY;
+                *log_weight = lost;
             }
         }
         self.touched += (bound.places.len() * self.particles) as u64;

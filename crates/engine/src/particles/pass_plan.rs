@@ -10,18 +10,17 @@
 
 use rustc_hash::FxHashMap;
 
-use smidgen_value::Value;
-
 use super::LookAhead;
 use super::bound::{Bound, Inputs, Library};
 use super::segment::Segment;
-use super::writer::{ColumnKind, Frame, Read, Writer};
+use super::writer::{ColumnKind, Frame, NO_REGISTER, Read, Writer};
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::node::Op;
 use crate::operand::Operand;
-use crate::program::lanes::{Held, Rule, each_register, fill_in};
+use crate::program::lanes::{Held, Rule};
 use crate::program::marked;
+use crate::program::template::renamed;
 use crate::trace::Trace;
 
 /// Where a column comes from: the segment before, or what was carried into that.
@@ -32,7 +31,7 @@ pub(super) enum From {
 }
 
 /// Leaves of a look ahead name columns carried into the segment before by their number, and its own from here on.
-const OWN: u32 = 1 << 30;
+pub(super) const OWN: u32 = 1 << 30;
 
 impl From {
     /// The column that a leaf of a look ahead names.
@@ -77,13 +76,13 @@ pub(super) struct Made {
 
 pub(super) struct Compiler<'a> {
     pub trace: &'a mut Trace,
-    plan: PassPlan,
+    pub plan: PassPlan,
     pub made: FxHashMap<NodeId, Made>,
     /// The columns carried into the segment before, and its own.
-    carried: Frame,
-    own: Frame,
+    pub carried: Frame,
+    pub own: Frame,
     /// Nodes of D that follow something that does not move.
-    standing: FxHashMap<NodeId, Read>,
+    pub standing: FxHashMap<NodeId, Read>,
 }
 
 impl PassPlan {
@@ -137,18 +136,11 @@ impl Gathering {
                 self.boxed.push(from(*column));
                 Held::Boxed(self.boxed.len() as u32 - 1)
             }
-            Held::Marked(template) => {
-                let mut names = FxHashMap::default();
-                each_register(template, &mut |column| {
-                    names.entry(column).or_insert_with(|| {
-                        self.numbers.push(from(column));
-                        self.frame.kinds.push(kinds[column as usize]);
-                        self.numbers.len() as u32 - 1
-                    });
-                });
-                let name = |column: u32| Value::Number(marked::local(names[&column]));
-                Held::Marked(fill_in(template, &name))
-            }
+            Held::Marked(template) => Held::Marked(renamed(template, &mut |column| {
+                self.numbers.push(from(column));
+                self.frame.kinds.push(kinds[column as usize]);
+                marked::local(self.numbers.len() as u32 - 1)
+            })),
         };
         self.frame.held.insert(id, held);
     }
@@ -291,7 +283,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn outside(&mut self, writer: &mut Writer, id: NodeId) -> Result<Read, EvalError> {
+    pub fn outside(&mut self, writer: &mut Writer, id: NodeId) -> Result<Read, EvalError> {
         Ok(writer.outside(id, self.trace.value(id)?))
     }
 
@@ -320,71 +312,7 @@ impl Compiler<'_> {
         };
         operands.into_iter().map(&mut read).collect()
     }
-
-    /// The look ahead before step t, in terms of the columns of the step before: the densities that cross from
-    /// there to the future.
-    fn ahead(&mut self, crossing: &[NodeId], t: usize) -> Result<Bound, EvalError> {
-        let mut writer = Writer::default();
-        for id in crossing {
-            let reads = self.ahead_reads(&mut writer, *id, t as u32)?;
-            self.weigh(&mut writer, *id, reads)?;
-        }
-        Ok(self.plan.library.add(writer, &[], &mut self.plan.inputs).0)
-    }
-
-    fn ahead_reads(
-        &mut self,
-        writer: &mut Writer,
-        id: NodeId,
-        t: u32,
-    ) -> Result<Vec<Read>, EvalError> {
-        let operands: Vec<Operand> =
-            self.trace.node(id).args.iter().map(|arg| arg.operand.clone()).collect();
-        let mut reads = Vec::with_capacity(operands.len());
-        for operand in operands {
-            reads.push(match operand {
-                Operand::Constant(value) => Read::Constant(value),
-                Operand::Node(id) => match writer.known(id) {
-                    Some(read) => read,
-                    None => {
-                        let read = stacker::maybe_grow(64 << 10, 1 << 20, || {
-                            self.ahead_read(writer, id, t)
-                        })?;
-                        writer.know(id, read.clone());
-                        read
-                    }
-                },
-            });
-        }
-        Ok(reads)
-    }
-
-    fn ahead_read(&mut self, writer: &mut Writer, id: NodeId, t: u32) -> Result<Read, EvalError> {
-        let made = self.made.get(&id).copied();
-        // The rest of the reference, and what is outside the block.
-        let Some(made) = made.filter(|made| made.segment < t || made.earliest < t) else {
-            return self.outside(writer, id);
-        };
-        if let Some(standing) = self.standing.get(&id) {
-            return Ok(standing.clone());
-        }
-        if made.segment < t {
-            let held = match self.own.held.get(&id) {
-                Some(held) => writer.bring(held, &self.own.kinds, &|column| OWN + column),
-                None => {
-                    let held = &self.carried.held[&id];
-                    writer.bring(held, &self.carried.kinds, &|column| column)
-                }
-            };
-            return Ok(Read::Held(held));
-        }
-        let reads = self.ahead_reads(writer, id, t)?;
-        Ok(deterministic(self.trace, writer, id, &reads))
-    }
 }
-
-/// A call that writes no register.
-const NO_REGISTER: Held = Held::Uniform(u32::MAX);
 
 /// A function or a structure that decides nothing.
 pub(super) fn deterministic(

@@ -8,16 +8,16 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 use smidgen_lang::Span;
-use smidgen_prob::smooth::{self, Elementary, Smooth};
-use smidgen_prob::{Distribution, Function, Score};
+use smidgen_prob::smooth::Elementary;
 use smidgen_value::Value;
 
 use crate::id::NodeId;
-use crate::program::lanes::{Action, Call, Held, Kind, LaneProgram, Rule, each_register, fill_in};
+use crate::program::lanes::{Action, Call, Held, Kind, LaneProgram, Rule};
 use crate::program::lower;
-use crate::program::marked::{self, Marked};
+use crate::program::marked;
 use crate::program::odds::LOG_ODDS;
-use crate::program::{Op as StepOp, Program, Register, Source};
+use crate::program::template::{each_register, renamed};
+use crate::program::{Program, Register, Source};
 
 /// Numbers of a value outside the block that lanes read at most; a longer one stays boxed.
 const MOST_NUMBERS: usize = 64;
@@ -125,7 +125,7 @@ impl Writer {
         self.known.get(&id).cloned()
     }
 
-    fn program(&mut self) -> &mut Program {
+    pub(super) fn program(&mut self) -> &mut Program {
         &mut self.lane_program.program
     }
 
@@ -138,14 +138,9 @@ impl Writer {
                 Held::Boxed(register)
             }
             Held::Uniform(_) => unreachable!("no column is the same in all lanes"),
-            Held::Marked(template) => {
-                let mut marks = FxHashMap::default();
-                each_register(template, &mut |column| {
-                    let mark = self.bring_number(kinds[column as usize], cell(column));
-                    marks.insert(column, mark);
-                });
-                Held::Marked(fill_in(template, &|column| Value::Number(marks[&column])))
-            }
+            Held::Marked(template) => Held::Marked(renamed(template, &mut |column| {
+                self.bring_number(kinds[column as usize], cell(column))
+            })),
         }
     }
 
@@ -173,15 +168,21 @@ impl Writer {
     }
 
     fn push_steps(&mut self, steps: Range<u32>, value: &Value) {
-        let call = Call {
-            place: 0,
-            rule: Rule::Which,
-            operands: Box::default(),
-            steps,
-            may_fail: false,
-            out: Held::Marked(value.clone()),
-        };
-        self.lane_program.actions.push(Action::Call(call));
+        let (operands, out) = (Box::default(), Held::Marked(value.clone()));
+        self.push_call(Call { place: 0, rule: Rule::Which, operands, steps, may_fail: false, out });
+    }
+
+    /// Adds a call. Steps that cannot fail and follow others of this kind are run with those.
+    pub(super) fn push_call(&mut self, call: Call) {
+        let is_plain = |call: &Call| !call.may_fail && !call.steps.is_empty();
+        match self.lane_program.actions.last_mut() {
+            Some(Action::Call(last))
+                if is_plain(&call) && is_plain(last) && last.steps.end == call.steps.start =>
+            {
+                last.steps.end = call.steps.end;
+            }
+            _ => self.lane_program.actions.push(Action::Call(call)),
+        }
     }
 
     pub fn boxed_register(&mut self) -> u32 {
@@ -189,12 +190,12 @@ impl Writer {
         self.lane_program.boxed - 1
     }
 
-    fn step_count(&self) -> u32 {
+    pub(super) fn step_count(&self) -> u32 {
         self.lane_program.program.steps.len() as u32
     }
 
     /// Registers that are log odds' probabilities are so for whoever boxes them.
-    fn note_kinds(&mut self, value: &Value) {
+    pub(super) fn note_kinds(&mut self, value: &Value) {
         let mut registers = Vec::new();
         each_register(value, &mut |register| registers.push(register));
         for register in registers {
@@ -256,187 +257,20 @@ impl Writer {
         Held::Uniform(self.uniforms.len() as u32 - 1)
     }
 
-    fn all_held(&mut self, reads: &[Read]) -> Box<[Held]> {
+    pub(super) fn all_held(&mut self, reads: &[Read]) -> Box<[Held]> {
         reads.iter().map(|read| self.held(read)).collect()
     }
-
-    fn has_kinds(&self, values: &[Value]) -> bool {
-        let mut found = false;
-        for value in values {
-            found |= matches!(value, Value::Bool(_)) || value.holds_odds();
-            each_register(value, &mut |register| {
-                found |= self.lane_program.kind(register) != Kind::Number;
-            });
-        }
-        found
-    }
-
-    /// Tries to write steps; what was written is forgotten if there are none.
-    fn attempt<R>(
-        &mut self,
-        reads: &[Read],
-        write: impl FnOnce(&mut Writer, &[Value]) -> Option<R>,
-    ) -> Option<(R, Range<u32>)> {
-        let program = &self.lane_program.program;
-        let (from, leaves, registers) =
-            (program.steps.len(), program.leaves.len(), program.registers);
-        let (jumps, terms) = (program.jumps.len(), program.terms.len());
-        let actions = self.lane_program.actions.len();
-        let values: Option<Vec<Value>> = reads.iter().map(|read| self.numbers(read)).collect();
-        let start = self.step_count();
-        match values.and_then(|values| write(self, &values)) {
-            Some(written) => Some((written, start..self.step_count())),
-            None => {
-                let program = self.program();
-                program.steps.truncate(from);
-                program.leaves.truncate(leaves);
-                program.registers = registers;
-                program.jumps.truncate(jumps);
-                program.terms.truncate(terms);
-                program.odds.retain(|p, _| *p < registers);
-                self.lane_program.kinds.truncate(registers as usize);
-                self.lane_program.actions.truncate(actions);
-                None
-            }
-        }
-    }
-
-    /// A deterministic procedure.
-    pub fn function(&mut self, place: u32, function: &'static Function, reads: &[Read]) -> Held {
-        let name = function.spec.name;
-        let attempt = self.attempt(reads, |this, values| {
-            let is_elementary = is_elementary(function, values);
-            let compares =
-                lower::compares(name) && name != "biplex" && values.iter().all(is_scalar);
-            // Other procedures may hand a truth value or a probability on.
-            if !(is_elementary || compares) && this.has_kinds(values) {
-                return None;
-            }
-            let value = lower::function(this.program(), function, values).ok()?;
-            if compares
-                && let Value::Number(mark) = value
-                && let Marked::Local(register) = marked::read(mark)
-            {
-                this.lane_program.set_kind(register, Kind::Truth);
-            }
-            this.note_kinds(&value);
-            Some((value, !is_elementary && !compares))
-        });
-        if let Some(((value, may_fail), steps)) = attempt {
-            let out = Held::Marked(value);
-            if steps.is_empty() {
-                return out;
-            }
-            let operands = if may_fail { self.all_held(reads) } else { Box::default() };
-            let call = Call {
-                place,
-                rule: Rule::Function(function),
-                operands,
-                steps,
-                may_fail,
-                out: out.clone(),
-            };
-            self.lane_program.actions.push(Action::Call(call));
-            return out;
-        }
-        let out = Held::Boxed(self.boxed_register());
-        self.call(place, Rule::Function(function), reads, out.clone());
-        out
-    }
-
-    /// A call without steps.
-    pub fn call(&mut self, place: u32, rule: Rule, reads: &[Read], out: Held) {
-        let operands = self.all_held(reads);
-        let call = Call { place, rule, operands, steps: 0..0, may_fail: true, out };
-        self.lane_program.actions.push(Action::Call(call));
-    }
-
-    /// A random choice of this law: where its value will be.
-    pub fn choice(&mut self, distribution: &dyn Distribution, arguments: usize) -> Held {
-        match outcome_kind(distribution, arguments) {
-            None => Held::Boxed(self.boxed_register()),
-            Some(kind) => {
-                // Written by the draw.
-                let register = self.program().leaf(1, Source::Cell(DRAWN));
-                self.lane_program.set_kind(register, kind);
-                Held::Marked(Value::Number(marked::local(register)))
-            }
-        }
-    }
-
-    /// Draws a choice.
-    pub fn draw(
-        &mut self,
-        place: u32,
-        distribution: &'static dyn Distribution,
-        reads: &[Read],
-    ) -> Held {
-        let scalar = distribution.scalar();
-        let reads: Vec<Read> = reads
-            .iter()
-            .map(|read| match read {
-                Read::Constant(Value::Number(x)) => {
-                    let register = self.program().register(*x);
-                    Read::Held(Held::Marked(Value::Number(marked::local(register))))
-                }
-                other => other.clone(),
-            })
-            .collect();
-        let out = self.choice(distribution, reads.len());
-        self.call(place, Rule::Draw(distribution, scalar), &reads, out.clone());
-        out
-    }
-
-    /// The log density of the first of these, given the others.
-    pub fn density(&mut self, place: u32, distribution: &'static dyn Distribution, reads: &[Read]) {
-        let attempt = self.attempt(reads, |this, values| {
-            let (x, args) = values.split_first().expect("an outcome");
-            if !is_scalar(x) || !args.iter().all(is_scalar) {
-                return None;
-            }
-            let program = this.program();
-            program.density(distribution, x, args).ok()?;
-            let term = program.terms.pop()?;
-            let step = program.steps.last().filter(|step| step.out == term)?;
-            // The others are called: their scores would compute slopes that nobody asks for.
-            matches!(step.op, StepOp::Normal(_) | StepOp::Coin { .. }).then_some(term)
-        });
-        let (out, steps) = match attempt {
-            Some((term, steps)) => (Held::Marked(Value::Number(marked::local(term))), steps),
-            None => (Held::Uniform(u32::MAX), 0..0),
-        };
-        let operands = self.all_held(reads);
-        let rule = Rule::Density(distribution);
-        let call = Call { place, rule, operands, steps, may_fail: true, out };
-        self.lane_program.actions.push(Action::Call(call));
-    }
 }
 
-/// The column number of a leaf that a draw writes.
+/// The column number of a leaf that a call writes.
 pub(super) const DRAWN: u32 = u32::MAX;
 
-fn is_scalar(value: &Value) -> bool {
-    value.as_number().is_some()
-}
+/// Where a call writes that has no value.
+pub(super) const NO_REGISTER: Held = Held::Uniform(u32::MAX);
 
-/// Whether a procedure has a result whatever these numbers are.
-fn is_elementary(function: &Function, values: &[Value]) -> bool {
-    values.iter().all(is_scalar)
-        && (matches!(
-            smooth::find(function.spec.name),
-            Some(Smooth::Elementary(_) | Smooth::Chain(_))
-        ) || matches!(function.spec.name, "-" | "/"))
-}
-
-/// What the number is that a law draws; none if it may be something else.
-fn outcome_kind(distribution: &dyn Distribution, arguments: usize) -> Option<Kind> {
-    let is_index = distribution.spec().name == "categorical" && arguments == 1;
-    if is_index {
-        return Some(Kind::Number);
-    }
-    match (distribution.score(), distribution.admit(&Value::Number(1.0))) {
-        (_, Ok(Value::Bool(_))) => Some(Kind::Truth),
-        (Some(Score::Scalar(_)), Ok(Value::Number(_))) => Some(Kind::Number),
-        _ => None,
-    }
+/// What decides which side of a switch is taken.
+pub(super) struct Index {
+    pub read: Read,
+    /// Whether it is true or false, rather than a number.
+    pub is_condition: bool,
 }

@@ -6,12 +6,14 @@
 
 pub(crate) mod cells;
 pub(crate) mod density;
+mod lane_run;
 pub(crate) mod lanes;
 pub(crate) mod lower;
 pub(crate) mod marked;
 pub(crate) mod odds;
 pub(crate) mod rows;
 pub(crate) mod run;
+pub(crate) mod template;
 pub(crate) mod values;
 pub(crate) mod wide;
 

@@ -1,7 +1,8 @@
 //! The values of a program in lanes that may fail one by one: nothing but values is computed, and a lane where a
 //! step has none holds a NaN from there on.
 
-use smidgen_value::Value;
+use smallvec::SmallVec;
+use smidgen_value::{Rng, Value};
 
 use super::wide::Wide;
 use super::{MOST_ARGS, Op, Register, Step};
@@ -72,6 +73,34 @@ impl LaneStore {
 
     pub(crate) fn boxed_row(&self, register: u32) -> &[Value] {
         &self.boxed[register as usize * self.lanes..][..self.lanes]
+    }
+
+    /// Draws a number in each of the first lanes that is alive, given numbers in registers. The lanes that have
+    /// arguments out of their domain.
+    pub(crate) fn draw(
+        &mut self,
+        sample: fn(&[f64], &mut Rng) -> Option<f64>,
+        registers: &[Register],
+        (out, alive): (Register, &[bool]),
+        rng: &mut Rng,
+    ) -> SmallVec<[usize; 2]> {
+        let (lanes, mut refused) = (self.lanes, SmallVec::new());
+        let (below, above) = self.numbers.split_at_mut(out as usize * lanes);
+        let mut args = [0.0; MOST_ARGS];
+        let arguments = registers.len();
+        for (lane, (out, alive)) in above.iter_mut().zip(alive).enumerate() {
+            if !alive {
+                continue;
+            }
+            for (arg, register) in args.iter_mut().zip(registers) {
+                *arg = below[*register as usize * lanes + lane];
+            }
+            match sample(&args[..arguments], rng) {
+                Some(x) => *out = x,
+                None => refused.push(lane),
+            }
+        }
+        refused
     }
 
     /// Runs steps in all lanes.
