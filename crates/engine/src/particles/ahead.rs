@@ -7,22 +7,14 @@
 //! is one density. In general the number of densities over a pass is Σ (segment − earliest argument),
 //! up to T²/2; nothing is left out.
 
-use std::ops::Range;
-
-use rustc_hash::FxHashMap;
-
 use super::LookAhead;
-use super::plan::{Compiler, Made, Read, Step, Weight};
+use super::bound::Bound;
+use super::pass_plan::{Compiler, OWN, deterministic};
 use super::segment::Segment;
+use super::writer::{Read, Writer};
+use crate::error::EvalError;
 use crate::id::NodeId;
-
-/// What is computed before a step.
-#[derive(Default)]
-pub(super) struct Ahead {
-    /// Deterministic nodes that join the path and the future.
-    pub steps: Vec<Step>,
-    pub weights: Vec<Weight>,
-}
+use crate::operand::Operand;
 
 /// A look ahead is cheap if it takes at most so many densities per node of a pass.
 const CHEAP: usize = 2;
@@ -68,50 +60,64 @@ impl Compiler<'_> {
         crossing
     }
 
-    /// The look ahead before step t, in terms of the columns of the step before.
-    pub fn ahead(&mut self, crossing: &[NodeId], t: usize) -> Ahead {
-        let mut ahead = Ahead::default();
-        let mut computed = FxHashMap::default();
+    /// The look ahead before step t, in terms of the columns of the step before: the densities that cross from
+    /// there to the future.
+    pub fn ahead(&mut self, crossing: &[NodeId], t: usize) -> Result<Bound, EvalError> {
+        let mut writer = Writer::default();
         for id in crossing {
-            let reads = self.ahead_reads(*id, t, &mut ahead, &mut computed);
-            let x = self.fixed_node(*id);
-            ahead.weights.push(Weight { node: *id, law: self.law(*id), x, reads });
+            let reads = self.ahead_reads(&mut writer, *id, t as u32)?;
+            self.weigh(&mut writer, *id, reads)?;
         }
-        ahead
+        Ok(self.plan.library.add(writer, &[], &mut self.plan.inputs).0)
     }
 
     fn ahead_reads(
         &mut self,
+        writer: &mut Writer,
         id: NodeId,
-        t: usize,
-        ahead: &mut Ahead,
-        computed: &mut FxHashMap<NodeId, u32>,
-    ) -> Range<u32> {
-        self.reads(id, &mut |this, parent, made| this.ahead_read(parent, made, t, ahead, computed))
+        t: u32,
+    ) -> Result<Vec<Read>, EvalError> {
+        let operands: Vec<Operand> =
+            self.trace.node(id).args.iter().map(|arg| arg.operand.clone()).collect();
+        let mut reads = Vec::with_capacity(operands.len());
+        for operand in operands {
+            reads.push(match operand {
+                Operand::Constant(value) => Read::Constant(value),
+                Operand::Node(id) => match writer.known(id) {
+                    Some(read) => read,
+                    None => {
+                        let read = stacker::maybe_grow(64 << 10, 1 << 20, || {
+                            self.ahead_read(writer, id, t)
+                        })?;
+                        writer.know(id, read.clone());
+                        read
+                    }
+                },
+            });
+        }
+        Ok(reads)
     }
 
-    fn ahead_read(
-        &mut self,
-        id: NodeId,
-        made: Made,
-        t: usize,
-        ahead: &mut Ahead,
-        computed: &mut FxHashMap<NodeId, u32>,
-    ) -> Read {
-        if (made.segment as usize) < t {
-            return self.in_previous(id, t);
+    fn ahead_read(&mut self, writer: &mut Writer, id: NodeId, t: u32) -> Result<Read, EvalError> {
+        let made = self.made.get(&id).copied();
+        // The rest of the reference, and what is outside the block.
+        let Some(made) = made.filter(|made| made.segment < t || made.earliest < t) else {
+            return self.outside(writer, id);
+        };
+        if let Some(standing) = self.standing.get(&id) {
+            return Ok(standing.clone());
         }
-        if made.earliest as usize >= t {
-            return Read::Fixed(self.fixed_node(id));
+        if made.segment < t {
+            let held = match self.own.held.get(&id) {
+                Some(held) => writer.bring(held, &self.own.kinds, &|column| OWN + column),
+                None => {
+                    let held = &self.carried.held[&id];
+                    writer.bring(held, &self.carried.kinds, &|column| column)
+                }
+            };
+            return Ok(Read::Held(held));
         }
-        if let Some(place) = computed.get(&id) {
-            return Read::Ahead(*place);
-        }
-        let reads =
-            stacker::maybe_grow(64 << 10, 1 << 20, || self.ahead_reads(id, t, ahead, computed));
-        let place = ahead.steps.len() as u32;
-        ahead.steps.push(Step { node: id, rule: self.rule(id), reads });
-        computed.insert(id, place);
-        Read::Ahead(place)
+        let reads = self.ahead_reads(writer, id, t)?;
+        Ok(deterministic(self.trace, writer, id, &reads))
     }
 }

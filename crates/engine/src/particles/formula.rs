@@ -1,21 +1,17 @@
-//! What a structure that only selects comes to, as a function of the values that it reads.
-//!
-//! A formula is the program's text with names resolved and calls followed, both sides of every branch: it can
-//! be computed for values that the trace does not have. Only the side that is taken is computed.
+//! What a structure that only selects comes to, as a function of the values that it reads: the program's text with
+//! names resolved and calls followed, both sides of every branch. [`super::select`] finds it, and it becomes
+//! actions of a lane program here, so that it can be computed for values that the trace does not have. Each side
+//! counts only in the lanes that go there.
 
 use std::sync::Arc;
 
-use smallvec::SmallVec;
 use smidgen_lang::Span;
 use smidgen_prob::{Distribution, Function};
 use smidgen_value::Value;
 
-use super::select::{Away, Builder};
-use crate::error::{EvalError, Mistake};
+use super::writer::{Index, NO_REGISTER, Read, Writer};
 use crate::id::NodeId;
-use crate::node::{MemoEntry, MemoKey};
-use crate::operand::Operand;
-use crate::trace::Trace;
+use crate::program::lanes::{Held, Rule};
 
 pub(super) type Term = Arc<Formula>;
 
@@ -26,9 +22,9 @@ pub(super) enum Formula {
     Apply(&'static Function, Vec<Term>, Span),
     If(Box<[Term; 3]>, Span),
     /// What a memoised procedure has for a key.
-    Request(NodeId, Vec<Term>),
+    Request(NodeId, Vec<Term>, Span),
     /// A call of one of these procedures: what each comes to.
-    Call(Term, Vec<(Value, Term)>),
+    Call(Term, Vec<(Value, Term)>, Span),
     /// The log density of an observed value.
     Density(Density),
 }
@@ -40,21 +36,6 @@ pub(super) struct Density {
     pub span: Span,
 }
 
-/// Why there is no value.
-pub(super) enum Stop {
-    /// It would take a random choice that does not exist, or is part of what moves.
-    Missing,
-    Error(EvalError),
-}
-
-impl From<EvalError> for Stop {
-    fn from(error: EvalError) -> Stop {
-        Stop::Error(error)
-    }
-}
-
-type Values = SmallVec<[Value; 4]>;
-
 impl Formula {
     pub fn constant(&self) -> Option<&Value> {
         match self {
@@ -63,87 +44,60 @@ impl Formula {
         }
     }
 
-    /// The value, where these are the values that are read.
-    pub fn value(&self, trace: &mut Trace, away: &Away, read: &[Value]) -> Result<Value, Stop> {
+    /// Writes it for a node, where this is what it reads. A density counts, and has no value.
+    pub fn write(&self, writer: &mut Writer, node: NodeId, reads: &[Read]) -> Read {
+        let all = |writer: &mut Writer, terms: &[Term]| -> Vec<Read> {
+            terms.iter().map(|term| term.write(writer, node, reads)).collect()
+        };
         match self {
-            Formula::Constant(value) => Ok(value.clone()),
-            Formula::Read(place) => Ok(read[*place as usize].clone()),
+            Formula::Constant(value) => Read::Constant(value.clone()),
+            Formula::Read(place) => reads[*place as usize].clone(),
             Formula::Apply(function, args, span) => {
-                let args = values(args, trace, away, read)?;
-                let args: SmallVec<[&Value; 4]> = args.iter().collect();
-                let result = (function.apply)(&args);
-                Ok(result.map_err(|e| trace.argument_error(function.spec.name, e, *span))?)
+                let args = all(writer, args);
+                let place = writer.place(node, *span);
+                Read::Held(writer.function(place, function, &args))
             }
             Formula::If(parts, span) => {
                 let [condition, then, otherwise] = &**parts;
-                let condition = condition.value(trace, away, read)?;
-                match condition.truth() {
-                    Some(true) => then.value(trace, away, read),
-                    Some(false) => otherwise.value(trace, away, read),
-                    None => Err(EvalError::new(Mistake::Condition(condition), *span).into()),
+                let condition = condition.write(writer, node, reads);
+                let place = writer.place(node, *span);
+                let index = Index { read: condition, is_condition: true };
+                let sides = [otherwise, then];
+                writer.switch(place, index, 2, &mut |writer, k| sides[k].write(writer, node, reads))
+            }
+            Formula::Request(memo, keys, span) => {
+                let keys = all(writer, keys);
+                // The memo itself is what the host looks into.
+                let place = writer.place(*memo, *span);
+                let out = Held::Boxed(writer.boxed_register());
+                writer.call(place, Rule::Request, &keys, out.clone());
+                Read::Held(out)
+            }
+            Formula::Call(operator, cases, span) => {
+                let mut among = vec![operator.write(writer, node, reads)];
+                among.extend(cases.iter().map(|(procedure, _)| Read::Constant(procedure.clone())));
+                let place = writer.place(node, *span);
+                let which = writer.number_register();
+                writer.call(place, Rule::Which, &among, which.clone());
+                let index = Index { read: Read::Held(which), is_condition: false };
+                writer.switch(place, index, cases.len(), &mut |writer, k| {
+                    cases[k].1.write(writer, node, reads)
+                })
+            }
+            Formula::Density(density) => {
+                let args = all(writer, &density.args);
+                let place = writer.place(node, density.span);
+                match density.distribution.admit(&density.observed) {
+                    Ok(x) => {
+                        let mut all = vec![Read::Constant(x)];
+                        all.extend(args);
+                        writer.density(place, density.distribution, &all);
+                    }
+                    // A value of the wrong type makes the branch impossible.
+                    Err(_) => writer.call(place, Rule::Impossible, &args, NO_REGISTER),
                 }
+                Read::Constant(Value::Nil)
             }
-            Formula::Request(memo, keys) => {
-                let key = values(keys, trace, away, read)?.into_iter().collect();
-                requested(trace, away, *memo, key)
-            }
-            Formula::Call(operator, cases) => {
-                let operator = operator.value(trace, away, read)?;
-                let case = cases.iter().find(|(known, _)| *known == operator);
-                case.ok_or(Stop::Missing)?.1.value(trace, away, read)
-            }
-            Formula::Density(density) => density.value(trace, away, read),
         }
-    }
-}
-
-impl Density {
-    fn value(&self, trace: &mut Trace, away: &Away, read: &[Value]) -> Result<Value, Stop> {
-        let Density { distribution, args, observed, span } = self;
-        let name = distribution.spec().name;
-        let args = values(args, trace, away, read)?;
-        let args: SmallVec<[&Value; 4]> = args.iter().collect();
-        // A value of the wrong type makes the branch impossible.
-        let Ok(x) = distribution.admit(observed) else {
-            return Ok(Value::Number(f64::NEG_INFINITY));
-        };
-        let log_p = distribution.log_density(&x, &args);
-        let log_p = log_p.map_err(|e| trace.argument_error(name, e, *span))?;
-        if log_p.is_nan() {
-            let mistake = Mistake::NotANumber { procedure: name.to_owned(), value: x };
-            return Err(EvalError::new(mistake, *span).into());
-        }
-        Ok(Value::Number(log_p))
-    }
-}
-
-fn values(terms: &[Term], trace: &mut Trace, away: &Away, read: &[Value]) -> Result<Values, Stop> {
-    terms.iter().map(|term| term.value(trace, away, read)).collect()
-}
-
-/// What a memoised procedure gives for a key: the value of a family that stays whatever moves, or what its
-/// body comes to if that is a function of values that stay.
-fn requested(trace: &mut Trace, away: &Away, memo: NodeId, key: MemoKey) -> Result<Value, Stop> {
-    let family = match trace.memo(memo).families.get(&key) {
-        Some(MemoEntry::Family(family)) if !away.holds_family(*family) => Some(*family),
-        _ => None,
-    };
-    if let Some(family) = family {
-        let root = trace.families[family.index()].root.clone();
-        return standing(trace, away, &root.expect("an evaluated family has a root"));
-    }
-    let mut builder = Builder::new(trace, away);
-    let body = builder.body_of(memo, key).ok_or(Stop::Missing)?;
-    let reads = builder.into_reads();
-    let read: Result<Values, Stop> =
-        reads.into_iter().map(|id| standing(trace, away, &Operand::Node(id))).collect();
-    body.value(trace, away, &read?)
-}
-
-/// The value of an operand that does not move.
-fn standing(trace: &mut Trace, away: &Away, operand: &Operand) -> Result<Value, Stop> {
-    match operand {
-        Operand::Node(id) if away.holds(trace, *id) => Err(Stop::Missing),
-        operand => Ok(trace.operand_value(operand)?.clone()),
     }
 }

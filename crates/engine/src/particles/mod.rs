@@ -10,25 +10,31 @@
 //! because principals and T' are drawn from their priors. Children outside the block, such as the
 //! state after a window of states, are absorbing choices like any other.
 //!
-//! Two roads with one face, [`Particles`]. If nothing in D decides what exists, the segments are
-//! compiled once ([`plan`]) and particles are columns of values beside the trace, which is written
-//! only at the end ([`compiled`]). Otherwise ([`replay`]) the trace itself is moved from particle to
-//! particle. Both cost O(particles) segments for a segment, whatever T.
+//! Two roads with one face, [`Particles`]. If nothing in D decides what exists, segments are written once as programs whose
+//! lanes are particles ([`pass_plan`], [`writer`]), which run beside the trace; that is written only at the end
+//! ([`compiled`]). Otherwise ([`replay`]) the trace itself is moved from particle to particle: the reference that the other
+//! road is held against. Both cost O(particles) segments for a segment, whatever T.
 //!
-//! A chain of finite choices needs no particles: a path is drawn as a whole ([`forward_backward`]), also where the
-//! choices select among branches ([`select`]).
+//! A chain of finite choices needs no particles: a path is drawn as a whole ([`forward_backward`]), from programs whose
+//! lanes are the values of a choice, or pairs of neighbouring values ([`path_plan`]), also where the choices
+//! select among branches ([`select`], [`formula`]).
 
 mod ahead;
+mod bound;
+mod calls;
 mod compiled;
 mod formula;
 mod forward_backward;
-mod lanes;
+mod host;
 mod order;
-mod plan;
+mod pass_plan;
+mod path_plan;
 mod replay;
 mod rewrite;
 mod segment;
 mod select;
+mod transitions;
+mod writer;
 
 use rustc_hash::FxHashSet;
 use smidgen_value::{Rng, Value};
@@ -40,9 +46,11 @@ use crate::scaffold::Scaffold;
 use crate::trace::Trace;
 
 use compiled::{Buffers, CompiledPass};
-use forward_backward::{ForwardBackward, Room, Shape};
-use plan::Plan;
+use forward_backward::{ForwardBackward, Room};
+use pass_plan::PassPlan;
+use path_plan::PathPlan;
 use replay::Replay;
+pub use replay::{Recorded, WeighedAgain};
 use rewrite::rewrite;
 use segment::{Segment, segments};
 use select::Selects;
@@ -80,8 +88,9 @@ pub trait Particles {
 }
 
 /// Whether the reference's future is weighed (ancestor sampling).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LookAhead {
+    #[default]
     Never,
     /// Where it costs no more than the rest.
     IfCheap,
@@ -94,12 +103,14 @@ pub enum LookAhead {
 pub struct Sequence {
     scaffold: Scaffold,
     segments: Vec<Segment>,
-    /// If nothing in D decides what exists; for a path, it may select.
-    plan: Option<Plan>,
-    /// Whether something in D selects.
-    selects: bool,
-    /// If, besides, every density hangs on neighbouring groups alone, of one choice each.
-    shape: Option<Shape>,
+    /// For a path: if nothing in D does more than select, and every density hangs on neighbouring groups alone, of
+    /// one choice each.
+    path: Option<PathPlan>,
+    /// For particles, if nothing in D decides what exists.
+    passes: Option<PassPlan>,
+    look_ahead: LookAhead,
+    /// What in D selects.
+    selects: Selects,
     /// The structure that the plan was made for.
     structure: u64,
     buffers: Buffers,
@@ -115,7 +126,8 @@ impl Sequence {
 
     /// Whether what was prepared last still holds.
     pub fn is_current(&self, trace: &Trace) -> bool {
-        self.plan.is_some() && self.structure == trace.structure_revision()
+        let is_compiled = self.path.is_some() || self.passes.is_some();
+        is_compiled && self.structure == trace.structure_revision()
     }
 
     /// Prepares draws of whole paths of a chain, first choice to last, with some idle choices ([`crate::idle`]) summed out:
@@ -126,7 +138,7 @@ impl Sequence {
         choices: &[NodeId],
         left_out: &FxHashSet<NodeId>,
     ) -> Result<bool, EvalError> {
-        (self.plan, self.shape, self.selects) = (None, None, false);
+        (self.path, self.passes, self.selects) = (None, None, Selects::default());
         self.scaffold.build(trace, choices);
         self.scaffold.absorbing.retain(|id| !left_out.contains(id));
         if !self.scaffold.released.is_empty() || self.has_other_nodes(trace) {
@@ -138,12 +150,10 @@ impl Sequence {
         }
         let groups: Vec<Vec<NodeId>> = choices.iter().map(|id| vec![*id]).collect();
         self.segments = segments(trace, &self.scaffold, &groups, &selects);
-        self.selects = !selects.is_empty();
-        let plan = Plan::compile(trace, &self.segments, LookAhead::Never, selects);
-        self.shape = Shape::of(trace, &plan);
-        self.plan = Some(plan);
+        self.path = PathPlan::compile(trace, &self.segments, &selects)?;
+        self.selects = selects;
         self.structure = trace.structure_revision();
-        Ok(self.shape.is_some())
+        Ok(self.path.is_some())
     }
 
     /// Whether D and A hold what is not compiled, whatever decides what.
@@ -168,25 +178,41 @@ impl Sequence {
         let none = Selects::default();
         self.segments = segments(trace, &self.scaffold, groups, &none);
         let decides = self.scaffold.restructured(trace).is_some();
-        self.plan = match decides || self.has_other_nodes(trace) {
+        self.passes = match decides || self.has_other_nodes(trace) {
             true => None,
-            false => Some(Plan::compile(trace, &self.segments, look_ahead, none)),
+            false => Some(PassPlan::compile(trace, &self.segments, look_ahead)?),
         };
-        (self.shape, self.selects) = (None, false);
+        self.look_ahead = look_ahead;
+        (self.path, self.selects) = (None, none);
         self.structure = trace.structure_revision();
         Ok(())
     }
 
     /// Whether the choices of a path select among branches.
     pub fn selects(&self) -> bool {
-        self.selects
+        !self.selects.is_empty()
+    }
+
+    /// The path's plan, with what is outside the chain as it is now.
+    fn refresh_path(&mut self, trace: &mut Trace) -> Result<bool, EvalError> {
+        let Some(plan) = &mut self.path else { return Ok(false) };
+        if !plan.inputs.refresh(trace)? {
+            // Something outside has become a value of another form.
+            let compiled = PathPlan::compile(trace, &self.segments, &self.selects)?;
+            *plan = compiled.expect("what hangs on what is a matter of structure");
+            plan.inputs.refresh(trace)?;
+        }
+        Ok(true)
     }
 
     /// Whether a whole path could be drawn now: a function of what is outside the chain.
     pub fn has_paths(&mut self, trace: &mut Trace) -> Result<bool, EvalError> {
-        let (Some(plan), Some(shape)) = (&mut self.plan, &self.shape) else { return Ok(false) };
-        plan.refresh(trace)?;
-        ForwardBackward { trace, plan, shape, room: &mut self.room }.forward()
+        if !self.refresh_path(trace)? {
+            return Ok(false);
+        }
+        let Some(plan) = &self.path else { return Ok(false) };
+        let (away, room) = (&self.selects.away, &mut self.room);
+        ForwardBackward { trace, plan, away, room }.forward()
     }
 
     /// Whether some path would ask for a row of a memoised procedure that does not exist.
@@ -203,12 +229,14 @@ impl Sequence {
         draw: &mut dyn FnMut(&[f64], &mut Rng) -> usize,
         rng: &mut Rng,
     ) -> Result<Option<usize>, EvalError> {
-        let (Some(plan), Some(shape)) = (&mut self.plan, &self.shape) else { return Ok(None) };
-        plan.refresh(trace)?;
-        let mut forward_backward =
-            ForwardBackward { trace: &mut *trace, plan, shape, room: &mut self.room };
+        if !self.refresh_path(trace)? {
+            return Ok(None);
+        }
+        let Some(plan) = &self.path else { return Ok(None) };
+        let (away, room) = (&self.selects.away, &mut self.room);
+        let mut forward_backward = ForwardBackward { trace: &mut *trace, plan, away, room };
         let Some(path) = forward_backward.draw(draw, rng)? else { return Ok(None) };
-        let changed = match self.selects {
+        let changed = match !self.selects.is_empty() {
             false => forward_backward.settle(&path)?,
             true => {
                 let values: Vec<(NodeId, Value)> = forward_backward.values_of(&path).collect();
@@ -230,17 +258,17 @@ impl Sequence {
 
     /// Whether particles run beside the trace.
     pub fn is_compiled(&self) -> bool {
-        self.plan.is_some() && !self.selects
+        self.passes.is_some()
     }
 
     /// From now on particles run in the trace, also where that is not needed.
     pub fn forgo_plan(&mut self) {
-        self.plan = None;
+        self.passes = None;
     }
 
     /// Whether the reference's future will be weighed.
     pub fn looks_ahead(&self) -> bool {
-        self.plan.as_ref().is_some_and(|plan| plan.looks_ahead)
+        self.passes.as_ref().is_some_and(|plan| plan.looks_ahead)
     }
 
     /// Begins a pass with this many particles, the reference included.
@@ -249,12 +277,30 @@ impl Sequence {
         trace: &'a mut Trace,
         particles: usize,
     ) -> Result<Box<dyn Particles + 'a>, EvalError> {
-        match &mut self.plan {
-            Some(plan) => {
-                Ok(Box::new(CompiledPass::begin(trace, plan, &mut self.buffers, particles)?))
-            }
-            None => Ok(Box::new(Replay::begin(trace, &self.scaffold, &self.segments, particles)?)),
+        let Some(plan) = &mut self.passes else {
+            let replay = Replay::begin(trace, &self.scaffold, &self.segments, particles)?;
+            return Ok(Box::new(replay));
+        };
+        if !plan.inputs.refresh(trace)? {
+            // Something outside has become a value of another form.
+            *plan = PassPlan::compile(trace, &self.segments, self.look_ahead)?;
+            plan.inputs.refresh(trace)?;
         }
+        Ok(Box::new(CompiledPass::begin(trace, plan, &mut self.buffers, particles)))
+    }
+}
+
+impl Sequence {
+    /// Weighs recorded steps in the trace itself, whichever road particles take; the state stays as it is. For
+    /// tests: it says what every road has to come to.
+    pub fn weigh_again(
+        &mut self,
+        trace: &mut Trace,
+        steps: &[Recorded],
+    ) -> Result<Vec<Vec<WeighedAgain>>, EvalError> {
+        let particles = steps.first().map_or(0, |step| step.ancestors.len());
+        let mut replay = Replay::begin(trace, &self.scaffold, &self.segments, particles)?;
+        steps.iter().enumerate().map(|(t, step)| replay.again(t, step)).collect()
     }
 }
 

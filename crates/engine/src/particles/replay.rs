@@ -149,6 +149,57 @@ impl<'a> Replay<'a> {
     }
 }
 
+/// One step of particles as another road made it: where each came from, and what it drew.
+pub struct Recorded {
+    pub ancestors: Vec<u32>,
+    pub drawn: Vec<Vec<Value>>,
+}
+
+/// A step of one particle, weighed in the trace.
+#[derive(Clone, Copy, Debug)]
+pub struct WeighedAgain {
+    pub log_weight: f64,
+    /// log p of what it drew, given its past.
+    pub log_prior: f64,
+}
+
+impl Replay<'_> {
+    /// Makes a step again that was recorded: what every road has to agree with.
+    pub fn again(&mut self, t: usize, step: &Recorded) -> Result<Vec<WeighedAgain>, EvalError> {
+        let past = |ancestor: &u32| Past { ancestor: *ancestor, drawn: Vec::new() };
+        self.past.push(step.ancestors.iter().map(past).collect());
+        let (mut rng, mut weighed) = (Rng::unused(), Vec::new());
+        for (particle, ancestor) in step.ancestors.iter().enumerate() {
+            match t {
+                0 => self.take_back(),
+                _ => self.switch_to(t - 1, *ancestor, &mut rng)?,
+            }
+            let mut script = Script::new(Source::Noted, step.drawn[particle].clone());
+            let log_weight = self.run(t, particle as u32, &mut script, &mut rng)?;
+            let log_prior = match self.stack.len() > t {
+                true => self.log_prior(t)?,
+                false => f64::NEG_INFINITY,
+            };
+            self.past[t][particle].drawn = script.drawn;
+            weighed.push(WeighedAgain { log_weight, log_prior });
+        }
+        Ok(weighed)
+    }
+
+    /// log p of the choices of a segment that is in place.
+    fn log_prior(&self, t: usize) -> Result<f64, EvalError> {
+        let mut log_prior = 0.0;
+        let is_choice = |id: &&NodeId| self.trace.node(**id).is_random();
+        for id in self.segments[t].nodes.iter().filter(is_choice) {
+            log_prior += match self.trace.log_density(*id) {
+                Err(error) if error.rejects() => f64::NEG_INFINITY,
+                result => result?,
+            };
+        }
+        Ok(log_prior)
+    }
+}
+
 impl Trace {
     /// Makes what is pending of a segment. The log density of its absorbing choices.
     fn make_segment(

@@ -279,7 +279,7 @@ impl<'a> Builder<'a> {
             let case = self.apply(&procedure, operands.clone(), (last, span))?;
             cases.push((procedure, case));
         }
-        Some(Arc::new(Formula::Call(operator, cases)))
+        Some(Arc::new(Formula::Call(operator, cases, span)))
     }
 
     /// All that a formula can come to, if these are constants.
@@ -337,7 +337,10 @@ impl<'a> Builder<'a> {
 
     fn request(&mut self, memo: NodeId, keys: Vec<Term>) -> Option<Term> {
         let constants: Option<MemoKey> = keys.iter().map(|key| key.constant().cloned()).collect();
-        let Some(key) = constants else { return Some(Arc::new(Formula::Request(memo, keys))) };
+        let Some(key) = constants else {
+            let span = self.trace.node(memo).origin;
+            return Some(Arc::new(Formula::Request(memo, keys, span)));
+        };
         match self.trace.memo(memo).families.get(&key) {
             Some(MemoEntry::Family(family)) if !self.away.holds_family(*family) => {
                 let root = self.trace.families[family.index()].root.clone()?;

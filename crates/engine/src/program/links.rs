@@ -60,6 +60,12 @@ impl Program {
         self.links.insert((number, link), Known { eta, sure });
     }
 
+    /// The link and the register of η of one that is such a number whatever it is used for.
+    pub(crate) fn sure_eta(&self, number: Register) -> Option<(Link, Register)> {
+        let known = |link| self.links.get(&(number, link)).filter(|known| known.sure);
+        Link::ALL.into_iter().find_map(|link| Some((link, known(link)?.eta)))
+    }
+
     fn find(&self, value: &Value, link: Link) -> Option<Eta> {
         let x = match value {
             Value::Linked(by, eta) if *by == link => return Some(Eta { eta: *eta, sure: true }),

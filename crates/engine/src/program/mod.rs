@@ -13,6 +13,7 @@
 //! | [`analysis`] | questions about a program |
 //! | [`run`] | the readings: values, gradients, draws |
 //! | [`rows`], [`cells`] | rows of one shape, and where their leaves are |
+//! | [`lanes`], [`values`], [`template`] | lanes that go their own ways: particles, values of finite choices |
 //! | [`wide`] | loops compiled for wide registers |
 
 mod analysis;
@@ -22,13 +23,17 @@ pub(crate) mod cells;
 pub(crate) mod density;
 pub(crate) mod form;
 mod ir;
+mod lane_run;
+pub(crate) mod lanes;
 pub(crate) mod links;
 pub(crate) mod lower;
 pub(crate) mod marked;
 pub(crate) mod predict;
 pub(crate) mod rows;
 pub(crate) mod run;
+pub(crate) mod template;
 pub(crate) mod value_only;
+pub(crate) mod values;
 pub(crate) mod wide;
 
 pub(crate) use ir::{

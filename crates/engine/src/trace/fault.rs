@@ -19,6 +19,10 @@ pub enum Fault {
     StaleArguments,
     /// A round is planned from the state at its start, though its own moves change what the plan hangs on.
     PlanOfTheStart,
+    /// Particles beside the trace go on with their own values instead of their ancestors'.
+    OwnValues,
+    /// A particle that leaves a domain keeps a weight of 1.
+    LostLanes,
 }
 
 impl Trace {

@@ -73,7 +73,12 @@ impl Store {
 
     /// Gives it the size that a program needs. What it held is of no use then.
     pub(crate) fn fit(&mut self, program: &Program, stride: usize) {
-        let size = program.registers as usize * stride;
+        self.fit_registers(program.registers, stride);
+    }
+
+    /// The same for so many registers.
+    pub(crate) fn fit_registers(&mut self, registers: u32, stride: usize) {
+        let size = registers as usize * stride;
         self.stride = stride;
         if self.values.len() < size {
             self.values.resize(size, 0.0);

@@ -32,7 +32,7 @@ impl Store {
 
     /// Computes a step. False if it is impossible in some lane, or cannot be computed there, which leaves a NaN.
     #[inline]
-    pub(super) fn step(&mut self, step: &Step, lanes: usize, linear: &Linear<'_>) -> bool {
+    pub(crate) fn step(&mut self, step: &Step, lanes: usize, linear: &Linear<'_>) -> bool {
         let stride = self.stride;
         let (below, above) = self.values.split_at_mut(step.out as usize * stride);
         let at = |register: Register| {
@@ -51,7 +51,8 @@ impl Store {
             Op::Choose { index, options } => {
                 for (l, (out, index)) in out.iter_mut().zip(at(*index)).enumerate() {
                     match options.get(*index as usize) {
-                        Some(option) if *index >= 0.0 => {
+                        // What is no whole number names nothing.
+                        Some(option) if *index >= 0.0 && index.fract() == 0.0 => {
                             *out = below[*option as usize * stride + l]
                         }
                         _ => (*out, is_possible) = (f64::NAN, false),
