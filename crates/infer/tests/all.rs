@@ -18,7 +18,9 @@ mod gibbs_roads;
 mod hamiltonian;
 mod idle;
 mod invariance;
+mod matrix;
 mod memory;
+mod particles_two_roads;
 mod pgibbs;
 mod pgibbs_invariance;
 mod properties;
@@ -33,6 +35,7 @@ mod subsampled_decisions;
 mod subsampled_invariance;
 mod subsampled_matrices;
 mod tall;
+mod trajectories;
 mod whole_numbers;
 mod wild;
 
