@@ -20,12 +20,12 @@ use smidgen_prob::Statistics;
 use smidgen_value::{ArgumentError, Value};
 
 use crate::id::{FamilyId, NodeId};
-use crate::node::{Child, MemoEntry, MemoKey, NOWHERE, Node, Op, StructureKind};
-use crate::observe::Referent;
 use crate::operand::Operand;
 use crate::procedure::Procedure;
 use crate::tag::Membership;
 use crate::trace::Trace;
+use crate::trace::node::{Child, MemoEntry, MemoKey, NOWHERE, Node, Op, StructureKind};
+use crate::trace::observe::Referent;
 
 use choices::{check_choices, check_scopes, check_statistics};
 pub use dump::{dump, dump_by_address};

@@ -3,8 +3,8 @@
 //! made again when asked for.
 
 use crate::model::Model;
-use crate::node::{Arg, Made, Node, Op};
 use crate::trace::Trace;
+use crate::trace::node::{Arg, Made, Node, Op};
 use crate::trace::roster::{Sections, Standing};
 
 fn copy_op(op: &Op) -> Op {
@@ -71,7 +71,6 @@ impl Trace {
             value_edits: self.value_edits,
             edges_at: self.edges_at.clone(),
             numbers: self.numbers.clone(),
-            plans: None,
             side: Default::default(),
             structure: self.structure,
             sweep: self.sweep,

@@ -14,11 +14,11 @@ use smidgen_value::{Symbol, Value};
 
 use crate::id::{FamilyId, NodeId};
 use crate::model::{Model, RecordKind};
-use crate::node::{Op, Structure, StructureKind};
 use crate::operand::Operand;
 use crate::procedure::Procedure;
-use crate::scaffold::Scaffold;
 use crate::trace::Trace;
+use crate::trace::node::{Op, Structure, StructureKind};
+use crate::trace::scaffold::Scaffold;
 
 pub use dot::{scaffold_dot, trace_dot};
 pub use text::{scaffold_text, trace_text};

@@ -19,11 +19,11 @@ use smidgen_value::{Rng, Value};
 
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::{Node, Op, Role};
-use crate::proposal::{Choice, FromPrior, Proposal};
-use crate::scaffold::Scaffold;
 use crate::smooth::branch;
 use crate::trace::Trace;
+use crate::trace::node::{Node, Op, Role};
+use crate::trace::proposal::{Choice, FromPrior, Proposal};
+use crate::trace::scaffold::Scaffold;
 
 /// The choices that no observation depends on. Applications of made procedures, which count for one another, and
 /// choices without a proper prior are never among them, nor is what something hangs on that may have no value: that it

@@ -11,27 +11,16 @@
 //! | [`environment`] | frames of operands |
 //! | [`procedure`] | what a procedure value holds |
 //! | [`error`] | what went wrong while a program ran |
-//! | `program` | straight-line code over lanes, and procedures as its steps |
-//! | [`plate`] | rows of a loop that never become nodes |
-//! | [`node`] | a node, and the arguments and children that tie it into the graph |
 //! | [`tag`] | scopes and blocks of random choices |
-//! | [`journal`] | the edits of an open transaction, and their exact undoing |
-//! | [`trace`] | the graph: storage, edges, the one read path |
-//! | [`fault`] | mistakes of the past that tests put back |
-//! | [`freshness`] | stale values, refreshed when read (section 3.5 of the paper) |
-//! | [`density`] | log densities of nodes, log joint, log likelihood |
-//! | [`family`] | what one evaluated body created: reference counts, removal |
-//! | `script` | the choices that a particle makes, to be made again |
-//! | [`eval`], [`apply`], [`higher_order`] | core expressions to nodes |
-//! | [`scaffold`] | target, transient and absorbing sets of a block |
-//! | [`bound`] | an upper bound of what absorbs |
-//! | [`section`], [`partition`] | local sections of a hub; border, global part and population of a block |
-//! | [`proposal`] | a tentative move that undoes itself when dropped |
+//! | `program` | straight-line steps over lanes: one form for everything that is evaluated fast, and its readings |
+//! | [`plate`] | rows of a loop that never become nodes |
+//! | [`trace`] | nodes, families, journal, freshness; evaluation, scaffolds, proposals: the semantics |
+//! | [`section`] | local sections of a hub; border, global part and population of a block |
 //! | `total` | what has a value whatever its arguments become |
+//! | [`smooth`] | the density of a block in unconstrained coordinates, and its gradient |
 //! | [`idle`] | choices that no observation depends on, drawn forward |
 //! | [`enumerate`] | all combinations of values of a block of finite choices, weighed |
 //! | [`particles`] | many continuations of a block at a time, group by group |
-//! | [`observe`] | constraints, and what they refer to |
 //! | [`model`] | directives: whole or not at all |
 //! | `copy` | another particle |
 //! | [`check`], [`debug`] | invariants of the whole trace; pictures of it |
@@ -56,11 +45,7 @@ pub mod tag;
 mod total;
 pub mod trace;
 
-pub(crate) use trace::{address, script};
-pub use trace::{
-    apply, bound, density, eval, family, fault, freshness, higher_order, journal, node, observe,
-    proposal, scaffold,
-};
+pub use trace::{bound, fault, node, proposal};
 
 pub use enumerate::{DrawnFrom, Enumeration, draw_place};
 pub use error::{EvalError, Mistake};
@@ -69,7 +54,7 @@ pub use id::NodeId;
 pub use model::Model;
 pub use particles::{Particles, Sequence};
 pub use proposal::{Choice, Proposal, Proposed, Proposer};
-pub use scaffold::Scaffold;
 pub use section::partition::{self, Partition};
 pub use section::{Evaluator, Refusal};
 pub use trace::Trace;
+pub use trace::scaffold::Scaffold;

@@ -20,13 +20,13 @@ use smidgen_value::{Rng, Symbol, Value};
 
 use crate::environment::Environment;
 use crate::error::EvalError;
-use crate::eval::Evaluation;
 use crate::id::{FamilyId, NodeId};
-use crate::journal::Savepoint;
-use crate::node::{Observed, Op};
-use crate::observe::Referent;
 use crate::operand::Operand;
 use crate::trace::Trace;
+use crate::trace::eval::Evaluation;
+use crate::trace::journal::Savepoint;
+use crate::trace::node::{Observed, Op};
+use crate::trace::observe::Referent;
 use rows::{FEWEST_ROWS, PlateRecord};
 
 pub use rows::{RowError, RowObservation};

@@ -8,9 +8,9 @@ use smidgen_prob::{Distribution, Support};
 use smidgen_value::Value;
 
 use crate::id::NodeId;
-use crate::node::Op;
 use crate::operand::Operand;
 use crate::trace::Trace;
+use crate::trace::node::Op;
 
 /// Procedures that have a value for all arguments of the types that they were seen with.
 const TOTAL: &[&str] = &[

@@ -9,10 +9,10 @@ use smidgen_value::Value;
 use super::choices::blocks;
 use super::live_families;
 use crate::id::{FamilyId, NodeId};
-use crate::node::{MemoEntry, NOWHERE, Op, StructureKind};
 use crate::operand::Operand;
 use crate::procedure::Procedure;
 use crate::trace::Trace;
+use crate::trace::node::{MemoEntry, NOWHERE, Op, StructureKind};
 
 /// All that a move may change, to the bit. Left out is what carries no state: the marks of the
 /// last scaffold, the stamps of freshness, and the room kept for further nodes. Procedures and

@@ -3,9 +3,9 @@
 use smidgen_value::Value;
 
 use crate::error::EvalError;
-use crate::node::Op;
 use crate::section::programs::Programs;
 use crate::trace::Trace;
+use crate::trace::node::Op;
 
 /// How the rows of plates are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

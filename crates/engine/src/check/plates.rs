@@ -3,9 +3,9 @@
 use smidgen_value::Value;
 
 use super::{Check, ensure, named};
-use crate::node::Op;
 use crate::operand::Operand;
 use crate::trace::Trace;
+use crate::trace::node::Op;
 
 /// Rows of each plate that are looked at.
 const ROWS: usize = 64;

@@ -2,9 +2,9 @@
 
 use super::{Check, ensure, named};
 use crate::id::NodeId;
-use crate::node::{Child, Op};
 use crate::section::component::Component;
 use crate::trace::Trace;
+use crate::trace::node::{Child, Op};
 use crate::trace::roster::Standing;
 
 pub(super) fn check_sections(trace: &Trace) -> Check {

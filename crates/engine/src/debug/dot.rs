@@ -7,8 +7,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{Part, Parts, SHOWN, View};
 use crate::id::NodeId;
 use crate::model::Model;
-use crate::node::Op;
-use crate::scaffold::Scaffold;
+use crate::trace::node::Op;
+use crate::trace::scaffold::Scaffold;
 
 impl Part {
     fn colour(self) -> &'static str {

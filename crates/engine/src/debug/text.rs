@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::{Part, Parts, SHOWN, View, counted};
 use crate::id::NodeId;
 use crate::model::Model;
-use crate::scaffold::Scaffold;
+use crate::trace::scaffold::Scaffold;
 
 /// The nodes of a trace: number, name, computation, value; scopes and blocks; what made it exist.
 pub fn trace_text(model: &mut Model) -> String {

@@ -13,9 +13,9 @@ use super::dry_run::{Bench, DryRun};
 use super::kept::maker_of;
 use super::plan::{CandidateRole, Planned, Source, Step, score};
 use crate::id::NodeId;
-use crate::node::{MemoEntry, MemoKey, Op, Role};
 use crate::operand::Operand;
 use crate::trace::Trace;
+use crate::trace::node::{MemoEntry, MemoKey, Op, Role};
 
 /// Values of a D up to this size are searched for, those of a larger one hashed.
 const SMALL: usize = 12;

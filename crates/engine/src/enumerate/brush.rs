@@ -1,5 +1,5 @@
 //! What the program would make for a candidate's T_k, made aside: a small evaluator in which
-//! everything is a value. It follows [`crate::eval`] and [`crate::apply`] step by step, draws from
+//! everything is a value. It follows [`crate::trace::eval`] and [`crate::trace::apply`] step by step, draws from
 //! the same streams in the same order, and gives up (none) where it cannot follow.
 //! Bodies that are known from before are made again by [`super::template`].
 
@@ -13,14 +13,14 @@ use smidgen_value::{Rng, Value};
 use super::DrawnFrom;
 use super::dry_run::{Bench, live_root};
 use super::template::Templates;
-use crate::address::address;
 use crate::environment::Environment;
-use crate::eval::Portion;
 use crate::id::NodeId;
-use crate::node::{MemoKey, Op, Structure, StructureKind};
 use crate::operand::Operand;
 use crate::procedure::Procedure;
 use crate::trace::Trace;
+use crate::trace::address::address;
+use crate::trace::eval::Portion;
+use crate::trace::node::{MemoKey, Op, Structure, StructureKind};
 
 /// Nested calls that are followed.
 const DEPTH: u32 = 60;

@@ -15,12 +15,12 @@ use super::kept::{MemoRootCache, Root, maker_of};
 use super::plan::{Lookup, Plan, Planned};
 use super::writer::{CandidateProgram, RowPlace};
 use crate::id::NodeId;
-use crate::node::Op;
 use crate::operand::Operand;
 use crate::program::Source;
 use crate::program::form::Form;
 use crate::program::run::Store;
 use crate::trace::Trace;
+use crate::trace::node::Op;
 
 /// Numbers in the registers of one program at most.
 const MOST: usize = 1 << 24;

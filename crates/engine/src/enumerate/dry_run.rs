@@ -6,7 +6,7 @@
 //! a made procedure is scored by the predictive of the others (leave-one-out). Only the candidate
 //! that is drawn is made in the trace, and only if it is not the current one.
 //!
-//! Random streams are used as [`crate::proposal`] would, so the brush that was weighed is the brush
+//! Random streams are used as [`crate::trace::proposal`] would, so the brush that was weighed is the brush
 //! that is installed. Whatever a dry_run cannot do (two applications of one made procedure, draws
 //! that nobody observed from a live one, observations that move, an error) makes it give up, and
 //! the candidates are weighed by whole proposals.
@@ -19,17 +19,17 @@ use smidgen_value::Value;
 
 use super::DrawnFrom;
 use super::columns::ClusterColumns;
-use super::kept::{MemoRootCache, Plans, ShapeLanes};
+use super::kept::{MemoRootCache, PlanTable, Plans, ShapeLanes};
 use super::lanes::Lineup;
 use super::plan::{CandidateRole, Lookup, Planned};
 use crate::enumerate::brush::BrushEvaluator;
-use crate::fault::Fault;
 use crate::id::{FamilyId, NodeId};
-use crate::node::{MemoEntry, MemoKey, NOWHERE, Op};
 use crate::operand::Operand;
-use crate::proposal::Choice;
-use crate::scaffold::Scaffold;
 use crate::trace::Trace;
+use crate::trace::fault::Fault;
+use crate::trace::node::{MemoEntry, MemoKey, NOWHERE, Op};
+use crate::trace::proposal::Choice;
+use crate::trace::scaffold::Scaffold;
 
 #[derive(Default)]
 pub(super) struct DryRun {
@@ -94,9 +94,9 @@ impl DryRun {
         seed: u64,
         log_weights: &mut Vec<f64>,
     ) -> Option<usize> {
-        let mut plans = trace.plans.take().unwrap_or_default();
+        let mut plans = trace.side.get_mut::<PlanTable>().0.take().unwrap_or_default();
         let done = self.weigh_with(trace, scaffold, &mut plans, block, seed, log_weights);
-        trace.plans = Some(plans);
+        trace.side.get_mut::<PlanTable>().0 = Some(plans);
         done
     }
 

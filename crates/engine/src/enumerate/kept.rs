@@ -15,11 +15,15 @@ use super::columns::ClusterColumns;
 use super::plan::{Plan, Planned, Shape};
 use super::writer::{CandidateProgram, Refusal};
 use crate::id::{FamilyId, NodeId};
-use crate::node::{MemoEntry, MemoKey};
 use crate::operand::Operand;
 use crate::procedure::Procedure;
-use crate::scaffold::Scaffold;
 use crate::trace::Trace;
+use crate::trace::node::{MemoEntry, MemoKey};
+use crate::trace::scaffold::Scaffold;
+
+/// What is kept beside the trace; nothing until the first enumeration.
+#[derive(Default)]
+pub(super) struct PlanTable(pub Option<Box<Plans>>);
 
 /// Shapes, and sizes of plans in all, that are kept at most.
 const MOST_SHAPES: usize = 256;

@@ -40,14 +40,14 @@ use smidgen_value::{Rng, Value, math};
 
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::Op;
 use crate::program::wide::Wide;
-use crate::proposal::{Choice, Preset, Proposal};
-use crate::scaffold::Scaffold;
 use crate::tag::Tags;
 use crate::trace::Trace;
+use crate::trace::node::Op;
+use crate::trace::proposal::{Choice, Preset, Proposal};
+use crate::trace::scaffold::Scaffold;
 use dry_run::DryRun;
-pub(crate) use kept::Plans;
+use kept::PlanTable;
 use tree::Script;
 
 /// Combinations that are weighed at most.
@@ -289,11 +289,11 @@ impl Enumeration {
 impl Trace {
     /// See [`mod@relocate`].
     fn relocate(&mut self, choice: NodeId, candidate: (usize, &Value)) -> Option<()> {
-        let mut plans = self.plans.take()?;
+        let mut plans = self.side.get_mut::<PlanTable>().0.take()?;
         let done = plans
             .get(choice)
             .and_then(|(plan, roots, _)| relocate::relocate(self, plan, roots, candidate));
-        self.plans = Some(plans);
+        self.side.get_mut::<PlanTable>().0 = Some(plans);
         if done.is_some() {
             self.renew_plan(choice);
         }
@@ -303,7 +303,8 @@ impl Trace {
     /// D has other edges now, and is the same.
     fn renew_plan(&mut self, choice: NodeId) {
         let edge_edits = self.edge_edits;
-        self.plans.iter_mut().for_each(|plans| plans.renew(choice, edge_edits));
+        let table: &mut PlanTable = self.side.get_mut();
+        table.0.iter_mut().for_each(|plans| plans.renew(choice, edge_edits));
     }
 }
 

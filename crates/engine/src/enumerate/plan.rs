@@ -16,10 +16,10 @@ use smidgen_value::Value;
 
 use super::kept::{MemoRootCache, Root};
 use crate::id::NodeId;
-use crate::node::{Arg, Made, Node, Op, Role, StructureKind};
 use crate::operand::Operand;
-use crate::scaffold::Scaffold;
 use crate::trace::Trace;
+use crate::trace::node::{Arg, Made, Node, Op, Role, StructureKind};
+use crate::trace::scaffold::Scaffold;
 
 /// Where an argument comes from: an operand of the plan, or a node of D by its place.
 #[derive(Clone, Copy, PartialEq)]

@@ -3,7 +3,7 @@
 //! Where the choice decides nothing but which families are looked up, a move to clusters that are there leaves every node of D and T where it
 //! is: requests turn to other families, observed applications to other makers, functions get other
 //! values. All of it is computed first; then it is written, which cannot fail, so nothing is noted for a
-//! way back. The oracle is [`crate::proposal`], which takes D and T out of the trace and makes them
+//! way back. The oracle is [`crate::trace::proposal`], which takes D and T out of the trace and makes them
 //! again: both leave the same trace, but for the names of nodes.
 
 use smallvec::SmallVec;
@@ -11,11 +11,11 @@ use smidgen_value::Value;
 
 use super::kept::{MemoRootCache, Root, maker_of};
 use super::plan::{Lookup, Plan, Planned, Source, Step};
-use crate::address::address;
 use crate::id::{FamilyId, NodeId};
-use crate::node::Op;
 use crate::operand::Operand;
 use crate::trace::Trace;
+use crate::trace::address::address;
+use crate::trace::node::Op;
 
 /// What becomes of a node of D.
 struct NodeUpdate {

@@ -14,9 +14,9 @@ use smidgen_value::{Symbol, Value};
 
 use super::brush::{BrushEvaluator, Values, refs};
 use crate::id::NodeId;
-use crate::node::MemoKey;
 use crate::procedure::Procedure;
 use crate::trace::Trace;
+use crate::trace::node::MemoKey;
 
 /// Bodies, and expressions in them, that are kept.
 const MOST: usize = 64;

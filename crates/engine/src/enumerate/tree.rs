@@ -9,7 +9,7 @@ use smidgen_value::Rng;
 
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::proposal::{Choice, Proposed, Proposer};
+use crate::trace::proposal::{Choice, Proposed, Proposer};
 
 #[derive(Default)]
 pub(super) struct Script {

@@ -10,13 +10,13 @@ use smidgen_value::Value;
 
 use super::kept::maker_of;
 use super::plan::{Plan, Planned, Source, Step};
-use crate::node::Op as NodeOp;
 use crate::operand::Operand;
 use crate::program::form::Form;
 use crate::program::predict::Student;
 use crate::program::value_only::ValueOnly;
 use crate::program::{Op, Program, Register, Source as Leaf, lower, marked};
 use crate::trace::Trace;
+use crate::trace::node::Op as NodeOp;
 
 /// Why the candidates of a shape have no lanes: they are weighed one at a time on boxed values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,7 +290,7 @@ impl Writer<'_> {
         let node = self.trace.node(plan.target[slot as usize]);
         let maker = maker_of(&node.value)?;
         let NodeOp::Maker(made) = &self.trace.node(maker).op else { return None };
-        let fixed = |arg: &crate::node::Arg| matches!(arg.operand, Operand::Constant(_));
+        let fixed = |arg: &crate::trace::node::Arg| matches!(arg.operand, Operand::Constant(_));
         let is_fixed = self.trace.node(maker).args.iter().all(fixed);
         if !std::ptr::addr_eq(made.maker, kind) || made.maker.latent().is_some() || !is_fixed {
             return None;

@@ -6,11 +6,11 @@ use smidgen_value::{Rng, Value};
 use super::{Code, Model};
 use crate::error::{EvalError, Mistake};
 use crate::id::{FamilyId, NodeId};
-use crate::node::{Observed, Op, Role};
-use crate::observe::Referent;
 use crate::operand::Operand;
-use crate::proposal::{Preset, Proposal};
-use crate::scaffold::Scaffold;
+use crate::trace::node::{Observed, Op, Role};
+use crate::trace::observe::Referent;
+use crate::trace::proposal::{Preset, Proposal};
+use crate::trace::scaffold::Scaffold;
 
 impl Model {
     /// Evaluates an expression and constrains the choice it refers to.

@@ -11,9 +11,9 @@
 use smidgen_lang::core::{Expr, ExprKind};
 
 use crate::id::NodeId;
-use crate::node::{Op, StructureKind};
 use crate::operand::Operand;
 use crate::trace::Trace;
+use crate::trace::node::{Op, StructureKind};
 
 /// Nodes that are looked at on one way up from an observation.
 const DEEPEST: usize = 100;

@@ -13,8 +13,8 @@ use super::Model;
 use super::wander::Wander;
 use crate::error::{EvalError, Mistake};
 use crate::id::NodeId;
-use crate::proposal::{Choice, FromPrior, Proposal};
-use crate::scaffold::Scaffold;
+use crate::trace::proposal::{Choice, FromPrior, Proposal};
+use crate::trace::scaffold::Scaffold;
 
 /// Draws from the prior, and then steps of single choices, with which a directive is tried again.
 const DRAWS: usize = 500;

@@ -1,5 +1,8 @@
 //! Observations of a whole loop at once: its rows become plates where they can ([`crate::plate`]).
 
+mod sort;
+mod write;
+
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,15 +13,15 @@ use smidgen_value::{Rng, Value};
 use super::{Code, Model, Record, RecordKind};
 use crate::environment::Environment;
 use crate::error::EvalError;
-use crate::eval::Evaluation;
 use crate::id::{FamilyId, NodeId};
-use crate::node::Op;
 use crate::operand::Operand;
-use crate::plate::sort::Sorter;
-use crate::plate::walk::Stop;
-use crate::plate::write::{Written, write};
 use crate::plate::{Members, Plate, Text};
 use crate::tag::Tags;
+use crate::trace::eval::Evaluation;
+use crate::trace::node::Op;
+use crate::trace::row::walk::Stop;
+use sort::Sorter;
+use write::{Written, write};
 
 /// Loops of fewer rows are observed row by row.
 pub(super) const FEWEST_ROWS: usize = 128;

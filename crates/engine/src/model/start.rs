@@ -27,11 +27,11 @@ use super::wander::Wander;
 use super::{Model, RecordKind};
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::Op;
 use crate::operand::Operand;
-use crate::proposal::{FromPrior, Proposal};
-use crate::scaffold::Scaffold;
 use crate::trace::Trace;
+use crate::trace::node::Op;
+use crate::trace::proposal::{FromPrior, Proposal};
+use crate::trace::scaffold::Scaffold;
 
 /// Draws from the prior that a search may take.
 const DRAWS: usize = 2000;

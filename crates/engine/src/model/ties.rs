@@ -6,9 +6,9 @@ use smidgen_value::{Rng, Value};
 use super::{Code, Model};
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::Op;
 use crate::operand::Operand;
 use crate::trace::Trace;
+use crate::trace::node::Op;
 
 /// So many choices are enough to see whether any of them moves.
 const LOOKED_AT: usize = 32;

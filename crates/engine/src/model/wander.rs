@@ -12,7 +12,7 @@ use smidgen_prob::Support;
 use smidgen_value::{Rng, Value, math};
 
 use crate::error::EvalError;
-use crate::proposal::{Choice, Proposed, Proposer};
+use crate::trace::proposal::{Choice, Proposed, Proposer};
 
 const SMALLEST: f64 = -3.0;
 const LARGEST: f64 = 2.0;

@@ -10,10 +10,10 @@ use super::bound::Bound;
 use super::host::OfTrace;
 use super::pass_plan::{From, Part, PassPlan};
 use crate::error::EvalError;
-use crate::fault::Fault;
 use crate::program::lanes::Outcome;
 use crate::program::values::LaneStore;
 use crate::trace::Trace;
+use crate::trace::fault::Fault;
 
 /// Reused from pass to pass.
 #[derive(Default)]

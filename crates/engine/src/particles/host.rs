@@ -8,11 +8,11 @@ use super::select::{Away, Builder};
 use super::writer::{Place, Read, Writer};
 use crate::error::{EvalError, Mistake};
 use crate::id::NodeId;
-use crate::node::{MemoEntry, MemoKey, Op};
 use crate::operand::Operand;
 use crate::program::lanes::{Call, Failed, Host, Outcome, Rule};
 use crate::program::values::LaneStore;
 use crate::trace::Trace;
+use crate::trace::node::{MemoEntry, MemoKey, Op};
 
 /// Rows of memoised procedures that branches ask for.
 pub(super) struct Rows<'a> {

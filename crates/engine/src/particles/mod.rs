@@ -41,9 +41,9 @@ use smidgen_value::{Rng, Value};
 
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::Op;
-use crate::scaffold::Scaffold;
 use crate::trace::Trace;
+use crate::trace::node::Op;
+use crate::trace::scaffold::Scaffold;
 
 use compiled::{Buffers, CompiledPass};
 use forward_backward::{ForwardBackward, Room};

@@ -12,9 +12,9 @@ use smallvec::SmallVec;
 
 use super::select::Selects;
 use crate::id::NodeId;
-use crate::node::Op;
-use crate::scaffold::Scaffold;
 use crate::trace::Trace;
+use crate::trace::node::Op;
+use crate::trace::scaffold::Scaffold;
 
 /// The choices of the set that a node hangs on, each once; none if there are many.
 type Above = Option<SmallVec<[NodeId; 4]>>;

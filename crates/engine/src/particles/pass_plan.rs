@@ -16,12 +16,12 @@ use super::segment::Segment;
 use super::writer::{ColumnKind, Frame, NO_REGISTER, Read, Writer};
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::Op;
 use crate::operand::Operand;
 use crate::program::lanes::{Held, Rule};
 use crate::program::marked;
 use crate::program::template::renamed;
 use crate::trace::Trace;
+use crate::trace::node::Op;
 
 /// Where a column comes from: the segment before, or what was carried into that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,10 +11,10 @@ use super::select::Selects;
 use super::writer::{Frame, Read, Writer};
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::Op;
 use crate::operand::Operand;
 use crate::program::lanes::Held;
 use crate::trace::Trace;
+use crate::trace::node::Op;
 
 /// What a node hangs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

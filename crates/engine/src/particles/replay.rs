@@ -17,13 +17,13 @@ use smidgen_value::{Rng, Value};
 use super::segment::Segment;
 use super::{Particles, observation_moves};
 use crate::error::EvalError;
-use crate::eval::{Evaluation, Phase, Regeneration};
 use crate::id::NodeId;
-use crate::journal::Savepoint;
-use crate::proposal::FromPrior;
-use crate::scaffold::Scaffold;
-use crate::script::{Script, Source};
 use crate::trace::Trace;
+use crate::trace::eval::{Evaluation, Phase, Regeneration};
+use crate::trace::journal::Savepoint;
+use crate::trace::proposal::FromPrior;
+use crate::trace::scaffold::Scaffold;
+use crate::trace::script::{Script, Source};
 
 /// A segment that is in place.
 struct Placed {

@@ -7,9 +7,9 @@ use smidgen_value::{Rng, Value};
 
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::proposal::{Choice, Proposal, Proposed, Proposer};
-use crate::scaffold::Scaffold;
 use crate::trace::Trace;
+use crate::trace::proposal::{Choice, Proposal, Proposed, Proposer};
+use crate::trace::scaffold::Scaffold;
 
 struct Given(FxHashMap<NodeId, Value>);
 

@@ -12,9 +12,9 @@ use smallvec::SmallVec;
 
 use super::select::Selects;
 use crate::id::NodeId;
-use crate::node::Role;
-use crate::scaffold::Scaffold;
 use crate::trace::Trace;
+use crate::trace::node::Role;
+use crate::trace::scaffold::Scaffold;
 
 /// What one group makes, arguments before the nodes that use them.
 #[derive(Default)]

@@ -22,11 +22,11 @@ use smidgen_value::Value;
 use super::formula::{Density, Formula, Term};
 use crate::environment::Environment;
 use crate::id::{FamilyId, NodeId};
-use crate::node::{MemoEntry, MemoKey, Op, Role, StructureKind};
 use crate::operand::Operand;
 use crate::procedure::Procedure;
-use crate::scaffold::Scaffold;
 use crate::trace::Trace;
+use crate::trace::node::{MemoEntry, MemoKey, Op, Role, StructureKind};
+use crate::trace::scaffold::Scaffold;
 
 /// Expressions that are followed for one structure.
 const MOST_STEPS: usize = 4000;

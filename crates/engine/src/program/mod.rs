@@ -39,3 +39,14 @@ pub(crate) mod wide;
 pub(crate) use ir::{
     AggregateOp, Comparison, DensityOp, Leaf, Op, Program, Register, Source, Step,
 };
+
+use smidgen_value::Value;
+
+use crate::error::EvalError;
+use crate::id::NodeId;
+
+/// Where the numbers of live leaves come from.
+pub(crate) trait Values {
+    /// The value of a node, as it is now.
+    fn value(&mut self, id: NodeId) -> Result<&Value, EvalError>;
+}

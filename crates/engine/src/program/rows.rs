@@ -11,7 +11,7 @@ use super::run::{Block, Linear, Store, Undrawn};
 use super::{Leaf, Op, Program, Register, Source};
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::trace::Trace;
+use crate::program::Values;
 
 /// Rows of a block.
 pub(crate) const BLOCK: usize = 64;
@@ -70,7 +70,7 @@ impl RowsBuilder {
         self.count += 1;
     }
 
-    pub(crate) fn finish(self, trace: &mut Trace) -> Result<Rows, EvalError> {
+    pub(crate) fn finish(self, values: &mut dyn Values) -> Result<Rows, EvalError> {
         let RowsBuilder { mut program, sources, count } = self;
         let stride = count.min(BLOCK);
         let mut live = Vec::new();
@@ -80,7 +80,7 @@ impl RowsBuilder {
         }
         let copied = read_in_place(&mut program, &columns);
         let mut rows = Rows { program, columns, live, count, copied, stride };
-        rows.refresh(trace)?;
+        rows.refresh(values)?;
         Ok(rows)
     }
 }
@@ -213,7 +213,7 @@ impl Rows {
 
     /// Reads the numbers that may have changed. Whether some have; none if a value no longer has the
     /// same form.
-    pub(crate) fn refresh(&mut self, trace: &mut Trace) -> Result<Option<bool>, EvalError> {
+    pub(crate) fn refresh(&mut self, values: &mut dyn Values) -> Result<Option<bool>, EvalError> {
         let stride = self.stride;
         let mut changed = false;
         let mut xs = Vec::new();
@@ -224,16 +224,16 @@ impl Rows {
             };
             let (row, len) = (live.row as usize, leaf.len as usize);
             if let Some(link) = links::at_place(live.first) {
-                let eta = links::eta_of(trace.value(live.node)?, link);
+                let eta = links::eta_of(values.value(live.node)?, link);
                 changed |= put(data, len, stride, row, &[eta]);
                 continue;
             }
-            if let Value::Number(x) = trace.value(live.node)? {
+            if let Value::Number(x) = values.value(live.node)? {
                 changed |= put(data, len, stride, row, &[*x]);
                 continue;
             }
             xs.clear();
-            let value = trace.value(live.node)?;
+            let value = values.value(live.node)?;
             if !marked::plain_numbers(value, &mut xs) || xs.len() < live.first as usize + len {
                 return Ok(None);
             }

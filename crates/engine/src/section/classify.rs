@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 
 use super::component::{Component, is_deterministic};
 use crate::id::NodeId;
-use crate::node::{Child, Op};
 use crate::trace::Trace;
+use crate::trace::node::{Child, Op};
 use crate::trace::roster::{Hub, Kind, Refusal, Standing, Walk};
 
 /// The room that exploring needs, kept from one time to the next.

@@ -10,8 +10,8 @@
 use rustc_hash::FxHashSet;
 
 use crate::id::NodeId;
-use crate::node::{Child, Node, Op};
 use crate::trace::Trace;
+use crate::trace::node::{Child, Node, Op};
 use crate::trace::roster::Refusal;
 
 /// A section has at most so many nodes.

@@ -10,7 +10,6 @@ use smidgen_value::Value;
 
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::Child;
 use crate::program::rows::BLOCK;
 use crate::program::run::Store;
 use crate::section::component::{Component, is_deterministic};
@@ -19,6 +18,7 @@ use crate::section::partition::Partition;
 use crate::section::programs::Programs;
 use crate::section::rows::MovedPlate;
 use crate::trace::Trace;
+use crate::trace::node::Child;
 use crate::trace::roster::Walk;
 
 /// A value that the move changes.

@@ -13,7 +13,6 @@ use smidgen_value::{Link, Value};
 
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::{Child, Op};
 use crate::operand::Operand;
 use crate::program::cells::Pick;
 use crate::program::links::{self, Known};
@@ -26,6 +25,7 @@ use crate::section::component::is_deterministic;
 use crate::section::leaf_cache::{Draft, LARGEST, LeafCache, Origin, Reading};
 use crate::section::writer::Writer;
 use crate::trace::Trace;
+use crate::trace::node::{Child, Op};
 
 /// Where a leaf stands in a section.
 pub(super) enum LeafPlace {

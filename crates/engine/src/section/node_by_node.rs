@@ -8,9 +8,9 @@ use super::component::is_deterministic;
 use super::evaluate::BeforeAfter;
 use crate::error::{EvalError, Mistake};
 use crate::id::NodeId;
-use crate::node::{Node, Op};
 use crate::operand::Operand;
 use crate::trace::Trace;
+use crate::trace::node::{Node, Op};
 
 /// The two sides of a move.
 #[derive(Clone, Copy, PartialEq)]

@@ -17,11 +17,12 @@
 use rustc_hash::FxHashSet;
 
 use crate::id::NodeId;
-use crate::node::{Arg, Child, Op, Role};
+use crate::plate::Plate;
 use crate::section::component::{Component, is_deterministic};
 use crate::section::programs::Programs;
 use crate::trace::Trace;
-use crate::trace::roster::{Hub, Kind, Refusal};
+use crate::trace::node::{Arg, Child, Op, Role};
+use crate::trace::roster::{Hub, Kind, Refusal, Walk};
 
 /// Sections that are part of the population: the units of a hub, or the rows of a plate.
 pub(super) struct Pool {
@@ -414,7 +415,7 @@ impl Partition {
         let mut kinds: Vec<KindCount> = counts.into_iter().map(of).collect();
         for pool in self.pools.iter().filter(|pool| pool.is_plate) {
             let Op::Plate(plate) = &trace.node(pool.of).op else { unreachable!("a plate") };
-            let kind = plate.kind();
+            let kind = kind_of_rows(plate);
             match kinds.iter_mut().find(|known| known.kind.signature == kind.signature) {
                 Some(known) => known.sections += plate.rows(),
                 None => kinds.push(KindCount { kind, sections: plate.rows() }),
@@ -433,4 +434,16 @@ fn is_global(trace: &Trace, id: NodeId) -> bool {
 fn follows(trace: &Trace, edge: Child) -> bool {
     let node = trace.node(edge.node);
     is_deterministic(node) && !node.is_existential(edge.slot)
+}
+
+/// The rows of a plate as a kind of section.
+fn kind_of_rows(plate: &Plate) -> Kind {
+    Kind {
+        signature: format!("{}(b )", plate.distribution().spec().name),
+        nodes: 1,
+        absorbing: 1,
+        entries: 1,
+        hard: plate.program.hard,
+        walk: Walk { single_entry: true, in_order: true },
+    }
 }

@@ -7,8 +7,8 @@ use super::Evaluator;
 use super::component::is_deterministic;
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::Op;
 use crate::trace::Trace;
+use crate::trace::node::Op;
 
 /// What the nodes around a plate are on both sides.
 pub(super) struct MovedPlate {

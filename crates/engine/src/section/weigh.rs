@@ -7,11 +7,11 @@ use super::Evaluator;
 use super::partition::Partition;
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::Child;
-use crate::proposal::{Proposal, Proposer};
-use crate::scaffold::Scaffold;
 use crate::trace::Trace;
+use crate::trace::node::Child;
+use crate::trace::proposal::{Proposal, Proposer};
 use crate::trace::roster::Hub;
+use crate::trace::scaffold::Scaffold;
 
 /// From so many sections on they do not all stay in the processor's own memory.
 const FAR_APART: usize = 1 << 13;

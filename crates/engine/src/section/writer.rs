@@ -5,11 +5,11 @@ use smidgen_prob::Function;
 use smidgen_value::{Link, Value};
 
 use crate::id::NodeId;
-use crate::node::Op;
 use crate::operand::Operand;
 use crate::program::{Program, Register, Source, lower, marked};
 use crate::section::lanes::{Leaf, LeafPlace};
 use crate::trace::Trace;
+use crate::trace::node::Op;
 
 /// Arguments of arguments are followed so far.
 const DEEPEST: usize = 4;

@@ -6,8 +6,8 @@ use rustc_hash::FxHashSet;
 
 use super::compile::Compiler;
 use crate::id::NodeId;
-use crate::node::{Op as NodeOp, Role};
 use crate::program::lower;
+use crate::trace::node::{Op as NodeOp, Role};
 
 impl Compiler<'_> {
     /// The block's choices that nodes of D, A or T hang on, those among them included.

@@ -9,12 +9,12 @@ use smidgen_value::Value;
 use super::compile::{Compiler, Failure};
 use crate::environment::Environment;
 use crate::id::NodeId;
-use crate::node::{Op, StructureKind};
 use crate::operand::Operand;
 use crate::procedure::Procedure;
 use crate::program::lower;
 use crate::total;
 use crate::trace::Trace;
+use crate::trace::node::{Op, StructureKind};
 
 /// Why a block is refused that decides whether this is evaluated.
 pub(super) fn refusal(what: &str) -> String {

@@ -14,15 +14,15 @@ use super::plates::PlateTerm;
 use super::transform;
 use super::{Coordinates, Density, Form, NotSmooth, Parts};
 use crate::error::EvalError;
-use crate::fault::Fault;
 use crate::id::NodeId;
-use crate::node::{Op as NodeOp, Role, StructureKind};
 use crate::operand::Operand;
 use crate::program::Program;
 use crate::program::lower::{self, Obstacle};
 use crate::program::rows::RowsBuilder;
-use crate::scaffold::Scaffold;
 use crate::trace::Trace;
+use crate::trace::fault::Fault;
+use crate::trace::node::{Op as NodeOp, Role, StructureKind};
+use crate::trace::scaffold::Scaffold;
 
 /// To whom a deterministic node of D belongs.
 #[derive(Clone, Copy, PartialEq)]

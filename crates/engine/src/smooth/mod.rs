@@ -21,16 +21,16 @@ use smidgen_prob::support::TURN;
 use smidgen_value::{Matrix, Rng, Value};
 
 use crate::error::EvalError;
-use crate::fault::Fault;
 use crate::id::NodeId;
-use crate::node::{Op, StructureKind};
 use crate::program::links;
 use crate::program::rows::Rows;
 use crate::program::run::{NO_LINEAR, Store};
 use crate::program::{Program, Source, marked};
-use crate::proposal::{Choice, Proposal, Proposed, Proposer};
-use crate::scaffold::Scaffold;
 use crate::trace::Trace;
+use crate::trace::fault::Fault;
+use crate::trace::node::{Op, StructureKind};
+use crate::trace::proposal::{Choice, Proposal, Proposed, Proposer};
+use crate::trace::scaffold::Scaffold;
 use plates::PlateTerm;
 
 /// Why a block has no gradient.

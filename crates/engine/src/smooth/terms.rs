@@ -5,9 +5,9 @@ use smidgen_prob::Distribution;
 
 use super::compile::{Compiled, Compiler, Failure};
 use crate::id::NodeId;
-use crate::node::Op as NodeOp;
 use crate::operand::Operand;
 use crate::program::{Register, lower};
+use crate::trace::node::Op as NodeOp;
 
 impl Compiler<'_> {
     /// Adds the log density of a choice, of the block or absorbing, to the row.

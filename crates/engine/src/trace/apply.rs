@@ -7,17 +7,17 @@ use smidgen_prob::registry::Builtin;
 use smidgen_prob::{Arity, Distribution, Function, Maker, Spec};
 use smidgen_value::{ArgumentError, Rng, Symbol, Value};
 
-use crate::address::address;
 use crate::error::{EvalError, Mistake};
-use crate::eval::{Evaluation, Phase, Portion, Site};
 use crate::id::{FamilyId, NodeId};
-use crate::journal::Edit;
-use crate::node::{Made, MemoEntry, MemoKey, Observed, Op, StructureKind};
 use crate::operand::{Operand, Operands};
 use crate::procedure::Procedure;
-use crate::script::not_alike;
 use crate::tag::Tags;
 use crate::trace::Trace;
+use crate::trace::address::address;
+use crate::trace::eval::{Evaluation, Phase, Portion, Site};
+use crate::trace::journal::Edit;
+use crate::trace::node::{Made, MemoEntry, MemoKey, Observed, Op, StructureKind};
+use crate::trace::script::not_alike;
 
 impl Trace {
     pub(crate) fn apply(
@@ -441,7 +441,7 @@ fn take_observed(
             cx.log_observed = f64::NEG_INFINITY;
             Ok(None)
         }
-        Err(wanted) => cx.fail(crate::observe::wrong_type(name, wanted, observed, span)),
+        Err(wanted) => cx.fail(crate::trace::observe::wrong_type(name, wanted, observed, span)),
     }
 }
 

@@ -13,10 +13,10 @@ use smidgen_value::Value;
 
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::{Op, Role};
 use crate::operand::Operand;
-use crate::scaffold::Scaffold;
 use crate::trace::Trace;
+use crate::trace::node::{Op, Role};
+use crate::trace::scaffold::Scaffold;
 
 impl Scaffold {
     /// The bound, or an error that names what has none. The scaffold must be the one built last, and

@@ -8,8 +8,8 @@ use smidgen_value::{ArgumentError, Value};
 
 use crate::error::{EvalError, Mistake};
 use crate::id::NodeId;
-use crate::node::Op;
 use crate::trace::Trace;
+use crate::trace::node::Op;
 
 impl Trace {
     pub(crate) fn argument_error(

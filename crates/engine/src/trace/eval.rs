@@ -15,16 +15,16 @@ use smidgen_lang::core::{Expr, ExprKind, ExprRef};
 use smidgen_value::Value;
 
 pub(crate) use super::evaluation::{Evaluation, Making, NewClaim, Phase, Portion, Regeneration};
-use crate::address::address;
 use crate::environment::Environment;
 use crate::error::{CALL_LIMIT, EvalError, Mistake};
 use crate::id::{FamilyId, NodeId};
-use crate::journal::Edit;
-use crate::node::{Observed, Op, Structure, StructureKind};
 use crate::operand::{Operand, Operands};
 use crate::procedure::{NamedEnvironment, Procedure};
 use crate::tag::Tags;
 use crate::trace::Trace;
+use crate::trace::address::address;
+use crate::trace::journal::Edit;
+use crate::trace::node::{Observed, Op, Structure, StructureKind};
 
 type Want<'a> = Option<&'a Observed>;
 

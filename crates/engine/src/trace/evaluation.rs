@@ -86,7 +86,7 @@ pub(crate) enum Phase<'r> {
     Proposal(Regeneration<'r>),
 }
 
-/// The state of a regeneration; see [`crate::proposal`].
+/// The state of a regeneration; see [`crate::trace::proposal`].
 pub(crate) struct Regeneration<'r> {
     pub(crate) proposer: &'r mut dyn Proposer,
     /// Log weights of the new trace.

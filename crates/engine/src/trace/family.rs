@@ -10,9 +10,9 @@ use smallvec::SmallVec;
 
 use crate::error::EvalError;
 use crate::id::{FamilyId, NodeId};
-use crate::journal::Edit;
-use crate::node::{MemoKey, NOWHERE, Op};
 use crate::trace::Trace;
+use crate::trace::journal::Edit;
+use crate::trace::node::{MemoKey, NOWHERE, Op};
 
 #[derive(Clone, Default)]
 pub struct Family {
@@ -25,7 +25,7 @@ pub struct Family {
     /// For a memoised body: the memo node and the key.
     pub(crate) memo: Option<Box<(NodeId, MemoKey)>>,
     pub(crate) root: Option<crate::operand::Operand>,
-    /// See [`crate::node::Node::address`].
+    /// See [`crate::trace::node::Node::address`].
     pub(crate) address: u64,
     pub(crate) dead: bool,
     /// References that the scaffold built last takes away, valid for its number.

@@ -11,11 +11,12 @@
 //! only where no structure lies downstream.
 
 use crate::error::EvalError;
-use crate::fault::Fault;
 use crate::id::NodeId;
-use crate::node::Op;
 use crate::operand::Operand;
+use crate::program::Values;
 use crate::trace::Trace;
+use crate::trace::fault::Fault;
+use crate::trace::node::Op;
 use smallvec::SmallVec;
 use smidgen_value::Value;
 
@@ -128,5 +129,11 @@ impl Trace {
             return true;
         }
         self.node(id).args.iter().filter_map(|arg| arg.operand.node()).all(|p| !self.is_stale(p))
+    }
+}
+
+impl Values for Trace {
+    fn value(&mut self, id: NodeId) -> Result<&Value, EvalError> {
+        Trace::value(self, id)
     }
 }

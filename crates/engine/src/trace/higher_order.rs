@@ -15,12 +15,12 @@ use smidgen_value::{ArgumentError, Matrix, Symbol, Value};
 
 use crate::environment::Environment;
 use crate::error::EvalError;
-use crate::eval::{Evaluation, Site};
-use crate::node::{MemoTable, Observed, Op, StructureKind};
 use crate::operand::{Operand, Operands};
 use crate::procedure::{NamedEnvironment, Procedure};
 use crate::tag::Tags;
 use crate::trace::Trace;
+use crate::trace::eval::{Evaluation, Site};
+use crate::trace::node::{MemoTable, Observed, Op, StructureKind};
 
 fn function(name: &str) -> &'static Function {
     match lookup(Symbol::new(name)) {

@@ -9,11 +9,11 @@ use smidgen_prob::Statistics;
 use smidgen_value::{Symbol, Value};
 
 use crate::id::{FamilyId, NodeId};
-use crate::node::{Args, MemoEntry, MemoKey, NOWHERE, Node, Observed, Op};
 use crate::operand::Operand;
 use crate::plate::Plate;
 use crate::tag::Memberships;
 use crate::trace::Trace;
+use crate::trace::node::{Args, MemoEntry, MemoKey, NOWHERE, Node, Observed, Op};
 
 pub(crate) enum Edit {
     NodeAdded(NodeId),
@@ -223,7 +223,7 @@ impl Trace {
     pub(crate) fn link(&mut self, id: NodeId, slot: usize) {
         if let Operand::Node(parent) = self.node(id).args[slot].operand {
             let children = &mut self.node_mut(parent).children;
-            children.push(crate::node::Child { node: id, slot: slot as u32 });
+            children.push(crate::trace::node::Child { node: id, slot: slot as u32 });
             let position = children.len() as u32 - 1;
             self.node_mut(id).args[slot].position = position;
             self.note_edges(parent);
@@ -254,7 +254,7 @@ impl Trace {
         if let Operand::Node(parent) = arg.operand {
             let position = arg.position as usize;
             let children = &mut self.node_mut(parent).children;
-            children.push(crate::node::Child { node: id, slot: slot as u32 });
+            children.push(crate::trace::node::Child { node: id, slot: slot as u32 });
             let last = children.len() - 1;
             children.swap(position, last);
             let displaced = children[last];

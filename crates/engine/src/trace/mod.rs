@@ -23,6 +23,7 @@ pub mod observe;
 mod payload;
 pub mod proposal;
 pub mod roster;
+pub mod row;
 pub mod scaffold;
 pub(crate) mod script;
 pub(crate) mod side;
@@ -35,15 +36,14 @@ use smallvec::SmallVec;
 use smidgen_lang::Span;
 use smidgen_value::{Symbol, Value};
 
-use crate::address::address;
-use crate::enumerate::Plans;
-use crate::family::Family;
 use crate::id::{FamilyId, NodeId};
-use crate::journal::Edit;
-use crate::node::{Arg, Args, Node, Observed, Op};
 use crate::operand::Operand;
 use crate::plate::PlateScratch;
 use crate::tag::{Scopes, Tags};
+use crate::trace::address::address;
+use crate::trace::family::Family;
+use crate::trace::journal::Edit;
+use crate::trace::node::{Arg, Args, Node, Observed, Op};
 use roster::Sections;
 use side::SideTables;
 
@@ -92,8 +92,6 @@ pub struct Trace {
     pub(crate) numbers: Vec<f64>,
     /// What clients keep.
     pub(crate) side: SideTables,
-    /// What enumerations keep about single choices.
-    pub(crate) plans: Option<Box<Plans>>,
     /// Rosters of local sections.
     pub(crate) sections: Sections,
     /// What plates are evaluated on.
@@ -107,7 +105,7 @@ pub struct Trace {
     pub(crate) given: Option<Box<FxHashMap<u64, Value>>>,
     /// A mistake that was put back.
     #[cfg(feature = "twins")]
-    pub(crate) fault: Option<crate::fault::Fault>,
+    pub(crate) fault: Option<crate::trace::fault::Fault>,
 }
 
 /// Arguments that are looked at without a list.
@@ -179,7 +177,7 @@ impl Trace {
 
     /// Whether a name, which may be old, is that of an unconstrained choice now.
     pub fn is_choice(&self, id: NodeId) -> bool {
-        self.node(id).is_live() && self.node(id).choice_place != crate::node::NOWHERE
+        self.node(id).is_live() && self.node(id).choice_place != crate::trace::node::NOWHERE
     }
 
     pub fn scopes(&self) -> &Scopes {
@@ -224,7 +222,7 @@ impl Trace {
         let owner = &self.families[family.index()];
         node.address = address(owner.address, owner.nodes.len() as u64);
         node.tags = tags;
-        node.choice_place = crate::node::NOWHERE;
+        node.choice_place = crate::trace::node::NOWHERE;
         (node.constrained, node.forced) = (false, false);
         (node.pending, node.in_progress, node.dead) = (false, false, false);
         node.mark = 0;
@@ -268,7 +266,7 @@ impl Trace {
 
     /// Turns a node into a constant of its current value.
     pub(crate) fn freeze_node(&mut self, id: NodeId) {
-        if self.node(id).choice_place != crate::node::NOWHERE {
+        if self.node(id).choice_place != crate::trace::node::NOWHERE {
             self.remove_from_choices(id);
         }
         for slot in 0..self.node(id).args.len() {

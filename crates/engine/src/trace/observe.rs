@@ -8,12 +8,12 @@ use smidgen_lang::Span;
 use smidgen_value::Value;
 
 use crate::error::{EvalError, Mistake};
-use crate::eval::{Evaluation, NewClaim, Phase};
 use crate::id::NodeId;
-use crate::node::{Observed, Op, Role};
 use crate::operand::Operand;
-use crate::proposal::circular;
 use crate::trace::Trace;
+use crate::trace::eval::{Evaluation, NewClaim, Phase};
+use crate::trace::node::{Observed, Op, Role};
+use crate::trace::proposal::circular;
 
 pub(crate) fn wrong_type(name: &str, wanted: &str, value: &Value, span: Span) -> EvalError {
     let (found, brief) = (value.type_name(), value.brief());

@@ -12,8 +12,8 @@ use smallvec::SmallVec;
 use smidgen_lang::Span;
 
 use crate::id::NodeId;
-use crate::node::Child;
 use crate::trace::Trace;
+use crate::trace::node::Child;
 
 /// Why a change cannot be decided by sections.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,7 +11,7 @@
 //! An observation that may come to refer to another choice (`[observe (if c x y) 3]`, with c in
 //! D) puts the choice that it leaves into D: it is *released*, to be redrawn from its prior. The
 //! choice that it comes to is *claimed*; which one that is only a proposal can tell, so the
-//! proposal asks for a second scaffold with it (see [`crate::proposal`]).
+//! proposal asks for a second scaffold with it (see [`crate::trace::proposal`]).
 //!
 //! Cost: proportional to the scaffold. Sets are marks on nodes; the buffers are reused.
 
@@ -19,9 +19,9 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::id::{FamilyId, NodeId};
-use crate::node::{Observed, Op, Role};
 use crate::operand::Operand;
 use crate::trace::Trace;
+use crate::trace::node::{Observed, Op, Role};
 
 /// Nodes that are searched for one by one; more are hashed.
 const FEW: usize = 16;

@@ -2,10 +2,10 @@
 
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::{Op, Role};
-use crate::proposal::{Choice, Proposer};
-use crate::scaffold::Scaffold;
 use crate::trace::Trace;
+use crate::trace::node::{Op, Role};
+use crate::trace::proposal::{Choice, Proposer};
+use crate::trace::scaffold::Scaffold;
 
 impl Trace {
     /// Takes D and T out of the trace. Returns the log weights of the old trace; 0 without a

@@ -26,12 +26,12 @@ use std::ops::ControlFlow;
 use smidgen_value::Rng;
 
 use crate::error::EvalError;
-use crate::eval::{Evaluation, NewClaim, Phase, Regeneration};
 use crate::id::NodeId;
-use crate::journal::Savepoint;
-use crate::node::{Observed, Op};
-use crate::scaffold::Scaffold;
 use crate::trace::Trace;
+use crate::trace::eval::{Evaluation, NewClaim, Phase, Regeneration};
+use crate::trace::journal::Savepoint;
+use crate::trace::node::{Observed, Op};
+use crate::trace::scaffold::Scaffold;
 
 pub(crate) use proposer::Preset;
 pub use proposer::{Choice, FromPrior, Proposed, Proposer};

@@ -6,8 +6,8 @@ use smidgen_value::{Rng, Value};
 
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::Op;
 use crate::trace::Trace;
+use crate::trace::node::Op;
 
 /// A random choice as a proposer sees it.
 pub struct Choice<'a> {

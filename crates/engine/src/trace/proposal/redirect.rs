@@ -28,10 +28,10 @@ use smidgen_lang::Span;
 use smidgen_value::Rng;
 
 use crate::error::EvalError;
-use crate::eval::NewClaim;
 use crate::id::NodeId;
-use crate::node::{Observed, Op, Role};
-use crate::proposal::{Choice, Proposal, Proposed, Proposer};
+use crate::trace::eval::NewClaim;
+use crate::trace::node::{Observed, Op, Role};
+use crate::trace::proposal::{Choice, Proposal, Proposed, Proposer};
 
 /// What an attempt found out before it was given up.
 pub(super) struct Redirection {

@@ -8,14 +8,14 @@ use smallvec::SmallVec;
 use smidgen_value::{Rng, Value};
 
 use crate::error::{EvalError, Mistake};
-use crate::eval::{Evaluation, Making, Phase, Portion};
 use crate::id::{FamilyId, NodeId};
-use crate::journal::{Edit, OldRoot};
-use crate::node::{Op, Role};
-use crate::proposal::{Choice, Proposed};
-use crate::scaffold::Scaffold;
 use crate::tag::Tags;
 use crate::trace::Trace;
+use crate::trace::eval::{Evaluation, Making, Phase, Portion};
+use crate::trace::journal::{Edit, OldRoot};
+use crate::trace::node::{Op, Role};
+use crate::trace::proposal::{Choice, Proposed};
+use crate::trace::scaffold::Scaffold;
 
 impl Trace {
     pub(super) fn regenerate(

@@ -2,11 +2,11 @@
 
 use smidgen_value::{Rng, Value};
 
-use super::{Plate, PlateScratch, begin};
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::Op;
+use crate::plate::{Plate, PlateScratch, begin};
 use crate::trace::Trace;
+use crate::trace::node::Op;
 
 impl Plate {
     /// Outcomes of all rows, drawn by the program: the very draws that they would be one by one. None if it cannot draw them.

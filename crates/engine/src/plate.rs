@@ -6,24 +6,15 @@
 //! log p = Σ_i log p(y_i | f(x_i; nodes around it)),
 //!
 //! whose arguments are the nodes around it. Everything that absorbs by its density then works as with any
-//! other choice; rows are told apart only by sections ([`crate::partition`]), where each is one, and
+//! other choice; rows are told apart only by sections ([`crate::section::partition`]), where each is one, and
 //! by `forget`, which takes one out. The data stay where they are, in the columns of the table.
 //!
-//! [`write`] makes the program of a row from the program's text, [`interpret`] computes a row from the same text
-//! as nodes would, and decides wherever the program comes to something that is no finite number. [`sort`] finds the rows that
-//! compute the same. What is no plate (choices of the row's own, structure that can change) becomes
+//! `model/rows` makes the program of a row from the program's text and finds the rows that compute the same; `trace/row` computes a
+//! row from the same text as nodes would, and decides wherever the program comes to something that is no finite number. What is no plate (choices of the row's own, structure that can change) becomes
 //! nodes, row by row.
 
-pub(crate) mod interpret;
-mod predict;
-pub(crate) mod sort;
-pub(crate) mod walk;
-pub(crate) mod write;
-
-pub use predict::DrawnRow;
-
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use smidgen_lang::Span;
 use smidgen_lang::core::ExprRef;
@@ -31,16 +22,12 @@ use smidgen_prob::Distribution;
 use smidgen_value::{Link, Value};
 
 use crate::environment::Environment;
-use crate::error::EvalError;
-use crate::id::NodeId;
 use crate::program::cells::Pick;
 use crate::program::links;
 use crate::program::marked;
 use crate::program::rows::{BLOCK, Rows};
 use crate::program::run::{NO_LINEAR, Store};
 use crate::program::{Program, Source};
-use crate::trace::Trace;
-use crate::trace::roster::{Kind, Walk};
 
 /// An observation in a loop: what is observed, as what, and the frames of the loops around this one.
 #[derive(Clone)]
@@ -67,15 +54,15 @@ pub(crate) struct RowProgram {
     pub span: Span,
     pub distribution: &'static dyn Distribution,
     /// What depends on the nodes around alone.
-    prelude: Program,
-    rows: Rows,
+    pub prelude: Program,
+    pub rows: Rows,
     /// How many numbers each of the nodes around has.
-    args: Vec<usize>,
+    pub args: Vec<usize>,
     /// What some of them are known by, which is read too, after all numbers.
     pub(crate) links: Vec<KnownBy>,
     /// The observed value, if it is not the same for all rows.
-    outcome: Option<Rows>,
-    support: Known,
+    pub outcome: Option<Rows>,
+    pub support: Known,
     /// Whether the nodes around it move the support of the choice.
     pub hard: bool,
     /// Whether the density jumps where a comparison changes.
@@ -117,7 +104,7 @@ impl Members {
         }
     }
 
-    fn pick(&self, place: usize) -> Pick<'_> {
+    pub fn pick(&self, place: usize) -> Pick<'_> {
         match self {
             Members::Range(range) => Pick::From(range.start as usize + place),
             Members::List(rows) => Pick::These(&rows[place..]),
@@ -160,10 +147,10 @@ struct Total {
 /// What plates are evaluated on; one for a whole trace.
 #[derive(Default)]
 pub struct PlateScratch {
-    prelude: Store,
+    pub(crate) prelude: Store,
     /// One for each thread; the first is for everything else as well.
-    stores: Vec<Store>,
-    numbers: Vec<f64>,
+    pub(crate) stores: Vec<Store>,
+    pub(crate) numbers: Vec<f64>,
     /// How many threads may share a scan of all rows.
     pub(crate) threads: usize,
 }
@@ -173,7 +160,7 @@ impl PlateScratch {
         PlateScratch { threads, ..PlateScratch::default() }
     }
 
-    fn parts(&mut self) -> (&mut Store, &mut Store) {
+    pub(crate) fn parts(&mut self) -> (&mut Store, &mut Store) {
         if self.stores.is_empty() {
             self.stores.push(Store::default());
         }
@@ -207,19 +194,6 @@ impl Plate {
     /// The distribution of its rows.
     pub fn distribution(&self) -> &'static dyn Distribution {
         self.program.distribution
-    }
-
-    /// Its rows as a kind of section.
-    pub(crate) fn kind(&self) -> Kind {
-        let RowProgram { distribution, hard, .. } = &*self.program;
-        Kind {
-            signature: format!("{}(b )", distribution.spec().name),
-            nodes: 1,
-            absorbing: 1,
-            entries: 1,
-            hard: *hard,
-            walk: Walk { single_entry: true, in_order: true },
-        }
     }
 
     /// The numbers of the values around it, one after the other. False if one no longer has the form
@@ -440,7 +414,7 @@ impl Plate {
 }
 
 /// Computes the prelude. False if something in it cannot be computed.
-fn begin(prelude: &Program, globals: &mut Store, numbers: &[f64]) -> bool {
+pub(crate) fn begin(prelude: &Program, globals: &mut Store, numbers: &[f64]) -> bool {
     globals.fit(prelude, 1);
     for leaf in &prelude.leaves {
         let (at, len) = (leaf.register as usize, leaf.len as usize);
@@ -455,71 +429,4 @@ fn begin(prelude: &Program, globals: &mut Store, numbers: &[f64]) -> bool {
         }
     }
     globals.value(prelude, 1, &NO_LINEAR) > f64::NEG_INFINITY
-}
-
-impl Trace {
-    pub(crate) fn desk(&self) -> MutexGuard<'_, PlateScratch> {
-        // What is on it is of no use to anybody but who wrote it.
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Lets so many threads share a scan of all rows of a plate. What they find does not depend on it.
-    pub fn set_threads(&self, threads: usize) {
-        self.desk().threads = threads;
-    }
-
-    /// log p of all rows of a plate, given the values of its arguments.
-    pub(crate) fn plate_log_density(
-        &self,
-        plate: &Plate,
-        nodes: &[NodeId],
-        values: &[&Value],
-    ) -> Result<f64, EvalError> {
-        let mut desk = self.desk();
-        let mut numbers = std::mem::take(&mut desk.numbers);
-        let fits = plate.flatten(values, &mut numbers);
-        let total = if fits { plate.total(&mut desk, &numbers) } else { Err(Unclear(0..0)) };
-        desk.numbers = numbers;
-        drop(desk);
-        let Err(Unclear(places)) = total else { return Ok(total.unwrap_or(0.0)) };
-        // What is unclear first, since it decides most often; then everything.
-        for place in places.chain(0..plate.rows()) {
-            let row = plate.members.row(place) as usize;
-            if plate.interpret(self, nodes, values, row)? == f64::NEG_INFINITY {
-                return Ok(f64::NEG_INFINITY);
-            }
-        }
-        let mut total = 0.0;
-        for place in 0..plate.rows() {
-            total += plate.interpret(self, nodes, values, plate.members.row(place) as usize)?;
-        }
-        Ok(total)
-    }
-
-    /// log p of some rows of a plate, given the values of its arguments. Where those were proposed,
-    /// one that is out of its domain makes the row impossible.
-    pub(crate) fn plate_log_densities(
-        &self,
-        plate: &Plate,
-        (nodes, values): (&[NodeId], &[&Value]),
-        rows: &[u32],
-        proposed: bool,
-        out: &mut [f64],
-    ) -> Result<(), EvalError> {
-        let mut desk = self.desk();
-        let mut numbers = std::mem::take(&mut desk.numbers);
-        let fits = plate.flatten(values, &mut numbers);
-        let computed = fits && plate.log_densities(&mut desk, &numbers, rows, out).is_ok();
-        desk.numbers = numbers;
-        drop(desk);
-        if !computed {
-            for (out, row) in out.iter_mut().zip(rows) {
-                *out = match plate.interpret(self, nodes, values, *row as usize) {
-                    Err(error) if proposed && error.rejects() => f64::NEG_INFINITY,
-                    log_p => log_p?,
-                };
-            }
-        }
-        Ok(())
-    }
 }

@@ -7,13 +7,13 @@ use smidgen_prob::{Distribution, Function};
 use smidgen_value::{Column, Rng, Symbol, Value};
 
 use super::walk::{self, Application, Host, Stop, Walked};
-use super::{Known, Plate, RowProgram};
 use crate::error::{EvalError, Mistake};
 use crate::id::NodeId;
-use crate::node::{MemoEntry, MemoKey};
-use crate::observe::wrong_type;
 use crate::operand::Operand;
+use crate::plate::{Known, Plate, RowProgram};
 use crate::trace::Trace;
+use crate::trace::node::{MemoEntry, MemoKey};
+use crate::trace::observe::wrong_type;
 
 struct Interpreter<'a> {
     trace: &'a Trace,

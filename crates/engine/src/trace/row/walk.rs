@@ -14,9 +14,9 @@ use smidgen_value::{Column, Symbol, Value};
 use crate::environment::Environment;
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::node::MemoKey;
 use crate::operand::{Operand, Operands};
 use crate::procedure::{ASIDE, Procedure};
+use crate::trace::node::MemoKey;
 
 /// Calls within calls that are followed.
 const DEEPEST: usize = 200;

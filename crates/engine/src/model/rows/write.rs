@@ -11,13 +11,10 @@ use smidgen_lang::Span;
 use smidgen_prob::{Distribution, Function};
 use smidgen_value::{Column, Link, Symbol, Value};
 
-use super::walk::{self, Host, Stop, Walked};
-use super::{Known, KnownBy, RowProgram, Text};
 use crate::environment::Environment;
-use crate::eval::{Evaluation, Site};
 use crate::id::NodeId;
-use crate::node::MemoKey;
 use crate::operand::Operand;
+use crate::plate::{Known, KnownBy, RowProgram, Text};
 use crate::procedure::{ASIDE, Procedure};
 use crate::program::cells::{Cells, Pick};
 use crate::program::lower;
@@ -25,6 +22,9 @@ use crate::program::marked::{self, Marked, has_marks};
 use crate::program::rows::Rows;
 use crate::program::{Comparison, Op, Program, Register, Source};
 use crate::trace::Trace;
+use crate::trace::eval::{Evaluation, Site};
+use crate::trace::node::MemoKey;
+use crate::trace::row::walk::{self, Host, Stop, Walked};
 
 /// A value of the row that decides what is evaluated.
 pub(crate) enum Guard {
