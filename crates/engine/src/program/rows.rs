@@ -317,6 +317,18 @@ impl Rows {
         }
     }
 
+    /// Asks with what products of weights and data read in place.
+    fn with_linear<R>(
+        &self,
+        globals: &[f64],
+        pick: Pick<'_>,
+        ask: impl FnOnce(&Linear<'_>) -> R,
+    ) -> R {
+        let weights = |leaf: u32| self.weights(globals, leaf);
+        let data = |leaf: u32| self.block(pick, leaf);
+        ask(&Linear { weights: &weights, data: &data })
+    }
+
     /// The sum of the terms of the rows loaded last; −∞ as soon as something cannot be computed.
     pub(crate) fn value(
         &self,
@@ -325,9 +337,7 @@ impl Rows {
         pick: Pick<'_>,
         lanes: usize,
     ) -> f64 {
-        let weights = |leaf: u32| self.weights(globals, leaf);
-        let data = |leaf: u32| self.block(pick, leaf);
-        store.value(&self.program, lanes, &Linear { weights: &weights, data: &data })
+        self.with_linear(globals, pick, |linear| store.value(&self.program, lanes, linear))
     }
 
     /// The same with all that [`Rows::pull`] needs.
@@ -338,9 +348,8 @@ impl Rows {
         pick: Pick<'_>,
         lanes: usize,
     ) -> f64 {
-        let weights = |leaf: u32| self.weights(globals, leaf);
-        let data = |leaf: u32| self.block(pick, leaf);
-        store.value_for_slopes(&self.program, lanes, &Linear { weights: &weights, data: &data })
+        let program = &self.program;
+        self.with_linear(globals, pick, |linear| store.value_for_slopes(program, lanes, linear))
     }
 
     /// Draws the outcome of the one density of the rows loaded last, lane by lane; entry k of lane l at k·lanes + l.
@@ -351,10 +360,8 @@ impl Rows {
         (pick, lanes): (Pick<'_>, usize),
         rng: &mut Rng,
     ) -> Result<Vec<f64>, Undrawn> {
-        let weights = |leaf: u32| self.weights(globals, leaf);
-        let data = |leaf: u32| self.block(pick, leaf);
-        let linear = Linear { weights: &weights, data: &data };
-        store.sample(&self.program, lanes, &linear, rng)?;
+        let program = &self.program;
+        self.with_linear(globals, pick, |linear| store.sample(program, lanes, linear, rng))?;
         let densities = self.program.steps.iter().filter_map(|step| match &step.op {
             Op::Density(op) => Some(op),
             _ => None,

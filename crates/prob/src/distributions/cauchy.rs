@@ -75,9 +75,12 @@ pub(crate) fn by_log(distance: f64, log_scale: f64, slope: &mut [f64]) -> f64 {
         return f64::NEG_INFINITY;
     }
     let z = times_exp(distance, -log_scale);
-    wanted(slope, || match z == 0.0 {
-        true => [0.0, -1.0],
-        false => [times_exp(-2.0 / (z + 1.0 / z), -log_scale), (z - 1.0 / z) / (z + 1.0 / z)],
+    wanted(slope, || {
+        if z.is_infinite() {
+            return [-2.0 / distance, 1.0];
+        }
+        let [pull, by_log] = slopes(z, 1.0);
+        [times_exp(pull, -log_scale), by_log]
     });
     let log_1p_square =
         if z.abs() < 1e10 { ln_1p(z * z) } else { 2.0 * (ln(distance.abs()) - log_scale) };

@@ -96,7 +96,9 @@ pub(crate) fn by_log(distance: f64, df: f64, log_scale: f64, slope: &mut [f64]) 
     let log_1p_square = log_1p_square(z, df, || ln(distance.abs()) - log_scale);
     wanted(slope, || {
         let [pull, by_df, by_log] = standard_slopes(z, df, log_1p_square);
-        [times_exp(pull, -log_scale), by_df, by_log]
+        let is_far = z.is_infinite();
+        let pull = if is_far { -(df + 1.0) / distance } else { times_exp(pull, -log_scale) };
+        [pull, by_df, by_log]
     });
     log_kernel(df, log_scale, log_1p_square)
 }

@@ -7,6 +7,7 @@ mod common;
 mod evaluators;
 mod laws;
 mod posteriors;
+mod predictive;
 
 use std::sync::Arc;
 
