@@ -10,7 +10,7 @@ use smidgen_infer::proposer::standard_normal;
 use smidgen_prob::linalg::dot;
 use smidgen_testkit::budget::{catches, demand};
 use smidgen_testkit::{PValue, pvalue};
-use smidgen_value::Rng;
+use smidgen_value::{Rng, math};
 
 /// y = C z has independent logistic coordinates, C lower triangular: heavy tails, correlated.
 const C: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [-0.8, 0.5, 0.0], [0.3, -2.0, 3.0]];
@@ -24,8 +24,8 @@ fn logistics(z: &[f64], gradient: &mut [f64]) -> f64 {
     gradient.fill(0.0);
     let mut log_p = 0.0;
     for (row, y) in C.iter().zip(residuals(z)) {
-        log_p -= y.abs() + 2.0 * (-y.abs()).exp().ln_1p();
-        let slope = -(0.5 * y).tanh();
+        log_p -= y.abs() + 2.0 * math::ln_1p_exp(-y.abs());
+        let slope = -math::tanh(0.5 * y);
         gradient.iter_mut().zip(row).for_each(|(g, c)| *g += slope * c);
     }
     log_p
@@ -35,7 +35,7 @@ fn exact_draw(rng: &mut Rng) -> Vec<f64> {
     let y: Vec<f64> = (0..3)
         .map(|_| {
             let u = rng.open_uniform();
-            (u / (1.0 - u)).ln()
+            math::ln(u / (1.0 - u))
         })
         .collect();
     let mut z = vec![0.0; 3];
@@ -78,7 +78,7 @@ fn from_exact_draws(
         found.iter_mut().zip(residuals(&at.z)).for_each(|(found, y)| found.push(y));
     }
     assert!(moved > repeats, "{moved} of {repeats} moved");
-    let test = |ys: &Vec<f64>| pvalue::ks(ys, |y| 1.0 / (1.0 + (-y).exp()));
+    let test = |ys: &Vec<f64>| pvalue::ks(ys, math::logistic);
     PValue::smallest_of(found.iter().map(test).collect())
 }
 
@@ -148,7 +148,7 @@ struct Normal {
 impl Normal {
     /// Scales from 0.01 to 100, and variances far from 1 along two directions besides.
     fn new(size: usize) -> Normal {
-        let scale = |k: usize| 10f64.powf(4.0 * k as f64 / (size - 1) as f64 - 2.0);
+        let scale = |k: usize| math::pow(10.0, 4.0 * k as f64 / (size - 1) as f64 - 2.0);
         let scales: Vec<f64> = (0..size).map(scale).collect();
         let n = (size as f64).sqrt();
         let mut directions = vec![1.0 / n; 2 * size];

@@ -52,7 +52,7 @@ impl Window {
         Window { size, draws: Vec::new(), gradients: Vec::new() }
     }
 
-    pub fn len(&self) -> usize {
+    fn count(&self) -> usize {
         self.draws.len() / self.size.max(1)
     }
 
@@ -63,7 +63,7 @@ impl Window {
 
     /// Forgets all but the newest.
     pub fn keep(&mut self, newest: usize) {
-        let gone = self.len().saturating_sub(newest) * self.size;
+        let gone = self.count().saturating_sub(newest) * self.size;
         self.draws.drain(..gone);
         self.gradients.drain(..gone);
     }
@@ -71,11 +71,11 @@ impl Window {
     /// The metric of what is in the window: directions count if their variance is off by more
     /// than a factor of `cutoff`. None if there is too little to tell.
     pub fn metric(&self, cutoff: f64) -> Option<Metric> {
-        if self.len() < 3 {
+        if self.count() < 3 {
             return None;
         }
         let Scaled { scales, draws, gradients } = self.scaled()?;
-        let (n, size) = (self.len(), self.size);
+        let (n, size) = (self.count(), self.size);
         if n < FEWEST || size == 1 {
             return Some(Metric::of_scales(scales));
         }
@@ -91,10 +91,10 @@ impl Window {
 
     /// The metric of the draws alone.
     pub fn metric_of_draws(&self) -> Option<Metric> {
-        if self.len() < 3 {
+        if self.count() < 3 {
             return None;
         }
-        let (n, size) = (self.len() as f64, self.size);
+        let (n, size) = (self.count() as f64, self.size);
         let mut draws = centred(&self.draws, size);
         let share = n / (n + DOUBT);
         let scale = |x: &f64| math::sqrt(share * x + (1.0 - share) * SMALL);
@@ -102,7 +102,7 @@ impl Window {
         if scales.iter().any(|scale| !scale.is_finite()) {
             return None;
         }
-        if size == 1 || size > WHOLE || self.len() < FEWEST_EACH * size {
+        if size == 1 || size > WHOLE || self.count() < FEWEST_EACH * size {
             return Some(Metric::of_scales(scales));
         }
         for row in draws.chunks_exact_mut(size) {
