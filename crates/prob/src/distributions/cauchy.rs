@@ -50,9 +50,10 @@ pub(crate) fn log_density(distance: f64, scale: f64) -> f64 {
 /// The derivatives of [`log_density`] with respect to the distance and to the scale.
 pub(crate) fn slopes(distance: f64, scale: f64) -> [f64; 2] {
     let z = distance / scale;
-    // 2 z / (1 + z^2), also when the square overflows.
-    let pull = if z == 0.0 { 0.0 } else { 2.0 / (z + 1.0 / z) };
-    [-pull / scale, if z == 0.0 { -1.0 } else { (z - 1.0 / z) / (z + 1.0 / z) } / scale]
+    // 2 z / (1 + z^2) and (z^2 - 1) / (1 + z^2), from the side on which nothing overflows.
+    let (u, sign) = if z.abs() < 1.0 { (z, 1.0) } else { (1.0 / z, -1.0) };
+    let norm = 1.0 + u * u;
+    [-2.0 * u / norm / scale, sign * (u * u - 1.0) / norm / scale]
 }
 
 fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
