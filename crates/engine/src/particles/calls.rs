@@ -62,8 +62,9 @@ impl Writer {
             let is_elementary = is_elementary(function, values);
             let compares =
                 lower::compares(name) && name != "biplex" && values.iter().all(is_scalar);
-            // Other procedures may hand a truth value or a probability on.
-            if !(is_elementary || compares) && this.has_kinds(values) {
+            // Other procedures may hand a truth value or a probability on; a condition is only looked at.
+            let handed_on = if name == "biplex" { &values[1..] } else { values };
+            if !(is_elementary || compares) && this.has_kinds(handed_on) {
                 return None;
             }
             let value = lower::function(this.program(), function, values).ok()?;

@@ -61,6 +61,7 @@ pub(super) struct Room {
     log_row: Vec<f64>,
     store: LaneStore,
     alive: Vec<bool>,
+    log_lanes: Vec<f64>,
 }
 
 pub(super) struct ForwardBackward<'a> {
@@ -162,36 +163,39 @@ impl ForwardBackward<'_> {
         })
     }
 
-    /// Runs a program whose leaves are loaded, in the lanes that are possible. Their log weights; None if
-    /// a row is missing.
-    fn run(&mut self, bound: &Bound) -> Result<Option<Vec<f64>>, EvalError> {
-        let Room { store, alive, misses_rows, .. } = &mut *self.room;
-        let mut log_weights = vec![0.0; alive.len()];
+    /// Runs a program whose leaves are loaded, in the lanes that are possible, for their log weights. False if a
+    /// row is missing.
+    fn run(&mut self, bound: &Bound) -> Result<bool, EvalError> {
+        let Room { store, alive, log_lanes, misses_rows, .. } = &mut *self.room;
+        log_lanes.clear();
+        log_lanes.resize(alive.len(), 0.0);
         let rows = Some(Rows { away: self.away, is_missing: false });
         let mut host = OfTrace { trace: self.trace, places: &bound.places, rng: None, rows };
         let lane_program = &self.plan.library.of(bound).lane_program;
-        let mut outcome = Outcome { alive, log_weights: &mut log_weights };
+        let mut outcome = Outcome { alive, log_weights: log_lanes };
         let uniforms = self.plan.inputs.uniforms(bound);
         let run = lane_program.run(uniforms, store, &mut outcome, &mut host);
         if host.misses_rows() {
             *misses_rows = true;
-            return Ok(None);
+            return Ok(false);
         }
         run?;
         // Whoever leaves a domain is impossible, read or not.
-        for (log_weight, alive) in log_weights.iter_mut().zip(alive.iter()) {
+        for (log_weight, alive) in log_lanes.iter_mut().zip(alive.iter()) {
             if !alive {
                 *log_weight = f64::NEG_INFINITY;
             }
         }
-        Ok(Some(log_weights))
+        Ok(true)
     }
 
     /// What hangs on the values of step t alone, in a lane each. False if something would have to be made.
     fn weigh_values(&mut self, t: usize, rows: usize) -> Result<bool, EvalError> {
         let (plan, part) = (self.plan, &self.plan.parts[t]);
         let width = self.room.steps[t].values.len();
-        let alive = (0..width).map(|k| self.is_possible(t, 0..rows, k)).collect();
+        let mut alive = std::mem::take(&mut self.room.alive);
+        alive.clear();
+        alive.extend((0..width).map(|k| self.is_possible(t, 0..rows, k)));
         self.room.alive = alive;
         let Room { steps, store, .. } = &mut *self.room;
         let values = &steps[t].values;
@@ -202,8 +206,10 @@ impl ForwardBackward<'_> {
         };
         let boxed = |_: u32, row: &mut [Value]| row.clone_from_slice(values);
         plan.library.load(&part.here, &plan.inputs, (store, width), number, boxed);
-        let Some(log_here) = self.run(&part.here)? else { return Ok(false) };
-        let Room { steps, store, here, alive, .. } = &mut *self.room;
+        if !self.run(&part.here)? {
+            return Ok(false);
+        }
+        let Room { steps, store, here, alive, log_lanes, .. } = &mut *self.room;
         let shared = plan.library.of(&part.here);
         here.numbers.clear();
         shared.numbers.iter().for_each(|r| here.numbers.extend_from_slice(store.row(*r)));
@@ -211,7 +217,7 @@ impl ForwardBackward<'_> {
         shared.boxed.iter().for_each(|r| here.boxed.extend_from_slice(store.boxed_row(*r)));
         here.alive.clone_from(alive);
         for row in steps[t].log_weights.chunks_exact_mut(width.max(1)) {
-            for (log_weight, log_p) in row.iter_mut().zip(&log_here) {
+            for (log_weight, log_p) in row.iter_mut().zip(log_lanes.iter()) {
                 *log_weight = add(*log_weight, *log_p);
             }
         }
@@ -225,7 +231,7 @@ impl ForwardBackward<'_> {
         let width = self.room.steps[t].values.len();
         let possible =
             |lane: usize| self.is_possible(t, lane / width..lane / width + 1, lane % width);
-        let alive = (0..rows * width).map(possible).collect();
+        let alive: Vec<bool> = (0..rows * width).map(possible).collect();
         self.room.alive = alive;
         let Room { store, before, here, .. } = &mut *self.room;
         let number = |column: u32, row: &mut [f64]| match column.checked_sub(BEFORE) {
@@ -249,8 +255,11 @@ impl ForwardBackward<'_> {
             }
         };
         plan.library.load(pairs, &plan.inputs, (store, rows * width), number, boxed);
-        let Some(log_pairs) = self.run(pairs)? else { return Ok(false) };
-        for (log_weight, log_p) in self.room.steps[t].log_weights.iter_mut().zip(&log_pairs) {
+        if !self.run(pairs)? {
+            return Ok(false);
+        }
+        let Room { steps, log_lanes, .. } = &mut *self.room;
+        for (log_weight, log_p) in steps[t].log_weights.iter_mut().zip(log_lanes.iter()) {
             *log_weight = add(*log_weight, *log_p);
         }
         Ok(true)

@@ -251,7 +251,7 @@ impl Compiler<'_> {
                 let latent = made.maker.latent().expect("only a latent maker is in D");
                 let held = Read::Held(writer.draw(place, latent, &reads));
                 // A latent parameter that moves: its applications absorb.
-                writer.call(place, Rule::Marginal, &[held.clone()], NO_REGISTER);
+                writer.call(place, Rule::Marginal, std::slice::from_ref(&held), NO_REGISTER);
                 held
             }
             _ => deterministic(self.trace, writer, id, &reads),

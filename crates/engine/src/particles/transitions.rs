@@ -13,13 +13,14 @@ use crate::id::NodeId;
 const MOST_VALUES: usize = 16;
 
 /// The arguments of a choice.
-type Row = SmallVec<[Value; 4]>;
+type Row = SmallVec<[Value; 2]>;
+type AllRows = SmallVec<[Option<Row>; 4]>;
 
 /// What follows which arguments, as it was listed last: in most chains every step is alike.
 #[derive(Default)]
 pub(super) struct Known {
     distribution: Option<&'static dyn Distribution>,
-    rows: Vec<Option<Row>>,
+    rows: AllRows,
     values: Vec<Value>,
     log_weights: Vec<f64>,
 }
@@ -98,7 +99,7 @@ impl ForwardBackward<'_> {
         weighed.log_weights.clear();
         let varies = part.arguments.iter().any(|arg| matches!(arg, Argument::Before(_)));
         let distinct = if varies { rows } else { 1 };
-        let rows_of_args: Vec<Option<Row>> = (0..distinct).map(|j| self.arguments(t, j)).collect();
+        let rows_of_args: AllRows = (0..distinct).map(|j| self.arguments(t, j)).collect();
         if self.room.known.is_for(part.distribution, &rows_of_args) {
             weighed.values.clone_from(&self.room.known.values);
             weighed.log_weights.clone_from(&self.room.known.log_weights);

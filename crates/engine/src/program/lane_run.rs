@@ -114,23 +114,21 @@ impl Run<'_> {
         lane: usize,
         f: impl FnOnce(&[&Value]) -> R,
     ) -> R {
-        let made: SmallVec<[Value; 4]> = operands
-            .iter()
-            .map(|held| match held {
-                Held::Boxed(_) | Held::Uniform(_) => Value::Nil,
-                marked => self.value(store, marked, lane),
-            })
-            .collect();
-        let args: SmallVec<[&Value; 4]> = operands
-            .iter()
-            .zip(&made)
-            .map(|(held, made)| match held {
-                Held::Boxed(register) => store.boxed(*register, lane),
-                Held::Uniform(number) => self.uniforms.get(*number),
-                Held::Marked(_) => made,
-            })
-            .collect();
-        f(&args)
+        let arg = |held: &Held| match held {
+            Held::Boxed(register) => Argument::There(store.boxed(*register, lane)),
+            Held::Uniform(number) => Argument::There(self.uniforms.get(*number)),
+            marked => Argument::Made(self.value(store, marked, lane)),
+        };
+        // Without a list for the usual numbers of arguments.
+        match operands {
+            [a] => f(&[arg(a).get()]),
+            [a, b] => f(&[arg(a).get(), arg(b).get()]),
+            [a, b, c] => f(&[arg(a).get(), arg(b).get(), arg(c).get()]),
+            _ => {
+                let args: SmallVec<[Argument<'_>; 6]> = operands.iter().map(arg).collect();
+                f(&args.iter().map(Argument::get).collect::<SmallVec<[&Value; 6]>>())
+            }
+        }
     }
 
     fn is_finite(&self, store: &LaneStore, held: &Held, lane: usize) -> bool {
@@ -322,6 +320,22 @@ impl Run<'_> {
         }
         store.run(self.lane_program.steps(&switch.steps));
         Ok(())
+    }
+}
+
+/// An argument of a call in a lane.
+enum Argument<'a> {
+    There(&'a Value),
+    /// Put together from registers.
+    Made(Value),
+}
+
+impl Argument<'_> {
+    fn get(&self) -> &Value {
+        match self {
+            Argument::There(value) => value,
+            Argument::Made(value) => value,
+        }
     }
 }
 
