@@ -126,9 +126,18 @@ impl ShapeLanes {
         planned: Planned<'_>,
         choice: &Value,
     ) -> Option<&mut ClusterColumns> {
-        let fits = |columns: &mut ClusterColumns| columns.load(trace, planned.plan);
-        if let Some(known) = self.columns.iter_mut().position(fits) {
-            return Some(&mut self.columns[known]);
+        let plan = planned.plan;
+        // The one that fitted before comes first.
+        let before = plan.row.get().map(|row| row.program as usize);
+        if let Some(before) = before
+            && self.columns[before].load(trace, plan, before as u32)
+        {
+            return Some(&mut self.columns[before]);
+        }
+        for k in (0..self.columns.len()).filter(|k| Some(*k) != before) {
+            if self.columns[k].load(trace, plan, k as u32) {
+                return Some(&mut self.columns[k]);
+            }
         }
         if self.columns.len() >= MOST_FORMS || self.refused >= MOST_REFUSED {
             return None;
@@ -136,8 +145,9 @@ impl ShapeLanes {
         match CandidateProgram::write(trace, planned, choice) {
             Ok(written) => {
                 self.columns.push(ClusterColumns::new(written));
+                let number = self.columns.len() as u32 - 1;
                 let columns = self.columns.last_mut()?;
-                columns.load(trace, planned.plan).then_some(columns)
+                columns.load(trace, plan, number).then_some(columns)
             }
             Err(refusal) => {
                 // Other values may have numbers.

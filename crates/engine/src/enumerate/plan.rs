@@ -10,6 +10,8 @@
 //! line of the program made have one shape. A plan is kept (see [`super::kept`]), and so is the
 //! scaffold: D and A are part of it.
 
+use std::sync::OnceLock;
+
 use smallvec::SmallVec;
 use smidgen_prob::{Distribution, Function, Maker};
 use smidgen_value::Value;
@@ -199,6 +201,15 @@ pub(super) struct Plan {
     pub(super) target: SmallVec<[NodeId; 6]>,
     pub(super) operands: SmallVec<[Operand; 4]>,
     pub(super) absorbing: SmallVec<[NodeId; 2]>,
+    /// The numbers of its row, once they were read.
+    pub(super) row: OnceLock<KeptRow>,
+}
+
+/// The numbers of a row whose operands are constants: where they lie together, memory is asked once.
+pub(super) struct KeptRow {
+    /// Which program of the shape they are for.
+    pub program: u32,
+    pub numbers: Box<[f64]>,
 }
 
 /// A plan in the making.
@@ -338,6 +349,7 @@ impl Plan {
             target: SmallVec::from_slice(target),
             operands: draft.operands,
             absorbing: SmallVec::from_slice(&scaffold.absorbing),
+            row: OnceLock::new(),
         };
         Some((plan, shape))
     }
@@ -353,13 +365,11 @@ impl Plan {
     pub(super) fn holds(&self, trace: &Trace) -> bool {
         let last = self.target.iter().fold(0, |last, id| trace.edges_at(*id).max(last));
         let mut looked_at = 0.0;
-        for operand in &self.operands {
-            if let Operand::Constant(Value::Vector(x)) = operand {
-                looked_at += x.first().copied().unwrap_or(0.0);
-            }
+        if let Some(row) = self.row.get() {
+            looked_at += row.numbers.first().copied().unwrap_or(0.0);
         }
         if let [id] = self.absorbing[..] {
-            looked_at += trace.node(id).value.as_number().unwrap_or(0.0);
+            looked_at += trace.numbers[id.index()];
         }
         std::hint::black_box(looked_at);
         last <= self.edge_edits

@@ -5,6 +5,7 @@
 //! all lanes: registers of the global part, read anew for every row. A row whose values have other forms
 //! gets another program.
 
+use smidgen_prob::smooth::Elementary;
 use smidgen_prob::{Function, Maker};
 use smidgen_value::Value;
 
@@ -66,6 +67,8 @@ impl RowPlace {
 pub(super) struct RowLeaf {
     pub place: RowPlace,
     pub form: Form,
+    /// Where its numbers begin among those of the row.
+    pub first: Register,
 }
 
 pub(super) struct Pinned {
@@ -363,9 +366,10 @@ impl Writer<'_> {
         let Some(form) = Form::of(place.value(self.trace, self.planned.plan)) else {
             return self.pin(place);
         };
-        let value = form.value((self.row_numbers..).map(marked::global));
+        let first = self.row_numbers;
+        let value = form.value((first..).map(marked::global));
         self.row_numbers += form.len() as u32;
-        self.row.push(RowLeaf { place, form });
+        self.row.push(RowLeaf { place, form, first });
         self.row_values.push((place, value.clone()));
         value
     }
@@ -395,7 +399,8 @@ impl Writer<'_> {
         let results = program.steps.iter().filter(|step| matches!(step.op, Op::Elementary(..)));
         let checked = results.map(|step| step.out).collect();
         let by_lane = |op: &Op| match op {
-            Op::Score { .. } | Op::General(_) | Op::Aggregate(_) | Op::Elementary(..) => true,
+            Op::Score { .. } | Op::General(_) | Op::Aggregate(_) => true,
+            Op::Elementary(f, ..) => !is_arithmetic(*f),
             Op::ValueOnly(op) => matches!(**op, ValueOnly::Call(_)),
             _ => false,
         };
@@ -403,4 +408,10 @@ impl Writer<'_> {
         let Writer { row, pinned, .. } = self;
         CandidateProgram { program, row, pinned, own, found, predictions, checked, is_wide }
     }
+}
+
+/// Whether several lanes cost as much as one.
+fn is_arithmetic(f: Elementary) -> bool {
+    use Elementary::{Abs, Add, Divide, Multiply, Negate, Reciprocal, Square, Subtract};
+    matches!(f, Add | Subtract | Multiply | Divide | Negate | Reciprocal | Abs | Square)
 }
