@@ -72,7 +72,7 @@ pub mod tag;
 mod total;
 pub mod trace;
 
-pub use enumerate::{DrawnFrom, Enumeration, draw_place};
+pub use enumerate::{DrawnFrom, Enumeration, NoLanes, draw_place};
 pub use error::{EvalError, Mistake};
 pub use fault::Fault;
 pub use id::NodeId;

@@ -12,8 +12,9 @@
 use smidgen_value::Value;
 
 use super::columns::ClusterColumns;
-use super::plan::{Plan, Planned, Shape};
-use super::writer::{CandidateProgram, Refusal};
+use super::plan::{Plan, Planned};
+use super::shape::Shape;
+use super::written::{CandidateProgram, NoLanes};
 use crate::id::{FamilyId, NodeId};
 use crate::node::{MemoEntry, MemoKey};
 use crate::operand::Operand;
@@ -115,7 +116,7 @@ pub(super) struct ShapeLanes {
     columns: Vec<ClusterColumns>,
     /// How often none could be written, and why not the last time.
     refused: u32,
-    refusal: Option<Refusal>,
+    pub(super) no_lanes: Option<NoLanes>,
 }
 
 impl ShapeLanes {
@@ -149,10 +150,10 @@ impl ShapeLanes {
                 let columns = self.columns.last_mut()?;
                 columns.load(trace, plan, number).then_some(columns)
             }
-            Err(refusal) => {
+            Err(no_lanes) => {
                 // Other values may have numbers.
-                let more = if refusal == Refusal::NotNumbers { 1 } else { MOST_REFUSED };
-                (self.refused, self.refusal) = (self.refused + more, Some(refusal));
+                let more = if no_lanes == NoLanes::NotNumbers { 1 } else { MOST_REFUSED };
+                (self.refused, self.no_lanes) = (self.refused + more, Some(no_lanes));
                 None
             }
         }

@@ -9,7 +9,7 @@ use smidgen_value::Value;
 use super::columns::{Cell, ClusterColumns, Copied};
 use super::kept::Root;
 use super::plan::{CandidateRole, Plan, Planned, score};
-use super::writer::RowPlace;
+use super::written::RowPlace;
 use crate::id::NodeId;
 use crate::program::Source;
 use crate::program::predict::Student;
