@@ -6,7 +6,7 @@ use std::cell::Cell;
 
 use proptest::prelude::*;
 use smidgen_engine::check::{check, dump};
-use smidgen_engine::{DrawnFrom, Enumeration, Fault, NodeId, Trace};
+use smidgen_engine::{DrawnFrom, Enumeration, Fault, NoLanes, NodeId, Trace};
 use smidgen_testkit::World;
 use smidgen_testkit::mixture::joint_dpm;
 use smidgen_testkit::programs::{EVERYTHING, program};
@@ -24,6 +24,8 @@ struct Way {
     dry: bool,
     in_lanes: usize,
     candidates: usize,
+    /// Why there are no lanes.
+    no_lanes: Option<NoLanes>,
 }
 
 /// Weighs a block both ways on the same stream. None if the block cannot be enumerated.
@@ -56,7 +58,8 @@ fn two_roads(
         }
     }
     assert_eq!(before, dump(trace), "a candidate that is dropped leaves something");
-    Some(Way { dry: fast.is_dry(), in_lanes: fast.in_lanes(), candidates: a.len() })
+    let (dry, in_lanes, candidates) = (fast.is_dry(), fast.in_lanes(), a.len());
+    Some(Way { dry, in_lanes, candidates, no_lanes: fast.no_lanes() })
 }
 
 #[test]
@@ -230,6 +233,8 @@ fn both_roads_on_mixtures_of_every_kind() {
                 let way = two_roads(trace, &block, drawn_from[seed as usize % 3], seed);
                 let way = way.expect("finite choices");
                 fast += usize::from(way.dry);
+                let decides = way.no_lanes == Some(NoLanes::Decides);
+                assert_eq!(decides, least == 0.0, "{name}: {:?}", way.no_lanes);
                 in_lanes += way.in_lanes;
                 candidates += way.candidates;
                 all += 1;

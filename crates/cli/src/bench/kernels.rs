@@ -80,6 +80,30 @@ pub fn measure_all(folder: &Path, seconds: f64, anchor: &Anchor) -> Result<Vec<C
             anchor: Some(("jointdpm --d 10 --k 10 --m 100 --eps 0.01", z_step)),
         },
         Subject {
+            name: "gibbs step, Poisson mixture, 2 features",
+            unit: "ns",
+            written: subjects::poisson_mixture(2, sizes.mixture),
+            warmup: "(cycle ((gibbs z one 1) (subsampled_mh w one 100 0.01 'drift 0.3 1)) 2000)",
+            batch: "(gibbs z one 50000)",
+            units: 50_000.0,
+            per_second: 1e9,
+            target: 12.0 * 230.0,
+            // There is no code by hand for this one: that for the joint DPM is the measure.
+            anchor: Some(("jointdpm --d 2 --k 10 --m 100 --eps 0.01", z_step)),
+        },
+        Subject {
+            name: "gibbs step, Poisson mixture, 10 features",
+            unit: "ns",
+            written: subjects::poisson_mixture(10, sizes.mixture),
+            warmup: "(cycle ((gibbs z one 1) (subsampled_mh w one 100 0.01 'drift 0.3 1)) 2000)",
+            batch: "(gibbs z one 50000)",
+            units: 50_000.0,
+            per_second: 1e9,
+            target: 8.0 * 680.0,
+            // There is no code by hand for this one: that for the joint DPM is the measure.
+            anchor: Some(("jointdpm --d 10 --k 10 --m 100 --eps 0.01", z_step)),
+        },
+        Subject {
             name: "pgibbs, per particle and step",
             unit: "ns",
             written: subjects::volatility(sizes.series),

@@ -98,6 +98,41 @@ pub fn joint_dpm(features: usize, rows: usize) -> Written {
     Written { name, program, table }
 }
 
+/// Counts from ten clusters with a Poisson regression in each, started at the clusters they are from: a mixture
+/// for which there is no code of its own.
+pub fn poisson_mixture(features: usize, rows: usize) -> Written {
+    const CLUSTERS: usize = 10;
+    let mut rng = Rng::from_seed(3);
+    let mut draws =
+        |n: usize, scale: f64| -> Vec<f64> { (0..n).map(|_| scale * normal(&mut rng)).collect() };
+    let weights = draws(CLUSTERS * features, 0.7);
+    let mut table = header(features, "y,i,c");
+    for i in 0..rows {
+        let c = i % CLUSTERS;
+        let mut row = draws(features + 1, 1.0);
+        let noise = row.pop().expect("one more than features");
+        let eta: f64 = (0..features).map(|j| weights[c * features + j] * row[j]).sum();
+        // About as far from its mean as a count is.
+        let mean = math::exp(eta.min(6.0));
+        let y = (mean + math::sqrt(mean) * noise).round().max(0.0);
+        row.extend([y, i as f64, (c + 1) as f64]);
+        push_row(&mut table, &row);
+    }
+    let name = format!("poisson_mixture{features}");
+    let program = format!(
+        "[table train \"{name}.csv\" (vector x \"x*\")]
+[assume crp (make_crp 1)]
+[assume z (mem (lambda (i) (scope_include 'z i (crp))))]
+[assume w (mem (lambda (k) (scope_include 'w k (multivariate_diag_normal (zeros {features}) (fill {features} 0.7)))))]
+[assume y (lambda (i x) (poisson (exp (dot (w (z i)) x))))]
+[for row in train [predict (z row.i)]]
+[for row in train [force (z row.i) row.c]]
+[for row in train [observe (y row.i row.x) row.y]]
+"
+    );
+    Written { name, program, table }
+}
+
 /// One stochastic volatility series.
 pub fn volatility(length: usize) -> Written {
     let mut rng = Rng::from_seed(2);

@@ -12,12 +12,12 @@ use smidgen_value::Value;
 
 use super::brush::BrushEvaluator;
 use super::kept::{MemoRootCache, Root, maker_of};
-use super::plan::{Lookup, Plan, Planned};
-use super::writer::{CandidateProgram, RowPlace};
+use super::plan::{Plan, Planned};
+use super::shape::Lookup;
+use super::written::CandidateProgram;
 use crate::id::NodeId;
 use crate::operand::Operand;
 use crate::program::Source;
-use crate::program::form::Form;
 use crate::program::run::Store;
 use crate::trace::Trace;
 use crate::trace::node::Op;
@@ -42,7 +42,7 @@ pub(super) struct ClusterColumns {
     pub(super) distinct: bool,
     /// The numbers of the row at hand.
     pub(super) row: Vec<f64>,
-    numbers: Vec<f64>,
+    pub(super) numbers: Vec<f64>,
 }
 
 /// What the numbers were last compared with.
@@ -103,25 +103,6 @@ impl ClusterColumns {
             row: Vec::new(),
             numbers: Vec::new(),
         }
-    }
-
-    /// Reads what a row brings; false if it has another form than the program was written for.
-    pub(super) fn load(&mut self, trace: &Trace, plan: &Plan) -> bool {
-        self.row.clear();
-        for leaf in &self.written.row {
-            if let (RowPlace::Outcome(place), Form::Number) = (leaf.place, leaf.form) {
-                let x = trace.numbers[plan.absorbing[place as usize].index()];
-                if !x.is_nan() {
-                    self.row.push(x);
-                    continue;
-                }
-            }
-            if !leaf.form.numbers(leaf.place.value(trace, plan), &mut self.row) {
-                return false;
-            }
-        }
-        let pinned = &self.written.pinned;
-        pinned.iter().all(|pinned| pinned.place.value(trace, plan).is_identical(&pinned.value))
     }
 
     /// Brings the numbers of the clusters up to date. False if there are too many.

@@ -18,10 +18,11 @@ use smallvec::SmallVec;
 use smidgen_value::Value;
 
 use super::DrawnFrom;
-use super::columns::ClusterColumns;
 use super::kept::{MemoRootCache, PlanTable, Plans, ShapeLanes};
 use super::lanes::Lineup;
-use super::plan::{CandidateRole, Lookup, Planned};
+use super::plan::{CandidateRole, Planned};
+use super::shape::Lookup;
+use super::written::NoLanes;
 use crate::enumerate::brush::BrushEvaluator;
 use crate::id::{FamilyId, NodeId};
 use crate::operand::Operand;
@@ -57,14 +58,16 @@ pub(super) struct DryRun {
     pub(super) recalled: bool,
     /// Candidates that were weighed in lanes.
     pub(super) in_lanes: usize,
+    /// Why there are no lanes.
+    pub(super) no_lanes: Option<NoLanes>,
 }
 
 /// The choice that is enumerated.
 #[derive(Clone, Copy)]
-struct Task<'a> {
-    plan: Planned<'a>,
-    principal: NodeId,
-    seed: u64,
+pub(super) struct Task<'a> {
+    pub plan: Planned<'a>,
+    pub principal: NodeId,
+    pub seed: u64,
 }
 
 /// What the current state looks like.
@@ -125,7 +128,7 @@ impl DryRun {
         self.log_absorbed.clear();
         self.log_absorbed.resize(self.candidates.len(), f64::NAN);
         self.made.clear();
-        self.in_lanes = 0;
+        (self.in_lanes, self.no_lanes) = (0, None);
         let task = Task { plan, principal, seed };
         let known = match (holds, place) {
             (true, Some(place)) => self.weigh_all(trace, task, roots, lanes, place),
@@ -251,7 +254,10 @@ impl DryRun {
     ) {
         let plan = task.plan;
         let choice = &trace.node(task.principal).value;
-        let Some(columns) = lanes.of(trace, plan, choice) else { return };
+        let Some(columns) = lanes.of(trace, plan, choice) else {
+            self.no_lanes = lanes.no_lanes;
+            return;
+        };
         if !columns.prepare(trace, plan, &self.candidates, roots) {
             return;
         }
@@ -269,60 +275,6 @@ impl DryRun {
         if let Some(current) = current {
             left.extend(columns.makers(current));
         }
-    }
-
-    /// Makes the families that memo tables do not have for a candidate, and gives it their numbers; tells how
-    /// many choices that makes. None if they do not fit.
-    fn make_aside(
-        &mut self,
-        trace: &mut Trace,
-        task: Task<'_>,
-        columns: &mut ClusterColumns,
-        (absent, k): (&[usize], usize),
-    ) -> Option<usize> {
-        let lookups = &task.plan.shape.lookups;
-        let mut values: SmallVec<[Value; 4]> = SmallVec::new();
-        self.make_again(trace, task, (absent, k), &mut values)?;
-        if values.len() < absent.len() {
-            values.clear();
-            self.begin(task.plan, task.principal, (task.seed, k));
-            let key = self.candidates[k].clone();
-            for lookup in absent.iter().map(|lookup| &lookups[*lookup]) {
-                let asks = task.plan.plan.target[lookup.asks as usize];
-                let key = std::slice::from_ref(&key);
-                let mut bench = Bench { dry_run: self, plan: task.plan };
-                values.push(bench.expand(trace, asks, None, |bench, trace| {
-                    bench.make_family(trace, lookup.memo, key, None)
-                })?);
-            }
-        }
-        let plan = task.plan.plan;
-        for (lookup, value) in absent.iter().zip(&values) {
-            columns.put_aside(plan, (*lookup, k), value, &self.brush).then_some(())?;
-        }
-        Some(self.brush.choices)
-    }
-
-    /// The same for bodies that are known from before; fewer values if some are not.
-    fn make_again(
-        &mut self,
-        trace: &Trace,
-        task: Task<'_>,
-        (absent, k): (&[usize], usize),
-        values: &mut SmallVec<[Value; 4]>,
-    ) -> Option<()> {
-        let DryRun { brush, candidates, .. } = self;
-        let shape = task.plan.shape;
-        if shape.tagged {
-            return Some(());
-        }
-        brush.begin((task.seed, k as u64));
-        let key = std::slice::from_ref(&candidates[k]);
-        for lookup in absent.iter().map(|lookup| &shape.lookups[*lookup]) {
-            let Some(made) = brush.make_again(trace, lookup.memo, key) else { break };
-            values.push(made?);
-        }
-        Some(())
     }
 
     /// Σ_A and the observed choices of T as they are, the choice itself not counted.

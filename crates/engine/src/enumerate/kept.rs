@@ -12,8 +12,9 @@
 use smidgen_value::Value;
 
 use super::columns::ClusterColumns;
-use super::plan::{Plan, Planned, Shape};
-use super::writer::{CandidateProgram, Refusal};
+use super::plan::{Plan, Planned};
+use super::shape::Shape;
+use super::written::{CandidateProgram, NoLanes};
 use crate::id::{FamilyId, NodeId};
 use crate::operand::Operand;
 use crate::procedure::Procedure;
@@ -119,7 +120,7 @@ pub(super) struct ShapeLanes {
     columns: Vec<ClusterColumns>,
     /// How often none could be written, and why not the last time.
     refused: u32,
-    refusal: Option<Refusal>,
+    pub(super) no_lanes: Option<NoLanes>,
 }
 
 impl ShapeLanes {
@@ -130,9 +131,18 @@ impl ShapeLanes {
         planned: Planned<'_>,
         choice: &Value,
     ) -> Option<&mut ClusterColumns> {
-        let fits = |columns: &mut ClusterColumns| columns.load(trace, planned.plan);
-        if let Some(known) = self.columns.iter_mut().position(fits) {
-            return Some(&mut self.columns[known]);
+        let plan = planned.plan;
+        // The one that fitted before comes first.
+        let before = plan.row.get().map(|row| row.program as usize);
+        if let Some(before) = before
+            && self.columns[before].load(trace, plan, before as u32)
+        {
+            return Some(&mut self.columns[before]);
+        }
+        for k in (0..self.columns.len()).filter(|k| Some(*k) != before) {
+            if self.columns[k].load(trace, plan, k as u32) {
+                return Some(&mut self.columns[k]);
+            }
         }
         if self.columns.len() >= MOST_FORMS || self.refused >= MOST_REFUSED {
             return None;
@@ -140,13 +150,14 @@ impl ShapeLanes {
         match CandidateProgram::write(trace, planned, choice) {
             Ok(written) => {
                 self.columns.push(ClusterColumns::new(written));
+                let number = self.columns.len() as u32 - 1;
                 let columns = self.columns.last_mut()?;
-                columns.load(trace, planned.plan).then_some(columns)
+                columns.load(trace, plan, number).then_some(columns)
             }
-            Err(refusal) => {
+            Err(no_lanes) => {
                 // Other values may have numbers.
-                let more = if refusal == Refusal::NotNumbers { 1 } else { MOST_REFUSED };
-                (self.refused, self.refusal) = (self.refused + more, Some(refusal));
+                let more = if no_lanes == NoLanes::NotNumbers { 1 } else { MOST_REFUSED };
+                (self.refused, self.no_lanes) = (self.refused + more, Some(no_lanes));
                 None
             }
         }

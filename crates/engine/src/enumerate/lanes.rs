@@ -9,7 +9,7 @@ use smidgen_value::Value;
 use super::columns::{Cell, ClusterColumns, Copied};
 use super::kept::Root;
 use super::plan::{CandidateRole, Plan, Planned, score};
-use super::writer::RowPlace;
+use super::written::RowPlace;
 use crate::id::NodeId;
 use crate::program::Source;
 use crate::program::predict::Student;
@@ -106,13 +106,13 @@ impl ClusterColumns {
     /// Predictives that are read from statistics, one at a time: where these offer no numbers, or the outcome
     /// is too large for them.
     fn predict_boxed(&mut self, trace: &Trace, plan: &Plan, lineup: &Lineup<'_>) {
+        let small = self.admitted();
         let ClusterColumns { written, store, stride, cells, .. } = self;
-        for prediction in &written.predictions {
-            let typed = RowPlace::Operand(prediction.typed).value(trace, plan);
-            let is_small = matches!(typed, Value::Vector(x) if Student::admits(x));
-            if prediction.student.is_some() && is_small {
+        for (prediction, small) in written.predictions.iter().zip(small) {
+            if small.is_some() {
                 continue;
             }
+            let typed = RowPlace::Operand(prediction.typed).value(trace, plan);
             for k in (0..lineup.candidates.len()).filter(|k| Some(*k) != lineup.current) {
                 let cell = &cells[prediction.lookup * *stride + k];
                 let log_p = match (cell.applied(), &cell.copied) {
@@ -141,6 +141,21 @@ impl ClusterColumns {
             let log_p = by_numbers
                 .or_else(|| score(trace, maker?, typed, prediction.maker, CandidateRole::Current));
             store.put(prediction.term, current, log_p.unwrap_or(f64::NAN));
+        }
+    }
+
+    /// By prediction: its numbers, if there are some and the outcome is one that they are for.
+    fn admitted(&self) -> SmallVec<[Option<Student>; 2]> {
+        let admitted = |student: &Student| Student::admits(self.uniform(student.x));
+        self.written.predictions.iter().map(|p| p.student.filter(admitted)).collect()
+    }
+
+    /// The numbers of a leaf that is the same for all lanes.
+    fn uniform(&self, leaf: u32) -> &[f64] {
+        let leaf = &self.written.program.leaves[leaf as usize];
+        match leaf.source {
+            Source::Global(first) => &self.row[first as usize..(first + leaf.len) as usize],
+            _ => &[],
         }
     }
 

@@ -22,6 +22,7 @@
 //! `kept` from one time to the next: side by side as `lanes` of a program, or one at a time on `boxed`
 //! values.
 
+mod aside;
 mod boxed;
 mod brush;
 mod columns;
@@ -30,9 +31,12 @@ mod kept;
 mod lanes;
 mod plan;
 mod relocate;
+mod row;
+mod shape;
 mod template;
 mod tree;
 mod writer;
+mod written;
 
 use smallvec::SmallVec;
 use smidgen_value::rng::seed_of;
@@ -49,6 +53,7 @@ use crate::trace::scaffold::Scaffold;
 use dry_run::DryRun;
 use kept::PlanTable;
 use tree::Script;
+pub use written::NoLanes;
 
 /// Combinations that are weighed at most.
 const MOST_COMBINATIONS: u64 = 1_000_000;
@@ -129,6 +134,11 @@ impl Enumeration {
     /// How many candidates were weighed side by side in lanes of a program.
     pub fn in_lanes(&self) -> usize {
         self.dry_run.as_ref().filter(|_| self.dry).map_or(0, |dry_run| dry_run.in_lanes)
+    }
+
+    /// Why there are no lanes for the choice weighed last, if there are none.
+    pub fn no_lanes(&self) -> Option<NoLanes> {
+        self.dry_run.as_ref()?.no_lanes
     }
 
     /// Whether that was done by what was kept from an earlier time.

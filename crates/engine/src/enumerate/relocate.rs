@@ -10,7 +10,8 @@ use smallvec::SmallVec;
 use smidgen_value::Value;
 
 use super::kept::{MemoRootCache, Root, maker_of};
-use super::plan::{Lookup, Plan, Planned, Source, Step};
+use super::plan::{Plan, Planned};
+use super::shape::{Lookup, Source, Step};
 use crate::id::{FamilyId, NodeId};
 use crate::operand::Operand;
 use crate::trace::Trace;

@@ -5,11 +5,14 @@
 //! all lanes: registers of the global part, read anew for every row. A row whose values have other forms
 //! gets another program.
 
+use smidgen_prob::smooth::Elementary;
 use smidgen_prob::{Function, Maker};
 use smidgen_value::Value;
 
 use super::kept::maker_of;
-use super::plan::{Plan, Planned, Source, Step};
+use super::plan::Planned;
+use super::shape::{Source, Step};
+use super::written::{CandidateProgram, FoundLeaf, NoLanes, Pinned, Prediction, RowLeaf, RowPlace};
 use crate::operand::Operand;
 use crate::program::form::Form;
 use crate::program::predict::Student;
@@ -17,79 +20,6 @@ use crate::program::value_only::ValueOnly;
 use crate::program::{Op, Program, Register, Source as Leaf, lower, marked};
 use crate::trace::Trace;
 use crate::trace::node::Op as NodeOp;
-
-/// Why the candidates of a shape have no lanes: they are weighed one at a time on boxed values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// The choice decides what exists.
-    Decides,
-    /// The key of a memo table is computed from the choice.
-    ComputedKey,
-    /// What is applied is not what a memo table has for the choice.
-    ComputedOperator,
-    /// Values that are not numbers.
-    NotNumbers,
-}
-
-pub(super) struct CandidateProgram {
-    pub program: Program,
-    pub row: Vec<RowLeaf>,
-    /// What is the same in all rows of this program.
-    pub pinned: Vec<Pinned>,
-    /// The candidate itself.
-    pub own: Option<Register>,
-    pub found: Vec<FoundLeaf>,
-    pub predictions: Vec<Prediction>,
-    /// Results that have to be finite in a lane that counts.
-    pub checked: Vec<Register>,
-    /// Whether all steps go over whole registers, so that a few more lanes cost nothing.
-    pub is_wide: bool,
-}
-
-/// A value that is the same for all lanes.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum RowPlace {
-    Operand(u32),
-    /// Of an absorbing choice.
-    Outcome(u32),
-}
-
-impl RowPlace {
-    pub(super) fn value<'t>(self, trace: &'t Trace, plan: &'t Plan) -> &'t Value {
-        match self {
-            RowPlace::Operand(place) => trace.settled_value(&plan.operands[place as usize]),
-            RowPlace::Outcome(place) => &trace.node(plan.absorbing[place as usize]).value,
-        }
-    }
-}
-
-pub(super) struct RowLeaf {
-    pub place: RowPlace,
-    pub form: Form,
-}
-
-pub(super) struct Pinned {
-    pub place: RowPlace,
-    pub value: Value,
-}
-
-/// The numbers of what a look-up finds.
-pub(super) struct FoundLeaf {
-    pub lookup: usize,
-    pub form: Form,
-    pub register: Register,
-}
-
-/// The log predictive of what a look-up finds.
-pub(super) struct Prediction {
-    pub lookup: usize,
-    pub observed: u32,
-    pub typed: u32,
-    pub maker: &'static dyn Maker,
-    /// Its term; without a step it is filled in from outside.
-    pub term: Register,
-    pub student: Option<Student>,
-}
 
 /// What a node of D is while the program is written.
 #[derive(Clone)]
@@ -126,7 +56,7 @@ impl CandidateProgram {
         trace: &Trace,
         planned: Planned<'_>,
         choice: &Value,
-    ) -> Result<CandidateProgram, Refusal> {
+    ) -> Result<CandidateProgram, NoLanes> {
         let mut writer = Writer {
             trace,
             planned,
@@ -153,20 +83,15 @@ impl CandidateProgram {
             let is_number = !matches!(writer.pinned.last(), Some(pinned) if pinned.place == RowPlace::Outcome(k as u32));
             let program = &mut writer.program;
             if !is_number || program.density(*distribution, &x, &args).is_err() {
-                program.call_density(*distribution, &x, &args).map_err(|_| Refusal::NotNumbers)?;
+                program.call_density(*distribution, &x, &args).map_err(|_| NoLanes::NotNumbers)?;
             }
         }
         Ok(writer.finish())
     }
-
-    /// How many lanes are computed for so many candidates.
-    pub(super) fn lanes(&self, candidates: usize) -> usize {
-        if self.is_wide { candidates.next_multiple_of(8) } else { candidates }
-    }
 }
 
 impl Writer<'_> {
-    fn step(&mut self, place: usize, step: &Step) -> Result<Drafted, Refusal> {
+    fn step(&mut self, place: usize, step: &Step) -> Result<Drafted, NoLanes> {
         Ok(match step {
             Step::Given => Drafted::Choice,
             Step::Follow(Source::Slot(slot)) => self.slot(*slot)?,
@@ -177,7 +102,7 @@ impl Writer<'_> {
                 let lookups = &self.planned.shape.lookups;
                 match lookups.iter().position(|lookup| lookup.memo == *memo) {
                     Some(lookup) if is_choice => Drafted::Found(lookup),
-                    _ => return Err(Refusal::ComputedKey),
+                    _ => return Err(NoLanes::ComputedKey),
                 }
             }
             Step::Apply(function, args) => {
@@ -188,13 +113,13 @@ impl Writer<'_> {
                 self.predict(*operator, [*observed, *typed], *maker)?;
                 Drafted::Value(self.row_value(RowPlace::Operand(*typed)))
             }
-            Step::Expand(_) => return Err(Refusal::Decides),
+            Step::Expand(_) => return Err(NoLanes::Decides),
         })
     }
 
     /// A node of D that comes before.
-    fn slot(&self, slot: u32) -> Result<Drafted, Refusal> {
-        self.slots.get(slot as usize).cloned().ok_or(Refusal::Decides)
+    fn slot(&self, slot: u32) -> Result<Drafted, NoLanes> {
+        self.slots.get(slot as usize).cloned().ok_or(NoLanes::Decides)
     }
 
     fn apply(
@@ -202,11 +127,11 @@ impl Writer<'_> {
         place: usize,
         function: &'static Function,
         sources: &[Source],
-    ) -> Result<Value, Refusal> {
+    ) -> Result<Value, NoLanes> {
         let name = function.spec.name;
         // Marks are numbers, whatever they stand for.
         if name.starts_with("is_") {
-            return Err(Refusal::NotNumbers);
+            return Err(NoLanes::NotNumbers);
         }
         if let ("lookup", [container @ Source::Fixed(_), Source::Slot(_)]) = (name, sources)
             && let Some(picked) = self.pick(*container, sources[1])?
@@ -228,13 +153,13 @@ impl Writer<'_> {
         }
         let like = &self.trace.node(self.planned.plan.target[place]).value;
         if Form::of(like).is_none() {
-            return Err(Refusal::NotNumbers);
+            return Err(NoLanes::NotNumbers);
         }
-        self.program.call(function, &args, like).map_err(|_| Refusal::NotNumbers)
+        self.program.call(function, &args, like).map_err(|_| NoLanes::NotNumbers)
     }
 
     /// An item of what is the same for all lanes.
-    fn pick(&mut self, container: Source, index: Source) -> Result<Option<Value>, Refusal> {
+    fn pick(&mut self, container: Source, index: Source) -> Result<Option<Value>, NoLanes> {
         let container = self.value(container)?;
         let Value::Number(index) = self.value(index)? else { return Ok(None) };
         let mut numbers = Vec::new();
@@ -256,10 +181,10 @@ impl Writer<'_> {
         operator: Source,
         [observed, typed]: [u32; 2],
         maker: &'static dyn Maker,
-    ) -> Result<(), Refusal> {
-        let Source::Slot(slot) = operator else { return Err(Refusal::ComputedOperator) };
+    ) -> Result<(), NoLanes> {
+        let Source::Slot(slot) = operator else { return Err(NoLanes::ComputedOperator) };
         let Drafted::Found(lookup) = self.slot(slot)? else {
-            return Err(Refusal::ComputedOperator);
+            return Err(NoLanes::ComputedOperator);
         };
         let place = RowPlace::Operand(typed);
         let (term, numbers, student) = match self.dimension(slot, maker, typed) {
@@ -305,11 +230,11 @@ impl Writer<'_> {
         (fits && numbers.len() as u32 == Student::fields(dimension)).then_some(dimension)
     }
 
-    fn values(&mut self, sources: &[Source]) -> Result<Vec<Value>, Refusal> {
+    fn values(&mut self, sources: &[Source]) -> Result<Vec<Value>, NoLanes> {
         sources.iter().map(|source| self.value(*source)).collect()
     }
 
-    fn value(&mut self, source: Source) -> Result<Value, Refusal> {
+    fn value(&mut self, source: Source) -> Result<Value, NoLanes> {
         let slot = match source {
             Source::Fixed(operand) => return Ok(self.row_value(RowPlace::Operand(operand))),
             Source::Slot(slot) => slot,
@@ -318,7 +243,7 @@ impl Writer<'_> {
             Drafted::Value(value) => Ok(value),
             Drafted::Choice => {
                 if Form::of(self.choice) != Some(Form::Number) {
-                    return Err(Refusal::NotNumbers);
+                    return Err(NoLanes::NotNumbers);
                 }
                 let leaf = match self.own {
                     Some(leaf) => leaf,
@@ -333,13 +258,13 @@ impl Writer<'_> {
         }
     }
 
-    fn found(&mut self, lookup: usize, slot: usize) -> Result<Value, Refusal> {
+    fn found(&mut self, lookup: usize, slot: usize) -> Result<Value, NoLanes> {
         let known = self.found.iter().position(|found| found.lookup == lookup);
         let known = match known {
             Some(known) => known,
             None => {
                 let value = &self.trace.node(self.planned.plan.target[slot]).value;
-                let form = Form::of(value).ok_or(Refusal::NotNumbers)?;
+                let form = Form::of(value).ok_or(NoLanes::NotNumbers)?;
                 let register = self.leaf(form.len() as u32);
                 self.found.push(FoundLeaf { lookup, form, register });
                 self.found_leaves.push(self.program.leaves.len() - 1);
@@ -363,9 +288,10 @@ impl Writer<'_> {
         let Some(form) = Form::of(place.value(self.trace, self.planned.plan)) else {
             return self.pin(place);
         };
-        let value = form.value((self.row_numbers..).map(marked::global));
+        let first = self.row_numbers;
+        let value = form.value((first..).map(marked::global));
         self.row_numbers += form.len() as u32;
-        self.row.push(RowLeaf { place, form });
+        self.row.push(RowLeaf { place, form, first });
         self.row_values.push((place, value.clone()));
         value
     }
@@ -396,7 +322,8 @@ impl Writer<'_> {
         let checked = results.map(|step| step.out).collect();
         let by_lane = |op: &Op| match op {
             Op::Density(op) => !op.is_wide(),
-            Op::Aggregate(_) | Op::Elementary(..) => true,
+            Op::Aggregate(_) => true,
+            Op::Elementary(f, ..) => !is_arithmetic(*f),
             Op::ValueOnly(op) => matches!(**op, ValueOnly::Call(_)),
             _ => false,
         };
@@ -404,4 +331,10 @@ impl Writer<'_> {
         let Writer { row, pinned, .. } = self;
         CandidateProgram { program, row, pinned, own, found, predictions, checked, is_wide }
     }
+}
+
+/// Whether several lanes cost as much as one.
+fn is_arithmetic(f: Elementary) -> bool {
+    use Elementary::{Abs, Add, Divide, Multiply, Negate, Reciprocal, Square, Subtract};
+    matches!(f, Add | Subtract | Multiply | Divide | Negate | Reciprocal | Abs | Square)
 }

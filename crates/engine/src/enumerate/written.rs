@@ -1,0 +1,105 @@
+//! What is written for the candidates of a shape: a program, and where its leaves come from.
+
+use smidgen_prob::Maker;
+use smidgen_value::Value;
+
+use super::plan::Plan;
+use crate::program::form::Form;
+use crate::program::predict::Student;
+use crate::program::{Program, Register};
+use crate::trace::Trace;
+
+/// Why the candidates of a shape have no lanes: they are weighed one at a time on boxed values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoLanes {
+    /// The choice decides what exists.
+    Decides,
+    /// The key of a memo table is computed from the choice.
+    ComputedKey,
+    /// What is applied is not what a memo table has for the choice.
+    ComputedOperator,
+    /// Values that are not numbers.
+    NotNumbers,
+}
+
+impl std::fmt::Display for NoLanes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            NoLanes::Decides => "the choice decides what exists",
+            NoLanes::ComputedKey => "the key of a memo table is computed from the choice",
+            NoLanes::ComputedOperator => {
+                "what is applied is not what a memo table has for the choice"
+            }
+            NoLanes::NotNumbers => "some values are not numbers",
+        })
+    }
+}
+
+pub(super) struct CandidateProgram {
+    pub program: Program,
+    pub row: Vec<RowLeaf>,
+    /// What is the same in all rows of this program.
+    pub pinned: Vec<Pinned>,
+    /// The candidate itself.
+    pub own: Option<Register>,
+    pub found: Vec<FoundLeaf>,
+    pub predictions: Vec<Prediction>,
+    /// Results that have to be finite in a lane that counts.
+    pub checked: Vec<Register>,
+    /// Whether all steps go over whole registers, so that a few more lanes cost nothing.
+    pub is_wide: bool,
+}
+
+/// A value that is the same for all lanes.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum RowPlace {
+    Operand(u32),
+    /// Of an absorbing choice.
+    Outcome(u32),
+}
+
+impl RowPlace {
+    pub(super) fn value<'t>(self, trace: &'t Trace, plan: &'t Plan) -> &'t Value {
+        match self {
+            RowPlace::Operand(place) => trace.settled_value(&plan.operands[place as usize]),
+            RowPlace::Outcome(place) => &trace.node(plan.absorbing[place as usize]).value,
+        }
+    }
+}
+
+pub(super) struct RowLeaf {
+    pub place: RowPlace,
+    pub form: Form,
+    /// Where its numbers begin among those of the row.
+    pub first: Register,
+}
+
+pub(super) struct Pinned {
+    pub place: RowPlace,
+    pub value: Value,
+}
+
+/// The numbers of what a look-up finds.
+pub(super) struct FoundLeaf {
+    pub lookup: usize,
+    pub form: Form,
+    pub register: Register,
+}
+
+/// The log predictive of what a look-up finds.
+pub(super) struct Prediction {
+    pub lookup: usize,
+    pub observed: u32,
+    pub typed: u32,
+    pub maker: &'static dyn Maker,
+    /// Its term; without a step it is filled in from outside.
+    pub term: Register,
+    pub student: Option<Student>,
+}
+
+impl CandidateProgram {
+    /// How many lanes are computed for so many candidates.
+    pub(super) fn lanes(&self, candidates: usize) -> usize {
+        if self.is_wide { candidates.next_multiple_of(8) } else { candidates }
+    }
+}
