@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use smidgen_value::{Link, Value};
 
-use super::writer::{ColumnKind, DRAWN, Form, Frame, Place, Read, Uniform, Writer};
+use super::writer::{ColumnKind, DRAWN, Form, Frame, NodePlace, Read, Uniform, Writer};
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::program::Register;
@@ -34,7 +34,7 @@ pub(super) struct Bound {
     boxed: Box<[u32]>,
     /// The values that are the same in all lanes, by their place among the inputs.
     uniforms: Box<[u32]>,
-    pub places: Box<[Place]>,
+    pub places: Box<[NodePlace]>,
 }
 
 /// A program, and which of its registers are columns of those who use it.

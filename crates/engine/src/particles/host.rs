@@ -5,7 +5,7 @@ use smidgen_value::{ArgumentError, Rng, Value};
 use super::bound::{Inputs, Library};
 use super::formula::Formula;
 use super::select::{Away, Builder};
-use super::writer::{Place, Read, Writer};
+use super::writer::{NodePlace, Read, Writer};
 use crate::error::{EvalError, Mistake};
 use crate::id::NodeId;
 use crate::operand::Operand;
@@ -23,7 +23,7 @@ pub(super) struct Rows<'a> {
 
 pub(super) struct OfTrace<'a> {
     pub trace: &'a mut Trace,
-    pub places: &'a [Place],
+    pub places: &'a [NodePlace],
     /// If choices are drawn; the last lane is then the reference.
     pub rng: Option<&'a mut Rng>,
     pub rows: Option<Rows<'a>>,
@@ -78,7 +78,7 @@ impl Host for OfTrace<'_> {
     }
 
     fn ask(&mut self, call: &Call, args: &[&Value]) -> Result<Value, Failed> {
-        let Place { node: id, span } = self.places[call.place as usize];
+        let NodePlace { node: id, span } = self.places[call.place as usize];
         if let (Rule::Request, Some(rows)) = (call.rule, &mut self.rows) {
             let key = args.iter().map(|key| key.plain()).collect();
             let found = requested(self.trace, rows.away, id, key).map_err(Failed::Error)?;

@@ -42,7 +42,7 @@ pub(super) struct Frame {
 
 /// Where the place of a node in the program is, for messages.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct NodePlace {
     pub node: NodeId,
     pub span: Span,
 }
@@ -75,7 +75,7 @@ pub(super) struct Writer {
     pub lane_program: LaneProgram,
     pub boxed_leaves: Vec<BoxedLeaf>,
     pub uniforms: Vec<Uniform>,
-    pub places: Vec<Place>,
+    pub places: Vec<NodePlace>,
     /// The form of values outside the block, as far as steps rely on it.
     pub forms: FxHashMap<NodeId, Form>,
     known: FxHashMap<NodeId, Read>,
@@ -206,7 +206,7 @@ impl Writer {
     }
 
     pub fn place(&mut self, node: NodeId, span: Span) -> u32 {
-        self.places.push(Place { node, span });
+        self.places.push(NodePlace { node, span });
         self.places.len() as u32 - 1
     }
 

@@ -57,7 +57,7 @@ pub(crate) struct Application {
     pub span: Span,
 }
 
-enum Found {
+enum WalkEnd {
     Operand(Operand),
     Application(Application),
 }
@@ -69,8 +69,8 @@ pub(crate) fn application(
     environment: &Environment,
 ) -> Walked<Application> {
     match walk(host, expr, environment, true, 0)? {
-        Found::Application(application) => Ok(application),
-        Found::Operand(_) => Err(Stop::NoPlate),
+        WalkEnd::Application(application) => Ok(application),
+        WalkEnd::Operand(_) => Err(Stop::NoPlate),
     }
 }
 
@@ -90,8 +90,8 @@ fn inner(
     depth: usize,
 ) -> Walked<Operand> {
     match walk(host, expr, environment, false, depth)? {
-        Found::Operand(operand) => Ok(operand),
-        Found::Application(_) => unreachable!("only the last application is left open"),
+        WalkEnd::Operand(operand) => Ok(operand),
+        WalkEnd::Application(_) => unreachable!("only the last application is left open"),
     }
 }
 
@@ -101,8 +101,8 @@ fn walk(
     environment: &Environment,
     last: bool,
     depth: usize,
-) -> Walked<Found> {
-    let known = |operand: Operand| Ok(Found::Operand(operand));
+) -> Walked<WalkEnd> {
+    let known = |operand: Operand| Ok(WalkEnd::Operand(operand));
     match &expr.kind {
         ExprKind::Constant(value) => known(Operand::Constant(value.clone())),
         ExprKind::Local { depth, slot, .. } => match environment.get(*depth, *slot) {
@@ -160,20 +160,20 @@ fn apply(
     operator: &Operand,
     operands: Operands,
     (last, depth, span): (bool, usize, Span),
-) -> Walked<Found> {
+) -> Walked<WalkEnd> {
     let procedure = operator.constant().and_then(Procedure::of).ok_or(Stop::NoPlate)?;
     match procedure {
         Procedure::Builtin(Builtin::Function(function))
             if function.spec.arity.admits(operands.len()) =>
         {
             let value = host.call(function, &operands, span)?;
-            Ok(Found::Operand(Operand::Constant(value)))
+            Ok(WalkEnd::Operand(Operand::Constant(value)))
         }
         Procedure::Builtin(Builtin::Distribution(distribution))
             if last && distribution.spec().arity.admits(operands.len()) =>
         {
             let distribution = *distribution;
-            Ok(Found::Application(Application { distribution, operands, span }))
+            Ok(WalkEnd::Application(Application { distribution, operands, span }))
         }
         Procedure::Compound { lambda, environment }
             if lambda.params.len() == operands.len() && depth < DEEPEST =>
@@ -185,7 +185,7 @@ fn apply(
         Procedure::Memoised(memo) if !last => {
             let key: Walked<MemoKey> =
                 operands.into_iter().map(|key| host.decide(key).map(|key| key.plain())).collect();
-            Ok(Found::Operand(host.request(*memo, key?, span)?))
+            Ok(WalkEnd::Operand(host.request(*memo, key?, span)?))
         }
         _ => Err(Stop::NoPlate),
     }
