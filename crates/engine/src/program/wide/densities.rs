@@ -217,7 +217,7 @@ pub(super) fn log_normals_by_log([x, mean, log_sd]: [&[f64]; 3], out: &mut [f64]
         out[l] = -0.5 * z * z - log_sd[l] - math::HALF_LN_2PI;
     }
     for l in 0..lanes {
-        if !(log_sd[l].abs() <= WITHIN) {
+        if log_sd[l].is_nan() || log_sd[l].abs() > WITHIN {
             out[l] = normal::score_by_log(x[l], &[mean[l], log_sd[l]], &mut []);
         }
     }
@@ -244,7 +244,7 @@ pub(super) fn normals_by_log(
         log_slope[l] = z * z - 1.0;
     }
     for l in 0..lanes {
-        if !(log_sd[l].abs() <= WITHIN) {
+        if log_sd[l].is_nan() || log_sd[l].abs() > WITHIN {
             let mut slopes = [0.0; 3];
             out[l] = normal::score_by_log(x[l], &[mean[l], log_sd[l]], &mut slopes);
             [x_slope[l], mean_slope[l], log_slope[l]] = slopes;

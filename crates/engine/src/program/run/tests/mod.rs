@@ -6,6 +6,8 @@
 
 mod steps;
 
+use std::iter::Peekable;
+
 use smidgen_prob::distributions::ALL;
 use smidgen_prob::smooth::Elementary;
 use smidgen_prob::{Builtin, Distribution, Linked, Score, lookup};
@@ -23,7 +25,7 @@ const FAR: [f64; LANES] = [-800.0, -720.0, -300.0, 5.0, 300.0, 720.0, 800.0];
 // ------------------------------------------------------------- the table
 
 /// The value of an expression of numbers and calls of deterministic procedures.
-fn evaluate(words: &mut std::iter::Peekable<std::vec::IntoIter<String>>) -> Value {
+fn evaluate(words: &mut Peekable<impl Iterator<Item = String>>) -> Value {
     let word = words.next().expect("an expression");
     if word != "(" {
         return match word.as_str() {
@@ -48,7 +50,7 @@ fn evaluate(words: &mut std::iter::Peekable<std::vec::IntoIter<String>>) -> Valu
 fn example(law: &dyn Distribution) -> Vec<Value> {
     let text = law.spec().example.replace('(', " ( ").replace(')', " ) ");
     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
-    let mut words = words[2..words.len() - 1].to_vec().into_iter().peekable();
+    let mut words = words[2..words.len() - 1].iter().cloned().peekable();
     let mut args = Vec::new();
     while words.peek().is_some() {
         args.push(evaluate(&mut words));
