@@ -50,6 +50,7 @@ use crate::proposal::{Choice, Preset, Proposal};
 use crate::scaffold::Scaffold;
 use crate::tag::Tags;
 use crate::trace::Trace;
+use columns::AsOf;
 use dry_run::DryRun;
 pub(crate) use kept::Plans;
 use tree::Script;
@@ -300,13 +301,17 @@ impl Trace {
     /// See [`mod@relocate`].
     fn relocate(&mut self, choice: NodeId, candidate: (usize, &Value)) -> Option<()> {
         let mut plans = self.plans.take()?;
-        let done = plans
-            .get(choice)
-            .and_then(|(plan, roots, _)| relocate::relocate(self, plan, roots, candidate));
-        self.plans = Some(plans);
-        if done.is_some() {
-            self.renew_plan(choice);
+        let mut done = None;
+        if let Some((planned, roots, _)) = plans.get(choice) {
+            let before = AsOf::now(self, planned.plan.own_maker);
+            let left = self.node(choice).value.clone();
+            done = relocate::relocate(self, planned, roots, candidate);
+            if done.is_some() {
+                plans.renew(choice, self.edge_edits);
+                plans.moved(self, choice, &before, [&left, candidate.1]);
+            }
         }
+        self.plans = Some(plans);
         done
     }
 
