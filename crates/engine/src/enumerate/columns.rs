@@ -37,7 +37,8 @@ pub(super) struct ClusterColumns {
     as_of: Option<AsOf>,
     /// Nodes that clusters' values are read from, in order.
     pub(super) nodes: Vec<NodeId>,
-    absent: SmallVec<[usize; 4]>,
+    /// Candidates for which some table has nothing.
+    pub(super) absent: SmallVec<[usize; 4]>,
     /// Whether no two predictions are made from one maker, nor one from that of the choice.
     pub(super) distinct: bool,
     /// The numbers of the row at hand.
@@ -47,7 +48,7 @@ pub(super) struct ClusterColumns {
 
 /// What the numbers were last compared with.
 #[derive(PartialEq)]
-struct AsOf {
+pub(super) struct AsOf {
     memo_edits: u64,
     stamps: u64,
     value_edits: u64,
@@ -56,7 +57,7 @@ struct AsOf {
 }
 
 impl AsOf {
-    fn now(trace: &Trace, own_maker: Option<NodeId>) -> AsOf {
+    pub(super) fn now(trace: &Trace, own_maker: Option<NodeId>) -> AsOf {
         let Trace { memo_edits, stamps, value_edits, last_lazy, .. } = *trace;
         AsOf { memo_edits, stamps, value_edits, last_lazy, own_maker }
     }
@@ -297,9 +298,28 @@ impl ClusterColumns {
         self.distinct = makers.windows(2).all(|pair| pair[0] != pair[1]);
     }
 
-    /// The candidates for which some table has nothing.
-    pub(super) fn absent(&self) -> SmallVec<[usize; 4]> {
-        self.absent.clone()
+    /// A choice has moved in place from one candidate to another, and nothing else has happened since the
+    /// trace was as it was `before`: only the numbers of these two may be others.
+    pub(super) fn moved(&mut self, trace: &Trace, plan: &Plan, before: &AsOf, keys: [&Value; 2]) {
+        if self.as_of.as_ref() != Some(before) {
+            return;
+        }
+        self.as_of = None;
+        if plan.target.iter().any(|id| self.nodes.binary_search(id).is_ok()) {
+            return;
+        }
+        let lookups = self.cells.len() / self.stride;
+        let mut makers_differ = false;
+        for key in keys {
+            let Some(k) = self.keys.iter().position(|known| is_same(known, key)) else { return };
+            for lookup in 0..lookups {
+                makers_differ |= self.refresh(trace, lookup, k);
+            }
+        }
+        self.as_of = Some(AsOf::now(trace, plan.own_maker));
+        if makers_differ {
+            self.note_nodes(lookups, self.keys.len());
+        }
     }
 
     /// The look-ups that have nothing for a candidate. What was made aside for it before does not count any more.

@@ -258,12 +258,13 @@ impl DryRun {
             self.no_lanes = lanes.no_lanes;
             return;
         };
-        if !columns.prepare(trace, plan, &self.candidates, roots) {
+        if self.candidates.is_empty() || !columns.prepare(trace, plan, &self.candidates, roots) {
             return;
         }
         let (place, candidates) = (self.place, self.candidates.len());
         let others = |k: &usize| Some(*k) != place && *k < candidates;
-        for k in columns.absent().into_iter().filter(others) {
+        for at in 0..columns.absent.len() {
+            let Some(k) = Some(columns.absent[at]).filter(others) else { continue };
             let absent = columns.absent_lookups(k);
             let choices = self.make_aside(trace, task, columns, (&absent, k));
             self.made.extend(choices.map(|choices| (k, choices)));

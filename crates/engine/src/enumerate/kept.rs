@@ -11,7 +11,7 @@
 
 use smidgen_value::Value;
 
-use super::columns::ClusterColumns;
+use super::columns::{AsOf, ClusterColumns};
 use super::plan::{Plan, Planned};
 use super::shape::Shape;
 use super::written::{CandidateProgram, NoLanes};
@@ -99,6 +99,21 @@ impl Plans {
     pub(super) fn renew(&mut self, choice: NodeId, edge_edits: u64) {
         if let Some(place) = self.place(choice) {
             self.kept[place].edge_edits = edge_edits;
+        }
+    }
+
+    /// The same where it was installed in place, so that no more than the two clusters has changed.
+    pub(super) fn moved(
+        &mut self,
+        trace: &Trace,
+        choice: NodeId,
+        before: &AsOf,
+        keys: [&Value; 2],
+    ) {
+        let Some(place) = self.place(choice) else { return };
+        let plan = &self.kept[place];
+        for columns in &mut self.lanes[plan.shape as usize].columns {
+            columns.moved(trace, plan, before, keys);
         }
     }
 

@@ -42,15 +42,19 @@ impl ClusterColumns {
             return;
         }
         self.run(lineup.candidates.len());
-        self.predict_boxed(trace, planned.plan, lineup);
-        if let Some(current) = lineup.current {
-            self.predict_without_one(trace, planned.plan, current);
+        if !self.written.predictions.is_empty() {
+            let students = self.admitted();
+            self.predict_boxed(trace, planned.plan, lineup, &students);
+            if let Some(current) = lineup.current {
+                self.predict_without_one(trace, planned.plan, current, &students);
+            }
         }
         self.sum_terms(log_absorbed);
         let lanes = log_absorbed.len();
+        let is_plain = !lineup.is_marked && lineup.left.is_empty();
         for cells in self.cells.chunks_exact(self.stride) {
             for (log_absorbed, cell) in log_absorbed.iter_mut().zip(&cells[..lanes]) {
-                if !cell.counts(trace, lineup) {
+                if !cell.fits || !is_plain && !cell.counts(trace, lineup) {
                     *log_absorbed = f64::NAN;
                 }
             }
@@ -105,11 +109,16 @@ impl ClusterColumns {
 
     /// Predictives that are read from statistics, one at a time: where these offer no numbers, or the outcome
     /// is too large for them.
-    fn predict_boxed(&mut self, trace: &Trace, plan: &Plan, lineup: &Lineup<'_>) {
-        let small = self.admitted();
+    fn predict_boxed(
+        &mut self,
+        trace: &Trace,
+        plan: &Plan,
+        lineup: &Lineup<'_>,
+        students: &[Option<Student>],
+    ) {
         let ClusterColumns { written, store, stride, cells, .. } = self;
-        for (prediction, small) in written.predictions.iter().zip(small) {
-            if small.is_some() {
+        for (prediction, student) in written.predictions.iter().zip(students) {
+            if student.is_some() {
                 continue;
             }
             let typed = RowPlace::Operand(prediction.typed).value(trace, plan);
@@ -129,17 +138,22 @@ impl ClusterColumns {
     }
 
     /// The current state's applications are counted: each is scored given the others.
-    fn predict_without_one(&mut self, trace: &Trace, plan: &Plan, current: usize) {
+    fn predict_without_one(
+        &mut self,
+        trace: &Trace,
+        plan: &Plan,
+        current: usize,
+        students: &[Option<Student>],
+    ) {
         let ClusterColumns { written, store, stride, cells, .. } = self;
-        for prediction in &written.predictions {
-            let typed = RowPlace::Operand(prediction.typed).value(trace, plan);
-            let is_small = matches!(typed, Value::Vector(x) if Student::admits(x));
-            let student = prediction.student.filter(|_| is_small);
+        for (prediction, student) in written.predictions.iter().zip(students) {
             let by_numbers =
                 student.and_then(|student| student.without_one(store, prediction.term, current));
             let maker = cells[prediction.lookup * *stride + current].applied();
-            let log_p = by_numbers
-                .or_else(|| score(trace, maker?, typed, prediction.maker, CandidateRole::Current));
+            let log_p = by_numbers.or_else(|| {
+                let typed = RowPlace::Operand(prediction.typed).value(trace, plan);
+                score(trace, maker?, typed, prediction.maker, CandidateRole::Current)
+            });
             store.put(prediction.term, current, log_p.unwrap_or(f64::NAN));
         }
     }

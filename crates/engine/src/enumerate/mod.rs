@@ -50,6 +50,7 @@ use crate::trace::Trace;
 use crate::trace::node::Op;
 use crate::trace::proposal::{Choice, Preset, Proposal};
 use crate::trace::scaffold::Scaffold;
+use columns::AsOf;
 use dry_run::DryRun;
 use kept::PlanTable;
 use tree::Script;
@@ -300,13 +301,17 @@ impl Trace {
     /// See [`mod@relocate`].
     fn relocate(&mut self, choice: NodeId, candidate: (usize, &Value)) -> Option<()> {
         let mut plans = self.side.get_mut::<PlanTable>().0.take()?;
-        let done = plans
-            .get(choice)
-            .and_then(|(plan, roots, _)| relocate::relocate(self, plan, roots, candidate));
-        self.side.get_mut::<PlanTable>().0 = Some(plans);
-        if done.is_some() {
-            self.renew_plan(choice);
+        let mut done = None;
+        if let Some((planned, roots, _)) = plans.get(choice) {
+            let before = AsOf::now(self, planned.plan.own_maker);
+            let left = self.node(choice).value.clone();
+            done = relocate::relocate(self, planned, roots, candidate);
+            if done.is_some() {
+                plans.renew(choice, self.edge_edits);
+                plans.moved(self, choice, &before, [&left, candidate.1]);
+            }
         }
+        self.side.get_mut::<PlanTable>().0 = Some(plans);
         done
     }
 
