@@ -442,10 +442,15 @@ impl BrushEvaluator {
         if !self.replays {
             return Some(Portion::Family(0));
         }
-        let is_plain = |value: &Value| match value {
-            Value::Number(_) | Value::Bool(_) | Value::Symbol(_) => true,
-            Value::Text(_) | Value::Vector(_) => true,
-            _ => false,
+        let is_plain = |value: &Value| {
+            matches!(
+                value,
+                Value::Number(_)
+                    | Value::Bool(_)
+                    | Value::Symbol(_)
+                    | Value::Text(_)
+                    | Value::Vector(_)
+            )
         };
         let of_key = || address(trace.node(memo).address, trace.address_of_values(key));
         key.iter().all(is_plain).then(|| Portion::Family(of_key()))

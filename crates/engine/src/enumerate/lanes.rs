@@ -71,14 +71,14 @@ impl ClusterColumns {
                 *out += log_p;
             }
         }
-        // x − x is NaN for what is not finite, and 0 for everything else.
+        // 0 x is NaN for what is not finite, and 0 for everything else.
         for register in &written.checked {
             for (out, x) in out.iter_mut().zip(store.lanes(*register, lanes)) {
-                *out += x - x;
+                *out += 0.0 * x;
             }
         }
         for out in out {
-            *out += *out - *out;
+            *out += 0.0 * *out;
         }
     }
 

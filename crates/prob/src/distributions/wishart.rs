@@ -154,7 +154,7 @@ impl Distribution for Wishart {
         let Some(x_lower) = factor_of_outcome(x, size) else {
             return Ok(f64::NEG_INFINITY);
         };
-        Ok(log_density(&x_lower, &lower, dof))
+        Ok(log_density(&x_lower, lower, dof))
     }
 
     fn score(&self) -> Option<Score> {
