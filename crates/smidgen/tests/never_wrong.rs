@@ -301,8 +301,9 @@ fn what_is_recorded_together_belongs_together() {
     let sampled = sample(&mut session, &directives, &request, &Progress::default()).expect("draws");
     let columns: Vec<Vec<f64>> =
         sampled.run.draws.scalars().iter().map(|scalar| scalar.chains[0].clone()).collect();
-    for draw in 0..50 {
-        assert_eq!(columns[2][draw] - columns[0][draw], columns[1][draw], "draw {draw}");
+    let [first, difference, second] = &columns[..] else { panic!("three columns") };
+    for ((first, difference), second) in first.iter().zip(difference).zip(second) {
+        assert_eq!(second - first, *difference);
     }
     assert_ne!(
         columns[0][0], columns[0][1],

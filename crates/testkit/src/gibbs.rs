@@ -49,6 +49,8 @@ pub struct GibbsChain {
 
 const QUIET_STREAMS: u64 = 200;
 const MOST_STREAMS: u64 = 20_000;
+/// Steps after which a walk has been everywhere: the moves that are explored may not lead there.
+const LONG_WALK: usize = 3_000;
 
 impl GibbsChain {
     /// Finds all states by single-site moves. `counts_blocks`: whether 1/K is in the weights, as it
@@ -77,7 +79,7 @@ impl GibbsChain {
             if chain.log_joint[here].is_nan() {
                 chain.explore_state(world, here, target);
             }
-            if step > 100 && chain.log_joint.iter().all(|known| !known.is_nan()) {
+            if step > LONG_WALK && chain.log_joint.iter().all(|known| !known.is_nan()) {
                 return chain;
             }
             world.step(&mut walk);
