@@ -88,17 +88,7 @@ pub fn cases() -> Vec<Case> {
             (0.1, 0.0),
             coin,
         ),
-        Case {
-            known: UNDERFLOW,
-            ..case(
-                "poisson, low",
-                poisson,
-                (-800.0, 3.0),
-                rate(-800.0, 3.0),
-                (0.1, 2.0),
-                rate(0.1, 2.0),
-            )
-        },
+        case("poisson, low", poisson, (-800.0, 3.0), rate(-800.0, 3.0), (0.1, 2.0), rate(0.1, 2.0)),
         case("poisson, none", poisson, (-800.0, 0.0), 0.0, (0.1, 2.0), rate(0.1, 2.0)),
         case("poisson, high", poisson, (800.0, 3.0), f64::NEG_INFINITY, (0.1, 2.0), rate(0.1, 2.0)),
         case("volatility", volatile, (-400.0, 0.0), normal(-400.0), (0.1, 0.0), normal(0.1)),
@@ -111,17 +101,7 @@ pub fn cases() -> Vec<Case> {
             (0.1, 0.0),
             normal(0.1),
         ),
-        Case {
-            known: UNDERFLOW,
-            ..case(
-                "volatility, low",
-                volatile,
-                (-800.0, 0.0),
-                normal(-800.0),
-                (0.1, 0.0),
-                normal(0.1),
-            )
-        },
+        case("volatility, low", volatile, (-800.0, 0.0), normal(-800.0), (0.1, 0.0), normal(0.1)),
         Case {
             known: OVERFLOW,
             ..case("softmax, high", softmax, (800.0, 1.0), -800.0, (0.1, 0.0), coin)
