@@ -8,6 +8,7 @@
 //! | [`adaptation`] | scales learnt from acceptance probabilities |
 //! | [`austerity`] | how far a decision from some of the sections can be trusted: theory, numbers only |
 //! | [`acceptance`] | accept or not, given log weights |
+//! | [`reference`] | exact transitions that read almost nothing: theory and chain, numbers only |
 //! | [`audit`] | decisions that were also made exactly |
 //! | [`record`], [`run`] | what a run keeps: tallies, audits, warnings, collected draws |
 //! | [`block`] | which choices a kernel moves |
@@ -31,6 +32,7 @@ pub mod kernel;
 pub mod program;
 pub mod proposer;
 pub mod record;
+pub mod reference;
 pub mod run;
 pub mod sections;
 pub mod spec;

@@ -1,8 +1,10 @@
 //! What a run keeps besides the trace: tallies per kernel, what was learnt about approximate
 //! decisions, warnings, collected draws, and whether somebody asked it to stop.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use rustc_hash::FxHashMap;
 
 use smidgen_engine::{NodeId, Refusal, Trace};
 use smidgen_value::Value;
@@ -10,6 +12,7 @@ use smidgen_value::Value;
 use crate::audit::Audit;
 use crate::austerity::Check;
 use crate::record::{KernelRecord, Tally, Weighed};
+use crate::reference::preparation::{Preparation, Unfit};
 
 /// Whether kernels may still learn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,6 +58,26 @@ pub struct Run {
     pub scan_from: Option<usize>,
     /// Transitions that may still be made, if there is a limit.
     pub left: Option<u64>,
+    /// What chains of one program share.
+    pub shared: Arc<Shared>,
+}
+
+/// Preparations of blocks that hang on the program and its data alone: the first chain that comes makes one, the others wait for it.
+#[derive(Default)]
+pub struct Shared {
+    preparations: Mutex<FxHashMap<Vec<u64>, Arc<OnceLock<Prepared>>>>,
+}
+
+type Prepared = Result<Arc<Preparation>, Unfit>;
+
+impl Shared {
+    /// The preparation of the block with these addresses.
+    pub fn preparation(&self, block: &[u64], prepare: impl FnOnce() -> Prepared) -> Prepared {
+        let mut preparations = self.preparations.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = preparations.entry(block.to_vec()).or_default().clone();
+        drop(preparations);
+        slot.get_or_init(prepare).clone()
+    }
 }
 
 impl Run {
