@@ -8,7 +8,6 @@
 //! | [`adaptation`] | scales learnt from acceptance probabilities |
 //! | [`austerity`] | how far a decision from some of the sections can be trusted: theory, numbers only |
 //! | [`acceptance`] | accept or not, given log weights |
-//! | [`reference`] | exact transitions that read almost nothing: theory and chain, numbers only |
 //! | [`audit`] | decisions that were also made exactly |
 //! | [`record`], [`run`] | what a run keeps: tallies, audits, warnings, collected draws |
 //! | [`block`] | which choices a kernel moves |
@@ -17,6 +16,7 @@
 //! | [`spec`] | what a kernel is, and the reading of its arguments |
 //! | [`proposer`] | proposals by a walk, their transforms, and how their scale is learnt |
 //! | [`hamiltonian`] | trajectories along the gradient |
+//! | [`reference`] | exact transitions that read almost nothing: theory and chain, numbers only |
 //! | [`trial`] | how much is read, chosen by trial |
 //! | [`kernel`] | the kernels, one file each, and their registry |
 //! | [`program`] | cycle, mixture, repeat, do, collect |

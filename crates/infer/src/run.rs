@@ -1,6 +1,7 @@
 //! What a run keeps besides the trace: tallies per kernel, what was learnt about approximate
 //! decisions, warnings, collected draws, and whether somebody asked it to stop.
 
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -12,7 +13,6 @@ use smidgen_value::Value;
 use crate::audit::Audit;
 use crate::austerity::Check;
 use crate::record::{KernelRecord, Tally, Weighed};
-use crate::reference::preparation::{Preparation, Unfit};
 
 /// Whether kernels may still learn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,21 +62,30 @@ pub struct Run {
     pub shared: Arc<Shared>,
 }
 
-/// Preparations of blocks that hang on the program and its data alone: the first chain that comes makes one, the others wait for it.
+/// What hangs on the program and its data alone, by addresses of choices: the first chain that comes makes it, the others wait
+/// for it.
 #[derive(Default)]
 pub struct Shared {
-    preparations: Mutex<FxHashMap<Vec<u64>, Arc<OnceLock<Prepared>>>>,
+    slots: Mutex<FxHashMap<Vec<u64>, Arc<OnceLock<Box<dyn Any + Send + Sync>>>>>,
 }
 
-type Prepared = Result<Arc<Preparation>, Unfit>;
-
 impl Shared {
-    /// The preparation of the block with these addresses.
-    pub fn preparation(&self, block: &[u64], prepare: impl FnOnce() -> Prepared) -> Prepared {
-        let mut preparations = self.preparations.lock().unwrap_or_else(PoisonError::into_inner);
-        let slot = preparations.entry(block.to_vec()).or_default().clone();
-        drop(preparations);
-        slot.get_or_init(prepare).clone()
+    /// What one client keeps under these addresses.
+    pub fn get_or_make<T: Any + Send + Sync + Clone>(
+        &self,
+        addresses: &[u64],
+        make: impl FnOnce() -> T,
+    ) -> T {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = slots.entry(addresses.to_vec()).or_default().clone();
+        drop(slots);
+        let mut make = Some(make);
+        let made = slot.get_or_init(|| Box::new(make.take().expect("asked once")()));
+        match (made.downcast_ref::<T>(), make) {
+            (Some(made), _) => made.clone(),
+            (None, Some(make)) => make(),
+            (None, None) => unreachable!("what was made here is of this type"),
+        }
     }
 }
 

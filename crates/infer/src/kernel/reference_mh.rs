@@ -253,7 +253,7 @@ impl Blocks {
         };
         // Chains that would all prepare the same share one preparation.
         let prepared = match is_alone {
-            true => log.run.shared.preparation(key, prepare),
+            true => log.run.shared.get_or_make(key, prepare),
             false => prepare(),
         };
         let prepared = match prepared {
