@@ -295,6 +295,18 @@ impl Rows {
         total
     }
 
+    /// Σ of the terms of all rows, without slopes; −∞ as soon as something cannot be computed.
+    pub(crate) fn total(&self, store: &mut Store, globals: &[f64]) -> f64 {
+        self.begin(store, globals);
+        let mut total = 0.0;
+        for start in (0..self.count).step_by(self.stride) {
+            let (pick, lanes) = (Pick::From(start), self.stride.min(self.count - start));
+            self.load(store, globals, pick, lanes);
+            total += self.value(store, globals, pick, lanes);
+        }
+        total
+    }
+
     /// Lets all lanes know the registers that are the same for every row.
     pub(crate) fn begin(&self, store: &mut Store, globals: &[f64]) {
         for (leaf, column) in self.copied() {

@@ -5,6 +5,7 @@
 //! What has no rule (a comparison of what moves, the smaller of two numbers, factors of a matrix) is a reason not to
 //! serve the rows.
 
+use rustc_hash::FxHashMap;
 use smidgen_prob::smooth::{Curve, Elementary};
 use smidgen_prob::{Family, Part, RecipeStep};
 use smidgen_value::Link;
@@ -94,19 +95,15 @@ fn one(
         }
         Op::Aggregate(op) if moves => aggregate(sheet, op, known),
         Op::Density(op) if moves => Ok(vec![density(sheet, op, &of(&op.registers))?]),
-        Op::ValueOnly(_) if moves => {
-            Err(Unserved::NoRule("a step that has no derivative".to_owned()))
-        }
-        Op::Compare(..) | Op::Aggregate(_) | Op::Density(_) | Op::ValueOnly(_) => {
+        Op::ValueOnly(_) => Err(Unserved::NoRule("a step without derivatives".to_owned())),
+        Op::Compare(..) | Op::Aggregate(_) | Op::Density(_) => {
+            let mut places: FxHashMap<Register, Register> = FxHashMap::default();
+            for register in reads {
+                let x = at(known, register).data().expect("nothing moves");
+                places.insert(register, sheet.register(x));
+            }
             let mut op = step.op.clone();
-            let places: Vec<Register> = known
-                .iter()
-                .map(|known| {
-                    let number = known.as_ref().and_then(Quantity::data);
-                    number.map_or(Register::MAX, |x| sheet.register(x))
-                })
-                .collect();
-            op.rename(&|register| places[register as usize]);
+            op.rename(&|register| places[&register]);
             let out = sheet.data.push(op, step.width);
             let number = |register: Register| Quantity::Data(marked::local(register));
             Ok((out..out + step.width).map(number).collect())

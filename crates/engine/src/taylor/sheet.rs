@@ -8,7 +8,8 @@ use super::Unserved;
 use crate::program::cells::Cells;
 use crate::program::curved::{Curved, CurvedOp, Form, Read};
 use crate::program::marked::{self, Marked};
-use crate::program::{Program, Register, Source};
+use crate::program::rows::Rows;
+use crate::program::{Op, Program, Register, Source};
 
 /// Forms beyond this are too many: second derivatives take their square.
 const MOST_FORMS: usize = 16;
@@ -234,7 +235,8 @@ impl Sheet {
         let offset = times(line.offset, x);
         match &line.coefficients[..] {
             [(coordinate, c)] if marked::is_marked(x) => {
-                let c = times(times(line.scale, *c), x);
+                let c = times(line.scale, *c);
+                let c = times(c, x);
                 Linear { scale: 1.0, coefficients: vec![(*coordinate, c)], offset }
             }
             _ => {
@@ -327,7 +329,26 @@ impl Sheet {
             return options[0];
         }
         let options: Box<[Register]> = options.iter().map(|x| self.register(*x)).collect();
-        marked::local(self.data.push(crate::program::Op::Choose { index, options }, 1))
+        marked::local(self.data.push(Op::Choose { index, options }, 1))
+    }
+}
+
+impl Sheet {
+    /// The program of the data and the steps over the forms, of which the last one is the result.
+    pub(super) fn finish(mut self, result: &Quantity) -> Result<(Rows, Curved), Unserved> {
+        let read = self.read(result)?;
+        if read != Read::Step((self.curved.steps.len() as u32).wrapping_sub(1)) {
+            let zero = Read::Data(self.register(0.0));
+            self.step(CurvedOp::Add(read, zero));
+        }
+        let Sheet { mut data, cells, mut curved, .. } = self;
+        curved.finish();
+        data.terms = curved.data_mut().map(|register| *register).collect();
+        let rows = Rows::over_cells(data, &cells);
+        for (register, name) in curved.data_mut().zip(&rows.program().terms) {
+            *register = *name;
+        }
+        Ok((rows, curved))
     }
 }
 

@@ -36,6 +36,19 @@ impl Wide {
         );
     }
 
+    /// Σ_l a_l b_l
+    pub(crate) fn dot(self, a: &[f64], b: &[f64]) -> f64 {
+        widely!(
+            self.0,
+            simd,
+            { a: &'a [f64], b: &'a [f64] } -> f64,
+            {
+                let [sum] = dots(simd, a, [b]);
+                sum
+            }
+        )
+    }
+
     /// out_l += w x_l
     pub(crate) fn add_one(self, out: &mut [f64], w: f64, x: &[f64]) {
         widely!(
