@@ -18,6 +18,7 @@
 //! | [`section`] | local sections of a hub; border, global part and population of a block |
 //! | `total` | what has a value whatever its arguments become |
 //! | [`smooth`] | the density of a block in unconstrained coordinates, and its gradient |
+//! | [`taylor`] | the rows of a density as functions with derivatives up to the third order, and bounds of them |
 //! | [`idle`] | choices that no observation depends on, drawn forward |
 //! | [`enumerate`] | all combinations of values of a block of finite choices, weighed |
 //! | [`particles`] | many continuations of a block at a time, group by group |
@@ -42,6 +43,7 @@ mod program;
 pub mod section;
 pub mod smooth;
 pub mod tag;
+pub mod taylor;
 mod total;
 pub mod trace;
 

@@ -23,6 +23,7 @@ use smidgen_value::{Link, Value};
 
 use crate::environment::Environment;
 use crate::program::cells::Pick;
+use crate::program::chunks::{self, in_chunks};
 use crate::program::links;
 use crate::program::marked;
 use crate::program::rows::{BLOCK, Rows};
@@ -168,11 +169,6 @@ impl PlateScratch {
     }
 }
 
-/// Rows that one thread scans before it takes others, and from how many rows on threads share a scan. The
-/// sums do not depend on either.
-const CHUNK: usize = 16_384;
-const MANY: usize = 1 << 17;
-
 /// Something that is no finite number, in these places of a plate: to be computed one by one.
 pub(crate) struct Unclear(pub Range<usize>);
 
@@ -254,7 +250,7 @@ impl Plate {
         if !begin(prelude, globals, numbers) {
             return Err(Unclear(0..n.min(1)));
         }
-        let workers = if n < MANY { 1 } else { (*threads).clamp(1, n.div_ceil(CHUNK)) };
+        let workers = chunks::workers(n, *threads);
         if stores.len() < workers {
             stores.resize_with(workers, Store::default);
         }
@@ -266,40 +262,16 @@ impl Plate {
             globals.clear_slopes();
         }
         let registers = prelude.registers as usize;
-        let chunk = |k: usize, store: &mut Store| {
-            let places = k * CHUNK..n.min((k + 1) * CHUNK);
+        let (values, sums) = (&globals.values, &mut globals.slopes);
+        let chunk = |places: Range<usize>, store: &mut Store| {
             let slopes = if with_slopes { vec![0.0; registers] } else { Vec::new() };
-            self.chunk(places, &globals.values, store, slopes)
+            self.chunk(places, values, store, slopes)
         };
-        let chunks = n.div_ceil(CHUNK);
-        // Chunks are added up in their order, whoever computed them.
         let mut total = 0.0;
-        let mut add = |(log_p, slopes): (f64, Vec<f64>)| {
+        in_chunks(n, &mut stores[..workers], chunk, |(log_p, slopes)| {
             total += log_p;
-            globals.slopes.iter_mut().zip(slopes).for_each(|(sum, slope)| *sum += slope);
-        };
-        if workers == 1 {
-            for k in 0..chunks {
-                add(chunk(k, &mut stores[0])?);
-            }
-        } else {
-            let mut found: Vec<_> = std::thread::scope(|scope| {
-                let mut handles = Vec::with_capacity(workers);
-                for (first, store) in stores[..workers].iter_mut().enumerate() {
-                    let chunk = &chunk;
-                    let all = (first..chunks).step_by(workers);
-                    handles.push(scope.spawn(move || {
-                        all.map(|k| (k, chunk(k, &mut *store))).collect::<Vec<_>>()
-                    }));
-                }
-                let joined = handles.into_iter().map(|handle| handle.join());
-                joined.flat_map(|part| part.expect("a scan does not panic")).collect()
-            });
-            found.sort_unstable_by_key(|(k, _)| *k);
-            for (_, found) in found {
-                add(found?);
-            }
-        }
+            sums.iter_mut().zip(slopes).for_each(|(sum, slope)| *sum += slope);
+        })?;
         if let Some(slopes) = slopes {
             globals.pull(prelude, 1, &NO_LINEAR, &mut |_, _, _| {});
             for leaf in &prelude.leaves {

@@ -8,6 +8,7 @@
 //!   distribution per file;
 //! * [`bounds`]: upper bounds of log densities, for rejection sampling;
 //! * [`smooth`]: the derivatives of functions, for inference by gradients;
+//! * [`recipe`]: log densities as sums, products and curves, for derivatives of higher order and their bounds;
 //! * [`registry`]: name to procedure, the source of `smidgen help` and of the reference table.
 
 pub mod arguments;
@@ -19,6 +20,7 @@ pub mod functions;
 pub mod linalg;
 pub mod positive;
 pub mod procedure;
+pub mod recipe;
 pub mod registry;
 pub mod smooth;
 pub mod support;
@@ -27,5 +29,6 @@ pub use procedure::{
     Args, Arity, Distribution, Family, Function, GeneralScore, Linked, Maker, Scalar, ScalarScore,
     Score, Spec, Statistics,
 };
+pub use recipe::{Part, Recipe, RecipeStep};
 pub use registry::{Builtin, lookup};
 pub use support::Support;

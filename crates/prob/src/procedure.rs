@@ -7,6 +7,7 @@
 
 use smidgen_value::{ArgumentError, Link, Rng, Value};
 
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub type Args<'a> = &'a [&'a Value];
@@ -177,6 +178,13 @@ pub trait Distribution: Send + Sync {
 
     /// The same with one of the arguments through a link, if that is worth something.
     fn linked(&self) -> Option<Linked> {
+        None
+    }
+
+    /// The log density as sums, products and curves, or that of [`Distribution::linked`] if its link is given. Of the
+    /// arguments, those that are the same for all who use the recipe may be known, as given (through the link, if that
+    /// is how they are).
+    fn recipe(&self, _arguments: &[Option<f64>], _link: Option<Link>) -> Option<Recipe> {
         None
     }
 

@@ -8,8 +8,13 @@ pub const TURN: f64 = 2.0 * PI;
 
 /// The angle from -pi (excluded) to pi that points the same way; an angle that lies there is left as it is.
 pub fn wrap(angle: f64) -> f64 {
-    let turns = ((angle - PI) / TURN).ceil();
+    let turns = turns(angle);
     if turns == 0.0 { angle } else { (angle - TURN * turns).clamp(-PI, PI) }
+}
+
+/// How many turns [`wrap`] takes away.
+pub(crate) fn turns(angle: f64) -> f64 {
+    ((angle - PI) / TURN).ceil()
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -213,7 +213,7 @@ impl Op {
         }
     }
 
-    pub(super) fn rename(&mut self, name: &dyn Fn(Register) -> Register) {
+    pub(crate) fn rename(&mut self, name: &dyn Fn(Register) -> Register) {
         let all = |registers: &mut [Register]| registers.iter_mut().for_each(|r| *r = name(*r));
         match self {
             Op::Elementary(_, a, b) | Op::Compare(_, a, b) => (*a, *b) = (name(*a), name(*b)),

@@ -12,7 +12,8 @@
 //! | [`value_only`], [`call`], [`predict`] | steps without slopes: boxed calls, predictives of made procedures |
 //! | [`analysis`] | questions about a program |
 //! | [`run`] | the readings: values, gradients, draws |
-//! | [`rows`], [`cells`] | rows of one shape, and where their leaves are |
+//! | [`rows`], [`cells`], [`chunks`] | rows of one shape, where their leaves are, and how threads share them |
+//! | [`curved`] | what is not linear in the coordinates, as sums, products and curves over forms |
 //! | [`lanes`], [`values`], [`template`] | lanes that go their own ways: particles, values of finite choices |
 //! | [`wide`] | loops compiled for wide registers |
 
@@ -20,6 +21,8 @@ mod analysis;
 mod build;
 pub(crate) mod call;
 pub(crate) mod cells;
+pub(crate) mod chunks;
+pub(crate) mod curved;
 pub(crate) mod density;
 pub(crate) mod form;
 mod ir;

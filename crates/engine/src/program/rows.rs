@@ -2,12 +2,12 @@
 //! together in blocks that fit the cache.
 
 use smallvec::SmallVec;
-use smidgen_value::{Rng, Value};
+use smidgen_value::{Column as Numbers, Rng, Value};
 
 use super::cells::{Cells, Pick};
 use super::links;
 use super::marked;
-use super::run::{Block, Linear, Store, Undrawn};
+use super::run::{Block, Linear, NO_LINEAR, Store, Undrawn};
 use super::{Leaf, Op, Program, Register, Source};
 use crate::error::EvalError;
 use crate::id::NodeId;
@@ -186,6 +186,42 @@ impl Rows {
         Rows { program, columns, live: Vec::new(), count: 0, copied, stride: BLOCK }
     }
 
+    /// The same rows with their numbers in columns, so that any of them can be picked. None if they read different
+    /// registers of the global part, or lanes from outside.
+    pub(crate) fn with_own_cells(&self) -> Option<Rows> {
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for (k, column) in self.columns.iter().enumerate() {
+            columns.push(match column {
+                Column::Data(data) => Column::Cells(self.as_cells(k, data)),
+                Column::Uniform(first) => Column::Uniform(*first),
+                Column::Constant(numbers) => Column::Constant(numbers.clone()),
+                Column::Cells(cells) => Column::Cells(cells.clone()),
+                Column::Gather(_) | Column::Lanes => return None,
+            });
+        }
+        let (program, copied) = (self.program.clone(), self.copied.clone());
+        Some(Rows { program, columns, live: Vec::new(), count: self.count, copied, stride: BLOCK })
+    }
+
+    fn as_cells(&self, leaf: usize, data: &[f64]) -> Cells {
+        let (width, stride) = (self.program.leaves[leaf].len as usize, self.stride);
+        let mut cells = Vec::with_capacity(self.count * width);
+        for row in 0..self.count {
+            let start = (row / stride) * width * stride + row % stride;
+            cells.extend((0..width).map(|k| data[start + k * stride]));
+        }
+        let data = cells.into();
+        Cells::Column(match self.copied[leaf] && width == 1 {
+            true => Numbers::Reals(data),
+            false => Numbers::Vectors { data, width },
+        })
+    }
+
+    /// The leaves, and where they are; one that nothing copies has no register.
+    pub(crate) fn leaves(&self) -> impl Iterator<Item = (&Leaf, &Column)> {
+        self.program.leaves.iter().zip(&self.columns)
+    }
+
     /// The registers of those leaves; [`Register::MAX`] for one that nothing reads.
     pub(crate) fn lanes_of_leaves(&self) -> impl Iterator<Item = Register> {
         let leaves = self.program.leaves.iter().zip(&self.columns);
@@ -255,6 +291,18 @@ impl Rows {
             }
             total += log_p;
             self.pull(store, globals, (pick, lanes), slopes);
+        }
+        total
+    }
+
+    /// Σ of the terms of all rows, without slopes; −∞ as soon as something cannot be computed.
+    pub(crate) fn total(&self, store: &mut Store, globals: &[f64]) -> f64 {
+        self.begin(store, globals);
+        let mut total = 0.0;
+        for start in (0..self.count).step_by(self.stride) {
+            let (pick, lanes) = (Pick::From(start), self.stride.min(self.count - start));
+            self.load(store, globals, pick, lanes);
+            total += self.value(store, globals, pick, lanes);
         }
         total
     }
@@ -338,6 +386,13 @@ impl Rows {
         lanes: usize,
     ) -> f64 {
         self.with_linear(globals, pick, |linear| store.value(&self.program, lanes, linear))
+    }
+
+    /// Computes the registers of the rows loaded last, which read cells alone. What cannot be computed is NaN.
+    pub(crate) fn run(&self, store: &mut Store, lanes: usize) {
+        for step in &self.program.steps {
+            store.step(step, lanes, &NO_LINEAR);
+        }
     }
 
     /// The same with all that [`Rows::pull`] needs.

@@ -11,7 +11,7 @@
 mod blame;
 pub(crate) mod branch;
 mod compile;
-mod plates;
+pub(crate) mod plates;
 mod terms;
 mod transform;
 
@@ -70,10 +70,10 @@ pub enum Form {
 pub struct Density {
     coordinates: Vec<Coordinates>,
     dimension: usize,
-    globals: Program,
-    store: Store,
-    rows: Vec<(Rows, Store)>,
-    plates: Vec<PlateTerm>,
+    pub(crate) globals: Program,
+    pub(crate) store: Store,
+    pub(crate) rows: Vec<(Rows, Store)>,
+    pub(crate) plates: Vec<PlateTerm>,
     pinned: Vec<(NodeId, Value)>,
     /// Structures whose body depends on the block.
     branches: Vec<NodeId>,
@@ -101,6 +101,29 @@ pub enum Validity {
     Changed,
     /// It has to be compiled anew.
     Gone,
+}
+
+/// Which terms of a density are meant: all but some rows and plates, by number.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms {
+    without_rows: Vec<usize>,
+    without_plates: Vec<usize>,
+}
+
+impl Terms {
+    const ALL: Terms = Terms { without_rows: Vec::new(), without_plates: Vec::new() };
+
+    pub(crate) fn without(rows: Vec<usize>, plates: Vec<usize>) -> Terms {
+        Terms { without_rows: rows, without_plates: plates }
+    }
+
+    pub(crate) fn has_rows(&self, number: usize) -> bool {
+        !self.without_rows.contains(&number)
+    }
+
+    pub(crate) fn has_plate(&self, number: usize) -> bool {
+        !self.without_plates.contains(&number)
+    }
 }
 
 impl Density {
@@ -284,7 +307,17 @@ impl Density {
     /// log π(z), up to a constant, and its gradient. −∞ where the state is impossible; the
     /// gradient does not matter there.
     pub fn log_density(&mut self, z: &[f64], gradient: &mut [f64]) -> f64 {
-        let log_p = self.evaluate(z);
+        self.log_density_of(&Terms::ALL, z, gradient)
+    }
+
+    /// The same of some of the terms.
+    pub(crate) fn log_density_of(
+        &mut self,
+        terms: &Terms,
+        z: &[f64],
+        gradient: &mut [f64],
+    ) -> f64 {
+        let log_p = self.evaluate(terms, z);
         if log_p.is_nan() || log_p == f64::NEG_INFINITY {
             gradient.fill(0.0);
             return f64::NEG_INFINITY;
@@ -299,23 +332,30 @@ impl Density {
         log_p
     }
 
-    /// The log density; slopes of the global registers are those that come from the rows.
-    fn evaluate(&mut self, z: &[f64]) -> f64 {
+    /// Lets the global part know the coordinates.
+    pub(crate) fn set_inputs(&mut self, z: &[f64]) {
         for leaf in &self.globals.leaves {
             if let Source::Input(first) = leaf.source {
                 let (to, from, len) = (leaf.register as usize, first as usize, leaf.len as usize);
                 self.store.values[to..to + len].copy_from_slice(&z[from..from + len]);
             }
         }
+    }
+
+    /// The log density; slopes of the global registers are those that come from the rows.
+    fn evaluate(&mut self, terms: &Terms, z: &[f64]) -> f64 {
+        self.set_inputs(z);
         let mut log_p = self.store.value_for_slopes(&self.globals, 1, &NO_LINEAR);
         self.store.clear_slopes();
-        for (rows, store) in &mut self.rows {
+        let rows = self.rows.iter_mut().enumerate().filter(|(k, _)| terms.has_rows(*k));
+        for (_, (rows, store)) in rows {
             if log_p == f64::NEG_INFINITY {
                 return log_p;
             }
             log_p += rows.evaluate(store, &self.store.values, &mut self.store.slopes);
         }
-        for plate in &mut self.plates {
+        let plates = self.plates.iter_mut().enumerate().filter(|(k, _)| terms.has_plate(*k));
+        for (_, plate) in plates {
             if log_p == f64::NEG_INFINITY {
                 return log_p;
             }
@@ -340,7 +380,7 @@ impl Density {
         z: &[f64],
         rng: &mut Rng,
     ) -> Result<(), EvalError> {
-        self.evaluate(z);
+        self.evaluate(&Terms::ALL, z);
         let mut first = 0;
         for coordinates in &mut self.coordinates {
             coordinates.last = z.get(first).copied().unwrap_or(0.0);

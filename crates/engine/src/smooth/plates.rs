@@ -3,10 +3,10 @@
 use crate::plate::{Plate, PlateScratch};
 use crate::program::Register;
 
-pub(super) struct PlateTerm {
-    plate: Plate,
+pub(crate) struct PlateTerm {
+    pub(crate) plate: Plate,
     /// Where the numbers around it stand.
-    registers: Vec<Register>,
+    pub(crate) registers: Vec<Register>,
     numbers: Vec<f64>,
     slopes: Vec<f64>,
     desk: PlateScratch,
@@ -17,6 +17,18 @@ impl PlateTerm {
         let zeros = vec![0.0; registers.len()];
         let (numbers, slopes) = (zeros.clone(), zeros);
         PlateTerm { plate, registers, numbers, slopes, desk: PlateScratch::with_threads(threads) }
+    }
+
+    pub(crate) fn threads(&self) -> usize {
+        self.desk.threads
+    }
+
+    /// Σ of the rows, without slopes; −∞ where it is no finite number.
+    pub(crate) fn value(&mut self, globals: &[f64]) -> f64 {
+        for (number, register) in self.numbers.iter_mut().zip(&self.registers) {
+            *number = globals[*register as usize];
+        }
+        self.plate.total(&mut self.desk, &self.numbers).unwrap_or(f64::NEG_INFINITY)
     }
 
     pub(super) fn rows(&self) -> usize {

@@ -6,6 +6,8 @@ use super::outcome;
 use crate::arguments;
 use crate::chance::{Chance, slope_by_odds};
 use crate::procedure::{Args, Arity, Distribution, Family, Linked, Scalar, Score, Spec, wanted};
+use crate::recipe::{Recipe, write};
+use crate::smooth::Curve;
 use crate::support::Support;
 
 pub struct Bernoulli;
@@ -48,6 +50,18 @@ pub(crate) fn score_by_odds(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
 pub(crate) const BY_LOG_ODDS: Linked =
     Linked { place: 0, link: Link::LogOdds, score: Score::Scalar(score_by_odds) };
 
+/// The log of p for a success and of 1 - p for a failure.
+pub(crate) fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+    Recipe::write(arguments, link, |law| {
+        let x = law.outcome();
+        let sign = 2.0 * x - 1.0;
+        Some(match law.chance(0, 0.5)? {
+            write::Chance::LogOdds(log_odds) => (sign * log_odds).curve(Curve::LogLogistic),
+            write::Chance::Plain(p) => (sign * p + (1.0 - x)).log() + p.wall() + (1.0 - p).wall(),
+        })
+    })
+}
+
 impl Distribution for Bernoulli {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -64,6 +78,10 @@ impl Distribution for Bernoulli {
         let p = success(args)?;
         let x = outcome::number(x);
         Ok(if x == 1.0 || x == 0.0 { p.log_of(x == 1.0) } else { f64::NEG_INFINITY })
+    }
+
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        recipe(arguments, link)
     }
 
     fn score(&self) -> Option<Score> {

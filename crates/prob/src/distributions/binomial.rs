@@ -9,6 +9,7 @@ use super::{outcome, poisson};
 use crate::arguments;
 use crate::chance::{Chance, log_binomial_by_odds, slope_by_odds};
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct Binomial;
@@ -104,6 +105,15 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     log_mass(x, n, p)
 }
 
+/// log C(n, k) + k log p + (n - k) log(1 - p)
+fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+    Recipe::write(arguments, link, |law| {
+        let (k, n, p) = (law.outcome(), law.argument(0), law.chance(1, 0.5)?);
+        let choices = n.log_factorial() - k.log_factorial() - (n - k).log_factorial();
+        Some(choices + p.log_of_trials(k, n - k))
+    })
+}
+
 impl Distribution for Binomial {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -125,6 +135,10 @@ impl Distribution for Binomial {
             Chance::Plain(p) => log_mass(k, n, p),
             Chance::LogOdds(log_odds) => log_mass_by_odds(k, n, log_odds),
         })
+    }
+
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        recipe(arguments, link)
     }
 
     fn score(&self) -> Option<Score> {

@@ -1,9 +1,10 @@
 //! P(true) = p, P(false) = 1 - p.
 
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
-use super::bernoulli::{BY_LOG_ODDS, score, success};
+use super::bernoulli::{BY_LOG_ODDS, recipe, score, success};
 use crate::procedure::{Args, Arity, Distribution, Family, Linked, Score, Spec};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct Flip;
@@ -34,6 +35,10 @@ impl Distribution for Flip {
             Value::Bool(heads) => p.log_of(*heads),
             _ => f64::NEG_INFINITY,
         })
+    }
+
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        recipe(arguments, link)
     }
 
     fn score(&self) -> Option<Score> {

@@ -8,6 +8,8 @@ use super::outcome;
 use crate::arguments;
 use crate::positive::{Positive, times_exp};
 use crate::procedure::{Args, Arity, Distribution, Family, Linked, Scalar, Score, Spec, wanted};
+use crate::recipe::Recipe;
+use crate::recipe::write::{self, Term};
 use crate::support::Support;
 
 pub struct Normal;
@@ -67,6 +69,11 @@ pub fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     -0.5 * z * z - log_sd - HALF_LN_2PI
 }
 
+/// -(x - mean)^2 sd^-2 / 2 - log sd - log(2 pi)/2
+pub(crate) fn formula<'w>(x: Term<'w>, mean: Term<'w>, sd: write::Positive<'w>) -> Term<'w> {
+    -0.5 * ((x - mean).square() * sd.power(-2.0)) - sd.log() - HALF_LN_2PI
+}
+
 impl Distribution for Normal {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -86,6 +93,12 @@ impl Distribution for Normal {
         Ok(match sd {
             Positive::Plain(sd) => log_density(x, mean, sd),
             Positive::Log(log_sd) => score_by_log(x, &[mean, log_sd], &mut []),
+        })
+    }
+
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            Some(formula(law.outcome(), law.argument(0), law.positive(1, 1.0)?))
         })
     }
 

@@ -8,6 +8,7 @@ use super::outcome;
 use super::saddle_point::{deviance, stirling_error};
 use crate::arguments;
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct Poisson;
@@ -82,6 +83,14 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     }
 }
 
+/// k log rate - rate - log k!
+fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+    Recipe::write(arguments, link, |law| {
+        let (k, rate) = (law.outcome(), law.positive(0, 1.0)?);
+        Some(k * rate.log() - rate.power(1.0) - k.log_factorial())
+    })
+}
+
 impl Distribution for Poisson {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -98,6 +107,10 @@ impl Distribution for Poisson {
             return Ok(score_by_log(x, &[*log_rate], &mut []));
         }
         Ok(log_mass(x, rate(args)?))
+    }
+
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        recipe(arguments, link)
     }
 
     fn score(&self) -> Option<Score> {

@@ -10,6 +10,7 @@
 use smidgen_value::link::logit;
 use smidgen_value::{Link, math};
 
+use super::Curve;
 use crate::support::wrap;
 
 /// A function of one or two numbers.
@@ -83,6 +84,30 @@ impl Elementary {
             Link::LogOdds => Logistic,
             Link::Log => Exp,
         }
+    }
+
+    /// As an analytic function of one number. (`Negate` is none: it is a product, as sums and differences are sums.)
+    pub fn curve(self) -> Option<Curve> {
+        Some(match self {
+            Reciprocal => Curve::Reciprocal,
+            Abs => Curve::Abs,
+            Exp => Curve::Exp,
+            Expm1 => Curve::Expm1,
+            Log => Curve::Log,
+            Log1p => Curve::Log1p,
+            Square => Curve::Square,
+            Sqrt => Curve::Sqrt,
+            Sin => Curve::Sin,
+            Cos => Curve::Cos,
+            Tan => Curve::Tan,
+            Logistic => Curve::Logistic,
+            Logit => Curve::Logit,
+            LogLogistic => Curve::LogLogistic,
+            Wrap => Curve::Wrap,
+            Negate | Add | Subtract | Multiply | Divide | Min | Max | Pow | Atan2 | Hypot => {
+                return None;
+            }
+        })
     }
 
     /// out[i] = f(a[i], b[i]); a function of one number ignores `b`.

@@ -7,11 +7,15 @@
 //!
 //! A symmetric matrix has one slope per entry like any other: the two entries of a pair share the
 //! slope of moving both equally.
+//!
+//! Functions of one number are also [`Curve`]s, with derivatives of high order and bounds of them.
 
 mod aggregate;
+mod curve;
 mod elementary;
 
 pub use aggregate::{Aggregate, Shape};
+pub use curve::{Curve, Interval, MOST_ORDER};
 pub use elementary::Elementary;
 
 /// How a procedure of the language is differentiated.

@@ -5,11 +5,16 @@
 //! * [`sample`]: outcomes drawn in place of those that the densities read.
 //!
 //! Register r holds its lanes at r·stride. A reading goes through the steps in order, and matches all of
-//! them: another one (second order, derivatives along one linear predictor, bounds) is another file.
+//! them.
+//!
+//! The rows of a density as curved steps ([`super::curved`]) have readings of their own:
+//!
+//! * [`second_order`]: the value with its first and second derivatives.
 
 mod categorical;
 mod gradient;
 mod sample;
+pub(crate) mod second_order;
 #[cfg(test)]
 mod tests;
 mod value;

@@ -35,6 +35,8 @@ macro_rules! widely {
     }};
 }
 
+pub(crate) mod lanes;
+
 impl Wide {
     /// out_l = Σ_k w_k x_kl: entry k of lane l at k·stride + l.
     pub(crate) fn linear(self, weights: &[f64], data: &[f64], stride: usize, out: &mut [f64]) {

@@ -1,0 +1,193 @@
+//! The rows of a density as *sections* with Taylor polynomials: what exact transitions that read almost no data are made of.
+//!
+//! log π(z) = G(z) + Σ_i l_i(z). A section is a row of a plate, or of many rows of one shape; all else is the rest G.
+//! With T_i the second-order Taylor polynomial of l_i at a reference point and R_i = l_i − T_i,
+//!
+//! * [`Taylor::sums`] gives Σ l_i, Σ ∇l_i and Σ ∇²l_i, so that Σ T_i costs O(d²) from then on;
+//! * [`Taylor::bounds`] gives c_i with |R_i(z)| ≤ c_i ρ³ for all z in a ball, ρ = |L⁻¹(z − reference)|;
+//! * [`Taylor::remainders`] gives R_i for a few rows without cancellation.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`sheet`], [`follow`] | from a program to curved steps over forms |
+//! | [`kind`] | rows that compute the same |
+//! | [`values`], [`sums`] | passes over all rows |
+//! | [`rest`] | all but the sections |
+
+mod follow;
+mod kind;
+mod rest;
+mod sheet;
+mod sums;
+mod values;
+
+use std::fmt;
+
+use crate::program::run::second_order::Jets;
+use crate::program::run::{NO_LINEAR, Store};
+use crate::program::{Program, Source, chunks};
+use crate::smooth::{Density, Terms};
+use kind::Kind;
+
+pub use sums::Sums;
+
+/// Why the rows of a density have no Taylor polynomials with bounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unserved {
+    /// No rows of one kind are as many as was asked for.
+    FewRows,
+    /// Rows of one kind read different choices of the block.
+    OwnChoices,
+    /// The log density of a row hangs on too many different linear forms of the coordinates.
+    ManyForms,
+    /// Something has no rule for its higher derivatives.
+    NoRule(String),
+}
+
+impl fmt::Display for Unserved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unserved::FewRows => write!(f, "there are no rows enough of one kind"),
+            Unserved::OwnChoices => write!(f, "rows of one kind read different choices"),
+            Unserved::ManyForms => write!(f, "a row hangs on too many linear forms"),
+            Unserved::NoRule(what) => write!(f, "{what} has no rule for higher derivatives"),
+        }
+    }
+}
+
+/// The sections of a density.
+pub struct Taylor {
+    dimension: usize,
+    least_rows: usize,
+    threads: usize,
+    /// What the sections read of the global part.
+    globals: Program,
+    of_block: Store,
+    prelude: Store,
+    kinds: Vec<Kind>,
+    rows: usize,
+    /// The terms that are no sections.
+    rest: Terms,
+    desks: Vec<Desk>,
+}
+
+/// What one thread works on.
+#[derive(Default)]
+struct Desk {
+    store: Store,
+    jets: Jets,
+}
+
+impl Density {
+    /// The rows of plates, and rows of one shape, that are at least so many, as sections.
+    pub fn taylor(&self, least_rows: usize) -> Result<Taylor, Unserved> {
+        let (mut kinds, mut plates, mut groups) = (Vec::new(), Vec::new(), Vec::new());
+        for (k, term) in self.plates.iter().enumerate() {
+            if term.plate.rows() >= least_rows {
+                kinds.push(Kind::of_plate(self, term)?);
+                plates.push(k);
+            }
+        }
+        for (k, (rows, _)) in self.rows.iter().enumerate() {
+            if rows.count() < least_rows {
+                continue;
+            }
+            match Kind::of_rows(self, rows) {
+                Some(kind) => {
+                    kinds.push(kind?);
+                    groups.push(k);
+                }
+                // As many as there are coordinates may be those of the choices themselves.
+                None if rows.count() > self.dimension() => return Err(Unserved::OwnChoices),
+                None => {}
+            }
+        }
+        if kinds.is_empty() {
+            return Err(Unserved::FewRows);
+        }
+        let mut rows = 0;
+        for kind in &mut kinds {
+            kind.first = rows;
+            rows += kind.rows();
+        }
+        let globals = sliced(self, &kinds);
+        let threads = self.plates.iter().map(|term| term.threads()).max().unwrap_or(1);
+        let mut taylor = Taylor {
+            dimension: self.dimension(),
+            least_rows,
+            threads,
+            of_block: Store::new(&globals, 1),
+            globals,
+            prelude: Store::default(),
+            kinds,
+            rows,
+            rest: Terms::without(groups, plates),
+            desks: Vec::new(),
+        };
+        taylor.read_constants(self);
+        Ok(taylor)
+    }
+}
+
+/// The global part as far as sections read it; its registers keep their names.
+fn sliced(density: &Density, kinds: &[Kind]) -> Program {
+    let reads: Vec<_> = kinds.iter().flat_map(|kind| kind.scan.reads()).collect();
+    let mut program = density.globals.clone();
+    let needed = follow::needed(&program, &reads);
+    program.steps.retain(|step| {
+        (step.out..step.out + step.width).any(|register| needed[register as usize])
+    });
+    program.terms.clear();
+    program
+}
+
+impl Taylor {
+    /// The number of coordinates.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// The number of sections.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Reads numbers outside the block again, which have changed.
+    pub fn refresh(&mut self, density: &Density) -> Result<(), Unserved> {
+        *self = density.taylor(self.least_rows)?;
+        Ok(())
+    }
+
+    /// Numbers of the global part that are no coordinates.
+    fn read_constants(&mut self, density: &Density) {
+        for leaf in &self.globals.leaves {
+            if !matches!(leaf.source, Source::Input(_)) {
+                let at = leaf.register as usize..(leaf.register + leaf.len) as usize;
+                self.of_block.values[at.clone()].copy_from_slice(&density.store.values[at]);
+            }
+        }
+    }
+
+    /// What the rows of each kind read at z. None if it cannot be computed.
+    fn globals(&mut self, z: &[f64]) -> Option<Vec<Vec<f64>>> {
+        for leaf in &self.globals.leaves {
+            if let Source::Input(first) = leaf.source {
+                let (to, from, len) = (leaf.register as usize, first as usize, leaf.len as usize);
+                self.of_block.values[to..to + len].copy_from_slice(&z[from..from + len]);
+            }
+        }
+        let computed = self.of_block.value(&self.globals, 1, &NO_LINEAR) > f64::NEG_INFINITY;
+        let Taylor { kinds, of_block, prelude, .. } = self;
+        let of = |kind: &Kind| kind.scan.globals(&of_block.values, prelude);
+        computed.then(|| kinds.iter().map(of).collect())?
+    }
+
+    /// Desks for a pass of n rows.
+    fn desks(desks: &mut Vec<Desk>, threads: usize, n: usize) -> &mut [Desk] {
+        let workers = chunks::workers(n, threads);
+        if desks.len() < workers {
+            desks.resize_with(workers, Desk::default);
+        }
+        &mut desks[..workers]
+    }
+}

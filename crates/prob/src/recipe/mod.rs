@@ -1,0 +1,39 @@
+//! A law's log density as a recipe: straight-line code of sums, products and [`Curve`]s over the outcome and the arguments.
+//!
+//! Whoever has rules for these four kinds of steps, for second derivatives, say, or for bounds of third ones over a
+//! ball, has them for every law with a recipe. A recipe takes the tightest curve there is: log(1 + z^2) as one step has a
+//! narrower bound than the logarithm of a sum with a square.
+//!
+//! Where the arguments lie in the domain and the outcome in the support, a recipe gives the log density. Where an argument
+//! leaves the domain, some step leaves that of its curve, which is what [`Curve::Wall`] is for: so a bound over a set of
+//! arguments, if there is one, speaks of densities only.
+//!
+//! [`write`]: how laws write theirs, as formulas.
+
+pub mod write;
+
+use crate::smooth::Curve;
+
+/// What a step reads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Part {
+    Outcome,
+    Argument(usize),
+    /// The result of an earlier step.
+    Step(usize),
+    Number(f64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RecipeStep {
+    Add(Part, Part),
+    Subtract(Part, Part),
+    Multiply(Part, Part),
+    Curve(Curve, Part),
+}
+
+/// The result is that of the last step; there is at least one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recipe {
+    pub steps: Vec<RecipeStep>,
+}

@@ -1,0 +1,261 @@
+//! Recipes written as formulas: a [`Term`] is a part with the arithmetic of numbers, and every operation on terms writes a
+//! step. What can be computed of numbers alone is computed here.
+
+use std::cell::RefCell;
+use std::ops::{Add, Mul, Neg, Sub};
+
+use smidgen_value::Link;
+
+use super::{Part, Recipe, RecipeStep};
+use crate::smooth::Curve;
+
+/// The recipe being written.
+pub struct Writer<'a> {
+    arguments: &'a [Option<f64>],
+    link: Option<Link>,
+    steps: RefCell<Vec<RecipeStep>>,
+}
+
+#[derive(Clone, Copy)]
+pub struct Term<'w> {
+    writer: &'w Writer<'w>,
+    part: Part,
+}
+
+impl Recipe {
+    /// What `formula` gives, for arguments as in [`crate::Distribution::recipe`].
+    pub fn write(
+        arguments: &[Option<f64>],
+        link: Option<Link>,
+        formula: impl for<'w> FnOnce(&'w Writer<'w>) -> Option<Term<'w>>,
+    ) -> Option<Recipe> {
+        let writer = Writer { arguments, link, steps: RefCell::new(Vec::new()) };
+        let result = formula(&writer)?.part;
+        let mut steps = writer.steps.take();
+        if steps.is_empty() || result != Part::Step(steps.len() - 1) {
+            steps.push(RecipeStep::Add(result, Part::Number(0.0)));
+        }
+        Some(Recipe { steps })
+    }
+}
+
+impl<'w> Writer<'w> {
+    fn term(&'w self, part: Part) -> Term<'w> {
+        Term { writer: self, part }
+    }
+
+    fn step(&'w self, step: RecipeStep) -> Term<'w> {
+        let mut steps = self.steps.borrow_mut();
+        // What has been computed already is not computed again.
+        let place = steps.iter().position(|earlier| *earlier == step);
+        let place = place.unwrap_or_else(|| {
+            steps.push(step);
+            steps.len() - 1
+        });
+        self.term(Part::Step(place))
+    }
+
+    pub fn number(&'w self, x: f64) -> Term<'w> {
+        self.term(Part::Number(x))
+    }
+
+    pub fn outcome(&'w self) -> Term<'w> {
+        self.term(Part::Outcome)
+    }
+
+    pub fn argument(&'w self, i: usize) -> Term<'w> {
+        self.term(self.arguments[i].map_or(Part::Argument(i), Part::Number))
+    }
+
+    /// An argument that may be left out.
+    pub fn argument_or(&'w self, i: usize, default: f64) -> Term<'w> {
+        if i < self.arguments.len() { self.argument(i) } else { self.number(default) }
+    }
+
+    /// The number that an argument is known to be.
+    pub fn known(&self, i: usize) -> Option<f64> {
+        self.arguments[i]
+    }
+
+    /// The positive argument that may be given by its logarithm; None if it is given through another link.
+    pub fn positive(&'w self, i: usize, default: f64) -> Option<Positive<'w>> {
+        let given = self.argument_or(i, default);
+        match self.link {
+            None => Some(Positive::Plain(given)),
+            Some(Link::Log) => Some(Positive::Log(given)),
+            Some(Link::LogOdds) => None,
+        }
+    }
+
+    /// The probability that may be given by its log odds; None if it is given through another link.
+    pub fn chance(&'w self, i: usize, default: f64) -> Option<Chance<'w>> {
+        let given = self.argument_or(i, default);
+        match self.link {
+            None => Some(Chance::Plain(given)),
+            Some(Link::LogOdds) => Some(Chance::LogOdds(given)),
+            Some(Link::Log) => None,
+        }
+    }
+}
+
+impl<'w> Term<'w> {
+    pub fn curve(self, curve: Curve) -> Term<'w> {
+        match self.part {
+            Part::Number(x) => self.writer.number(curve.value(x)),
+            part => self.writer.step(RecipeStep::Curve(curve, part)),
+        }
+    }
+
+    pub fn log(self) -> Term<'w> {
+        self.curve(Curve::Log)
+    }
+
+    pub fn exp(self) -> Term<'w> {
+        self.curve(Curve::Exp)
+    }
+
+    pub fn square(self) -> Term<'w> {
+        self.curve(Curve::Square)
+    }
+
+    pub fn power(self, power: f64) -> Term<'w> {
+        if power == 1.0 { self } else { self.curve(Curve::Power(power)) }
+    }
+
+    pub fn log_gamma(self) -> Term<'w> {
+        self.curve(Curve::LogGamma)
+    }
+
+    /// log of a count's factorial
+    pub fn log_factorial(self) -> Term<'w> {
+        (self + 1.0).log_gamma()
+    }
+
+    /// 0 where the term is not negative.
+    pub fn wall(self) -> Term<'w> {
+        self.curve(Curve::Wall)
+    }
+}
+
+impl<'w> Add for Term<'w> {
+    type Output = Term<'w>;
+
+    fn add(self, other: Term<'w>) -> Term<'w> {
+        match (self.part, other.part) {
+            (Part::Number(a), Part::Number(b)) => self.writer.number(a + b),
+            (Part::Number(0.0), _) => other,
+            (_, Part::Number(0.0)) => self,
+            (a, b) => self.writer.step(RecipeStep::Add(a, b)),
+        }
+    }
+}
+
+impl<'w> Sub for Term<'w> {
+    type Output = Term<'w>;
+
+    fn sub(self, other: Term<'w>) -> Term<'w> {
+        match (self.part, other.part) {
+            (Part::Number(a), Part::Number(b)) => self.writer.number(a - b),
+            (_, Part::Number(0.0)) => self,
+            (a, b) => self.writer.step(RecipeStep::Subtract(a, b)),
+        }
+    }
+}
+
+impl<'w> Mul for Term<'w> {
+    type Output = Term<'w>;
+
+    fn mul(self, other: Term<'w>) -> Term<'w> {
+        match (self.part, other.part) {
+            (Part::Number(a), Part::Number(b)) => self.writer.number(a * b),
+            (Part::Number(1.0), _) => other,
+            (_, Part::Number(1.0)) => self,
+            (a, b) => self.writer.step(RecipeStep::Multiply(a, b)),
+        }
+    }
+}
+
+impl<'w> Neg for Term<'w> {
+    type Output = Term<'w>;
+
+    fn neg(self) -> Term<'w> {
+        -1.0 * self
+    }
+}
+
+impl<'w> Add<f64> for Term<'w> {
+    type Output = Term<'w>;
+
+    fn add(self, number: f64) -> Term<'w> {
+        self + self.writer.number(number)
+    }
+}
+
+impl<'w> Sub<f64> for Term<'w> {
+    type Output = Term<'w>;
+
+    fn sub(self, number: f64) -> Term<'w> {
+        self - self.writer.number(number)
+    }
+}
+
+impl<'w> Sub<Term<'w>> for f64 {
+    type Output = Term<'w>;
+
+    fn sub(self, term: Term<'w>) -> Term<'w> {
+        term.writer.number(self) - term
+    }
+}
+
+impl<'w> Mul<Term<'w>> for f64 {
+    type Output = Term<'w>;
+
+    fn mul(self, term: Term<'w>) -> Term<'w> {
+        term.writer.number(self) * term
+    }
+}
+
+/// A positive parameter s, or its logarithm η.
+#[derive(Clone, Copy)]
+pub enum Positive<'w> {
+    Plain(Term<'w>),
+    Log(Term<'w>),
+}
+
+impl<'w> Positive<'w> {
+    /// log s
+    pub fn log(self) -> Term<'w> {
+        match self {
+            Positive::Plain(s) => s.log(),
+            Positive::Log(log_s) => log_s,
+        }
+    }
+
+    /// s^power
+    pub fn power(self, power: f64) -> Term<'w> {
+        match self {
+            Positive::Plain(s) => s.power(power),
+            Positive::Log(log_s) => (power * log_s).exp(),
+        }
+    }
+}
+
+/// A probability p, or its log odds η.
+#[derive(Clone, Copy)]
+pub enum Chance<'w> {
+    Plain(Term<'w>),
+    LogOdds(Term<'w>),
+}
+
+impl<'w> Chance<'w> {
+    /// k log p + m log(1 - p): by log odds k η + (k + m) log(1 - p), with one curve.
+    pub fn log_of_trials(self, successes: Term<'w>, failures: Term<'w>) -> Term<'w> {
+        match self {
+            Chance::Plain(p) => successes * p.log() + failures * (-p).curve(Curve::Log1p),
+            Chance::LogOdds(log_odds) => {
+                let log_failure = (-log_odds).curve(Curve::LogLogistic);
+                successes * log_odds + (successes + failures) * log_failure
+            }
+        }
+    }
+}

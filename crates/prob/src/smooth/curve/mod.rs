@@ -1,0 +1,191 @@
+//! Analytic functions of one number, each in one place with its derivatives up to a high order and with bounds of them: what
+//! Taylor polynomials are made of, and bounds of what they leave out.
+//!
+//! A bound comes from the ends of an interval and from the extremes inside, which are known numbers ([`extremes`]); it is
+//! a true enclosure, whatever rounding does: samplers that rely on it are exact only if it holds.
+//!
+//! * [`interval`]; [`extremes`]: where derivatives are largest and least;
+//! * [`powers`], [`circular`], [`logistic`], [`squares`], [`gamma`]: the functions, by family.
+
+mod circular;
+mod extremes;
+mod gamma;
+mod interval;
+mod logistic;
+mod powers;
+mod squares;
+
+use smidgen_value::math;
+
+pub use interval::Interval;
+
+use crate::support::{turns, wrap};
+use extremes::Extremes;
+
+/// The highest order of derivatives.
+pub const MOST_ORDER: usize = 7;
+
+/// One order more tells what rounding may have done to the last.
+const ORDERS: usize = MOST_ORDER + 2;
+
+/// A range is widened by this part of its size, far more than derivatives are wrong by.
+const WIDENING: f64 = 1e-9;
+
+/// Where a derivative vanishes, its rounding is that of the orders around it.
+const NOISE: f64 = 1e-13;
+
+/// An analytic function of one number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Curve {
+    Exp,
+    /// e^x - 1
+    Expm1,
+    Log,
+    /// log(1 + x)
+    Log1p,
+    Reciprocal,
+    Square,
+    Sqrt,
+    /// x^p with a fixed exponent.
+    Power(f64),
+    Sin,
+    Cos,
+    Tan,
+    /// 1 / (1 + e^-x)
+    Logistic,
+    /// log(x / (1 - x))
+    Logit,
+    /// log of the logistic curve
+    LogLogistic,
+    /// log(1 + x^2)
+    Log1pSquare,
+    /// log Gamma(x), for x > 0
+    LogGamma,
+    /// Away from its kink only.
+    Abs,
+    /// The angle from -pi to pi that points the same way; away from its jumps only.
+    Wrap,
+    /// 0 from 0 on and -inf below: keeps a bound from reaching over the edge of a law's domain.
+    Wall,
+}
+
+use Curve::{
+    Abs, Cos, Exp, Expm1, Log, Log1p, Log1pSquare, LogGamma, LogLogistic, Logistic, Logit, Power,
+    Reciprocal, Sin, Sqrt, Square, Tan, Wall, Wrap,
+};
+
+impl Curve {
+    pub fn value(self, x: f64) -> f64 {
+        let mut out = [0.0];
+        self.derivatives(x, &mut out);
+        out[0]
+    }
+
+    /// out[k] = f^(k)(x), up to order [`MOST_ORDER`]. Outside of the domain they are not finite, or mean nothing.
+    pub fn derivatives(self, x: f64, out: &mut [f64]) {
+        debug_assert!(out.len() <= ORDERS, "derivatives up to order {MOST_ORDER}");
+        match self {
+            Exp => powers::exponential(math::exp(x), x, out),
+            Expm1 => powers::exponential(math::expm1(x), x, out),
+            Log => powers::logarithm(math::ln(x), x, out),
+            Log1p => powers::logarithm(math::ln_1p(x), 1.0 + x, out),
+            Reciprocal => powers::reciprocal(x, out),
+            Square => powers::square(x, out),
+            Sqrt => powers::power(math::sqrt(x), 0.5, x, out),
+            Power(p) => powers::power(math::pow(x, p), p, x, out),
+            Sin => circular::sine(0, x, out),
+            Cos => circular::sine(1, x, out),
+            Tan => circular::tangent(x, out),
+            Logistic => logistic::derivatives(x, out),
+            Logit => logistic::of_inverse(x, out),
+            LogLogistic => logistic::of_logarithm(x, out),
+            Log1pSquare => squares::log_1p_square(x, out),
+            LogGamma => gamma::log_gamma(x, out),
+            Abs => powers::line(x.abs(), if x == 0.0 { 0.0 } else { x.signum() }, out),
+            Wrap => powers::line(wrap(x), 1.0, out),
+            Wall => powers::line(if x >= 0.0 { 0.0 } else { f64::NEG_INFINITY }, 0.0, out),
+        }
+    }
+
+    /// An interval that holds f^(k) on all of [lo, hi]; None if there is no finite one, or if [lo, hi] leaves the domain.
+    pub fn range(self, k: usize, lo: f64, hi: f64) -> Option<Interval> {
+        let mut ranges = [Interval::point(0.0); MOST_ORDER + 1];
+        self.ranges(lo, hi, &mut ranges[..=k]).then(|| ranges[k])
+    }
+
+    /// The ranges of f, f', f'', ... in one go; false if one of them is None.
+    pub fn ranges(self, lo: f64, hi: f64, out: &mut [Interval]) -> bool {
+        if !(lo.is_finite() && hi.is_finite() && lo <= hi && self.is_analytic_on(lo, hi)) {
+            return false;
+        }
+        // One order more than wanted, see `NOISE`.
+        let orders = out.len() + 1;
+        let (mut at_lo, mut at_hi) = ([0.0; ORDERS], [0.0; ORDERS]);
+        self.derivatives(lo, &mut at_lo[..orders]);
+        self.derivatives(hi, &mut at_hi[..orders]);
+        let mut below = 0.0;
+        for (k, range) in out.iter_mut().enumerate() {
+            let exact = self.reach(k, Interval::hull(at_lo[k], at_hi[k]), lo, hi);
+            let above = at_lo[k + 1].abs().max(at_hi[k + 1].abs());
+            let size = exact.magnitude();
+            *range = exact.widened(WIDENING * size + NOISE * above.min(below));
+            below = size;
+            if !(at_lo[k].is_finite() && at_hi[k].is_finite() && range.is_finite()) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether [lo, hi], with finite ends, lies in the domain, within one branch.
+    fn is_analytic_on(self, lo: f64, hi: f64) -> bool {
+        match self {
+            Exp | Expm1 | Square | Sin | Cos | Logistic | LogLogistic | Log1pSquare => true,
+            Log | Sqrt | LogGamma => lo > 0.0,
+            Log1p => lo > -1.0,
+            Reciprocal => lo > 0.0 || hi < 0.0,
+            Power(p) if p.fract() != 0.0 => lo > 0.0,
+            Power(p) => p >= 0.0 || lo > 0.0 || hi < 0.0,
+            Tan => circular::tangent_branch(lo, hi).is_some(),
+            Logit => lo > 0.0 && hi < 1.0,
+            Abs => lo >= 0.0 || hi <= 0.0,
+            Wrap => turns(lo) == turns(hi),
+            Wall => lo >= 0.0,
+        }
+    }
+
+    /// What f^(k) reaches on [lo, hi], given the hull of its values at the ends.
+    fn reach(self, k: usize, ends: Interval, lo: f64, hi: f64) -> Interval {
+        let with = |x: f64| if lo < x && x < hi { ends.with(self.derivative(k, x)) } else { ends };
+        match self {
+            Sin => circular::sine_range(k, ends, lo, hi),
+            Cos => circular::sine_range(k + 1, ends, lo, hi),
+            Tan if k % 2 == 1 => circular::tangent_branch(lo, hi).map_or(ends, with),
+            Logit if k % 2 == 1 => with(0.5),
+            // Monotone on either side of 0.
+            Square | Power(_) => with(0.0),
+            _ => {
+                let inside = self.extremes()[k].iter().filter(|(x, _)| lo < *x && *x < hi);
+                inside.fold(ends, |range, (_, value)| range.with(*value))
+            }
+        }
+    }
+
+    fn derivative(self, k: usize, x: f64) -> f64 {
+        let mut out = [0.0; ORDERS];
+        self.derivatives(x, &mut out[..=k]);
+        out[k]
+    }
+
+    /// Of curves with a table of them.
+    fn extremes(self) -> &'static Extremes {
+        match self {
+            Logistic => &extremes::LOGISTIC,
+            LogLogistic => &extremes::LOG_LOGISTIC,
+            Log1pSquare => &extremes::LOG_1P_SQUARE,
+            LogGamma => &extremes::LOG_GAMMA,
+            Exp | Expm1 | Log | Log1p | Reciprocal | Square | Sqrt | Power(_) | Sin | Cos | Tan
+            | Logit | Abs | Wrap | Wall => &extremes::NONE,
+        }
+    }
+}
