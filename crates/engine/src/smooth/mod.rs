@@ -202,6 +202,12 @@ impl Density {
         (terms, self.rows.len() + self.plates.len(), self.globals.steps.len())
     }
 
+    /// Whether it depends on numbers outside the block, which other moves may change.
+    pub fn reads_outside(&self) -> bool {
+        let mut rows = self.rows.iter().map(|(rows, _)| rows);
+        self.globals.live_leaves().next().is_some() || rows.any(Rows::is_live)
+    }
+
     /// From now on the density is that of the choices, not of their coordinates.
     pub fn leave_out_jacobian(&mut self) {
         // The terms of the global part are the Jacobian; densities stand in the rows.

@@ -152,6 +152,11 @@ impl Taylor {
         self.rows
     }
 
+    /// Rows of one kind from which on they are sections.
+    pub fn least_rows(&self) -> usize {
+        self.least_rows
+    }
+
     /// Reads numbers outside the block again, which have changed.
     pub fn refresh(&mut self, density: &Density) -> Result<(), Unserved> {
         *self = density.taylor(self.least_rows)?;

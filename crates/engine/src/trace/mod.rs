@@ -158,6 +158,11 @@ impl Trace {
         self.population
     }
 
+    /// Changes with every change.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
     /// Changes whenever more than values have changed.
     pub fn structure_revision(&self) -> u64 {
         self.structure

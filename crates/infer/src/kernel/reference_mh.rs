@@ -290,7 +290,12 @@ impl Known {
         let validity = self.smoothed.refresh(trace, block, "reference_mh")?;
         let sections_changed = match validity {
             Validity::Same => false,
-            Validity::Changed => self.taylor.refresh(&self.smoothed.density()),
+            Validity::Changed => {
+                if let Err(unserved) = self.taylor.refresh(&self.smoothed.density()) {
+                    return Ok(Err(unserved.to_string()));
+                }
+                true
+            }
             Validity::Gone => {
                 let least = self.taylor.least_rows();
                 let taylor = self.smoothed.density().taylor(least);
