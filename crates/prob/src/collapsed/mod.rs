@@ -20,7 +20,7 @@ mod beta_bernoulli;
 mod counted;
 mod crp;
 mod dirichlet_categorical;
-mod draw;
+pub mod draw;
 mod gamma_poisson;
 mod nig_normal;
 mod niw_normal;

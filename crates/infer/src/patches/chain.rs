@@ -1,0 +1,296 @@
+//! The state of a block with patches, and which rows object to a move.
+
+use smidgen_prob::linalg;
+use smidgen_value::{Rng, math};
+
+use super::arrowhead::Point;
+use super::preparation::Preparation;
+use super::reading::{At, Reader};
+use super::sums::{Collapsed, INVERSE, Quadratic};
+use super::{MOST_ORDER, Patched, Rows};
+use crate::reference::thinning::Clock;
+
+/// One of so many sweeps is a walk: proposals around the state, which get it out of where the others seldom lead.
+const SELDOM: u64 = 20;
+/// A change of a remainder beyond its bound by more than rounding, relative to the log weight.
+const ROUNDING: f64 = 1e-13;
+
+/// What sweeps did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    pub sweeps: u64,
+    pub effects_tried: u64,
+    pub effects_accepted: u64,
+    pub shared_accepted: u64,
+    pub scale_accepted: u64,
+    pub stretch_accepted: u64,
+    /// Rows that were asked whether they object.
+    pub asked: u64,
+    /// Rows of patches that were scanned.
+    pub scanned: u64,
+    /// Objections beyond their bounds: none, if the bounds are right.
+    pub violations: u64,
+}
+
+impl Swept {
+    pub fn add(&mut self, other: Swept) {
+        self.sweeps += other.sweeps;
+        self.effects_tried += other.effects_tried;
+        self.effects_accepted += other.effects_accepted;
+        self.shared_accepted += other.shared_accepted;
+        self.scale_accepted += other.scale_accepted;
+        self.stretch_accepted += other.stretch_accepted;
+        self.asked += other.asked;
+        self.scanned += other.scanned;
+        self.violations += other.violations;
+    }
+}
+
+/// Where a patch is: s_g and β − β*.
+#[derive(Clone, Copy)]
+pub(super) struct Spot<'a> {
+    pub s: f64,
+    pub d: &'a [f64],
+}
+
+/// The state between sweeps.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    /// β − β*, and its ρ.
+    pub(super) d: Vec<f64>,
+    pub(super) rho: f64,
+    /// s by place.
+    pub(super) s: Vec<f64>,
+    pub(super) log_scale: f64,
+    /// The polynomials in s at d, if they are.
+    pub(super) collapsed: Collapsed,
+    pub(super) is_collapsed: bool,
+    /// Log weights of hard patches at the state.
+    pub(super) log_weights: Vec<f64>,
+    pub(super) readings: Readings,
+    pub(super) quadratic: Quadratic,
+    pub(super) powers: Vec<f64>,
+    sweeps: u64,
+}
+
+impl Chain {
+    pub fn new(rng: &mut Rng) -> Chain {
+        Chain {
+            d: Vec::new(),
+            rho: 0.0,
+            s: Vec::new(),
+            log_scale: 0.0,
+            collapsed: Collapsed::default(),
+            is_collapsed: false,
+            log_weights: Vec::new(),
+            readings: Readings { clock: Clock::new(rng), reader: Reader::default(), at: Vec::new() },
+            quadratic: Quadratic::default(),
+            powers: Vec::new(),
+            sweeps: 0,
+        }
+    }
+
+    /// Goes to a point that something else has led to.
+    pub fn go(&mut self, model: &mut dyn Patched, prepared: &Preparation, to: &Point) {
+        let centre = &prepared.reference.centre;
+        self.d.clear();
+        self.d.extend(to.shared.iter().zip(&centre.shared).map(|(x, c)| x - c));
+        self.rho = prepared.length(&self.d);
+        self.log_scale = to.log_scale;
+        self.s.clear();
+        for (place, group) in prepared.groups.iter().enumerate() {
+            let sheared = prepared.effects[place] + prepared.sheared(place, &self.d);
+            self.s.push(to.effects[*group as usize] - sheared);
+        }
+        self.is_collapsed = false;
+        self.quadratic = Quadratic::new(self.d.len());
+        self.log_weights.clear();
+        for place in prepared.soft..prepared.groups.len() {
+            let spot = Spot { s: self.s[place], d: &self.d };
+            let log_weight = self.readings.scan(model, prepared, place, spot);
+            self.log_weights.push(log_weight);
+        }
+    }
+
+    /// Where it is.
+    pub fn point(&self, prepared: &Preparation) -> Point {
+        let centre = &prepared.reference.centre;
+        let mut effects = vec![0.0; self.s.len()];
+        for (place, group) in prepared.groups.iter().enumerate() {
+            effects[*group as usize] = self.effect(prepared, place);
+        }
+        let shared = self.d.iter().zip(&centre.shared).map(|(d, c)| d + c).collect();
+        Point { shared, effects, log_scale: self.log_scale }
+    }
+
+    /// b of the patch at a place.
+    pub fn effect(&self, prepared: &Preparation, place: usize) -> f64 {
+        prepared.effects[place] + self.s[place] + prepared.sheared(place, &self.d)
+    }
+
+    pub fn log_scale(&self) -> f64 {
+        self.log_scale
+    }
+
+    /// β_k
+    pub fn shared(&self, prepared: &Preparation, k: usize) -> f64 {
+        prepared.reference.centre.shared[k] + self.d[k]
+    }
+
+    /// Moves all effects, β, and σ.
+    pub fn sweep(
+        &mut self,
+        model: &mut dyn Patched,
+        prepared: &Preparation,
+        rng: &mut Rng,
+    ) -> Swept {
+        let mut swept = Swept { sweeps: 1, ..Swept::default() };
+        self.sweeps += 1;
+        let is_walk = self.sweeps.is_multiple_of(SELDOM);
+        self.move_effects(model, prepared, is_walk, rng, &mut swept);
+        self.move_shared(model, prepared, is_walk, rng, &mut swept);
+        if model.is_scale_free() {
+            self.move_scale(model, prepared, rng, &mut swept);
+            if prepared.stretch.is_some() {
+                self.stretch(model, prepared, rng, &mut swept);
+            }
+        }
+        swept
+    }
+
+    /// Makes the polynomials in s those at d.
+    pub(super) fn collapse(&mut self, prepared: &Preparation) {
+        if !self.is_collapsed {
+            prepared.sums.collapse(&self.d, &mut self.collapsed);
+            self.is_collapsed = true;
+        }
+    }
+
+    /// The mean of each s by the effects' law: −(gap + lean·d).
+    pub(super) fn means(&self, prepared: &Preparation, out: &mut Vec<f64>) {
+        let n = prepared.groups.len();
+        out.clear();
+        out.extend(prepared.gap.iter().map(|gap| -gap));
+        for (lean, d) in prepared.lean.chunks_exact(n.max(1)).zip(&self.d) {
+            out.iter_mut().zip(lean).for_each(|(mean, lean)| *mean -= lean * d);
+        }
+    }
+}
+
+impl Preparation {
+    /// K_g·d
+    pub(super) fn sheared(&self, place: usize, d: &[f64]) -> f64 {
+        let n = self.groups.len();
+        d.iter().enumerate().map(|(j, d)| self.shear[j * n + place] * d).sum()
+    }
+}
+
+/// Everything that reads rows.
+#[derive(Clone, Debug)]
+pub(super) struct Readings {
+    clock: Clock,
+    pub reader: Reader,
+    /// β of a scan, or x_i.
+    at: Vec<f64>,
+}
+
+impl Readings {
+    /// The log weight of a patch.
+    pub fn scan(
+        &mut self,
+        model: &mut dyn Patched,
+        prepared: &Preparation,
+        place: usize,
+        spot: Spot,
+    ) -> f64 {
+        self.at.clear();
+        self.at.extend(prepared.reference.centre.shared.iter().zip(spot.d).map(|(c, d)| c + d));
+        let effect = prepared.effects[place] + spot.s + prepared.sheared(place, spot.d);
+        let at = At { shared: &self.at, effect };
+        let log_weight = self.reader.log_weight(model, prepared.rows[place], at);
+        if log_weight.is_nan() { f64::NEG_INFINITY } else { log_weight }
+    }
+
+    /// Whether a row of a patch objects to a move, by points of a Poisson process of mean Λ_g.
+    #[inline]
+    pub fn object(
+        &mut self,
+        model: &mut dyn Patched,
+        prepared: &Preparation,
+        place: usize,
+        spots: [Spot; 2],
+        mean: f64,
+        rng: &mut Rng,
+        swept: &mut Swept,
+    ) -> bool {
+        self.clock.pass(mean);
+        while self.clock.rings(rng) {
+            let Rows { first, step, count } = prepared.rows[place];
+            let row = first + step * rng.below(count);
+            let bound = mean / count as f64;
+            let (change, size) = self.change(model, prepared, place, row, spots);
+            swept.asked += 1;
+            swept.violations += u64::from(!(change.abs() <= bound + ROUNDING * (1.0 + size)));
+            // What is no number objects.
+            if !(rng.uniform() * bound >= -change) {
+                self.clock.stop(rng);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// By how much a row's remainder changes, and how large a log weight it is the rest of.
+    fn change(
+        &mut self,
+        model: &mut dyn Patched,
+        prepared: &Preparation,
+        place: usize,
+        row: usize,
+        spots: [Spot; 2],
+    ) -> (f64, f64) {
+        let p = prepared.shared();
+        let centre = &prepared.reference.centre;
+        let rows = Rows::one(row);
+        self.at.resize(p + 1, 0.0);
+        model.coefficients(rows, &mut self.at);
+        let x = &self.at[..p];
+        let eta = self.at[p] + prepared.effects[place] + linalg::dot(x, &centre.shared);
+        let mut f = [0.0; MOST_ORDER + 1];
+        let f = &mut f[..=prepared.sums.order];
+        model.derivatives(rows, &[eta], f);
+        let remainder = spots.map(|Spot { s, d }| {
+            let t = linalg::dot(x, d) + prepared.sheared(place, d);
+            let log_weight = model.log_weight(rows, &[eta + s + t]);
+            (log_weight - polynomial(f, s, t), log_weight.abs())
+        });
+        (remainder[1].0 - remainder[0].0, remainder[0].1.max(remainder[1].1))
+    }
+}
+
+/// Σ_{j≤2} Σ_{k≤m−j} f^(j+k) t^j s^k/(j! k!)
+pub(super) fn polynomial(f: &[f64], s: f64, t: f64) -> f64 {
+    let m = f.len() - 1;
+    let mut total = 0.0;
+    let mut front = 1.0;
+    for j in 0..=2 {
+        let mut inner = f[m];
+        for k in (j..m).rev() {
+            inner = f[k] + inner * s * INVERSE[k - j + 1];
+        }
+        total += front * inner;
+        front *= t * INVERSE[j + 1];
+    }
+    total
+}
+
+/// Accepts with probability min(1, e^log): a number only where it matters, and a logarithm less often.
+#[inline]
+pub(super) fn accepts(log: f64, rng: &mut Rng) -> bool {
+    if log >= 0.0 {
+        return true;
+    }
+    let u = rng.uniform();
+    // e^x ≥ 1 + x. What is no number is not accepted.
+    u < 1.0 + log || u < math::exp(log)
+}

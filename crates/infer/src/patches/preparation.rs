@@ -1,0 +1,314 @@
+//! All that sweeps need, made once and never changed in the draws.
+//!
+//! Patches are *soft*, weighed by their sums and by rows that may object, or *hard*, scanned at every move: those with few rows, for
+//! which a scan is cheaper, and those without finite bounds. Soft ones come first; a patch's *place* is its number in
+//! this order.
+//!
+//! Nothing here changes the law of the draws: a worse choice costs rows or acceptance. The pilot counts, it never asks the
+//! clock: the same program has the same draws on every machine.
+
+use smidgen_prob::linalg;
+use smidgen_value::{Rng, math};
+
+use super::arrowhead::{self, NoReference, Point, Reference};
+use super::bounds::{Ball, Bounds};
+use super::chain::{Chain, Swept};
+use super::reading::{At, CHUNK, Chunk, Reader, triangle};
+use super::sums::{Kind, Quadratic, Sums};
+use super::{Patched, Rows};
+
+/// A patch with fewer rows than these and p is scanned.
+const FEW: usize = 5;
+/// r_g: so many standard deviations of the effect, and of β beyond √p.
+const EFFECT_RADIUS: f64 = 6.5;
+const SHARED_RADIUS: f64 = 4.0;
+/// m by the median of n_g.
+const MANY: usize = 1000;
+const SOME: usize = 20;
+/// The largest m that is taken without being asked for.
+const MOST: usize = 5;
+/// Sweeps of the pilot, and how often β should be accepted in them.
+const PILOT: usize = 30;
+const FINE: f64 = 0.5;
+/// The mean share of the prior in the effects from which σ is moved together with them.
+const STRETCHED: f64 = 0.2;
+
+/// What is asked for; None: what seems best.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Want {
+    /// m
+    pub order: Option<usize>,
+    /// The least number of rows of a soft patch.
+    pub least_soft: Option<usize>,
+    /// Whether σ is also moved together with the effects.
+    pub stretch: Option<bool>,
+}
+
+/// Fixed numbers of the scale's own move: see [`super::scale`].
+#[derive(Clone, Debug)]
+pub struct Stretch {
+    /// Where the three points lie, in ln σ.
+    pub width: f64,
+    /// What the reference thinks is the precision of ln σ.
+    pub precision: f64,
+    /// e^{κ w} and e^{−κ w} by place.
+    pub wider: Vec<f64>,
+    pub narrower: Vec<f64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Preparation {
+    pub reference: Reference,
+    /// The group at each place.
+    pub groups: Vec<u32>,
+    /// How many of them are soft.
+    pub soft: usize,
+    pub rows: Vec<Rows>,
+    /// b*_g
+    pub effects: Vec<f64>,
+    /// H_g
+    pub precisions: Vec<f64>,
+    /// K_g, coordinate by coordinate.
+    pub shear: Vec<f64>,
+    /// b*_g less its mean, and K_g − a_g: what is left of it when β moves.
+    pub gap: Vec<f64>,
+    pub lean: Vec<f64>,
+    /// −½ Σ (gap + lean·d)², the law of the effects at σ = 1 and s = 0.
+    pub law: Quadratic,
+    /// κ_g: the prior's share in H_g.
+    pub shares: Vec<f64>,
+    pub sums: Sums,
+    pub bounds: Bounds,
+    pub stretch: Option<Stretch>,
+}
+
+impl Preparation {
+    /// Searching from a point.
+    pub fn new(
+        model: &mut dyn Patched,
+        start: Point,
+        want: Want,
+    ) -> Result<Preparation, NoReference> {
+        let reference = arrowhead::find(model, start)?;
+        let median = {
+            let mut counts: Vec<usize> = (0..model.groups()).map(|g| model.patch(g).count).collect();
+            counts.sort_unstable();
+            counts.get(counts.len() / 2).copied().unwrap_or(0)
+        };
+        let order = want.order.unwrap_or(match median {
+            MANY.. => 3,
+            SOME.. => 4,
+            _ => 5,
+        });
+        let mut prepared = Preparation::at(model, reference, order, want)?;
+        while want.order.is_none() && prepared.sums.order < MOST {
+            let pilot = prepared.pilot(model);
+            if pilot.shared_accepted as f64 >= FINE * PILOT as f64 {
+                break;
+            }
+            let order = prepared.sums.order + 1;
+            prepared = Preparation::at(model, prepared.reference, order, want)?;
+        }
+        Ok(prepared)
+    }
+
+    /// With a reference and an order.
+    pub fn at(
+        model: &mut dyn Patched,
+        reference: Reference,
+        order: usize,
+        want: Want,
+    ) -> Result<Preparation, NoReference> {
+        let p = model.shared();
+        let least = want.least_soft.unwrap_or(FEW + p);
+        let (mut soft, mut hard) = (Vec::new(), Vec::new());
+        let mut maker = Maker { reader: Reader::default(), order, reference: &reference };
+        for group in 0..model.groups() {
+            let rows = model.patch(group);
+            match (rows.count >= least).then(|| maker.ball(model, group)) {
+                Some(ball) if ball.is_finite() => soft.push((group as u32, Some(ball))),
+                _ => hard.push((group as u32, None)),
+            }
+        }
+        let softs = soft.len();
+        let places: Vec<(u32, Option<Ball>)> = soft.into_iter().chain(hard).collect();
+        let groups: Vec<u32> = places.iter().map(|(group, _)| *group).collect();
+        let balls: Vec<Ball> = places.iter().filter_map(|(_, ball)| *ball).collect();
+        let mut sums = Sums::new(order, p, groups.len());
+        for (place, group) in groups.iter().enumerate() {
+            maker.add(model, *group as usize, place, &mut sums);
+        }
+        if !sums.is_finite() {
+            return Err(NoReference::Impossible);
+        }
+        let bounds = Bounds::new(order, &balls);
+        let by_place = |of: &[f64]| groups.iter().map(|g| of[*g as usize]).collect::<Vec<f64>>();
+        let precision = math::exp(-2.0 * reference.centre.log_scale);
+        let precisions = by_place(&reference.precisions);
+        let mut prepared = Preparation {
+            soft: softs,
+            rows: groups.iter().map(|g| model.patch(*g as usize)).collect(),
+            effects: by_place(&reference.centre.effects),
+            shares: precisions.iter().map(|h| precision / h).collect(),
+            precisions,
+            shear: vec![0.0; p * groups.len()],
+            gap: vec![0.0; groups.len()],
+            lean: vec![0.0; p * groups.len()],
+            law: Quadratic::new(p),
+            sums,
+            bounds,
+            stretch: None,
+            groups,
+            reference,
+        };
+        prepared.lean(model);
+        let mean = prepared.shares.iter().sum::<f64>() / prepared.shares.len().max(1) as f64;
+        if model.is_scale_free() && want.stretch.unwrap_or(mean > STRETCHED) {
+            prepared.stretch = Some(prepared.stretch());
+        }
+        Ok(prepared)
+    }
+
+    /// Fills in what the effects' law looks like when β moves.
+    fn lean(&mut self, model: &mut dyn Patched) {
+        let (p, n) = (model.shared(), self.groups.len());
+        let centre = &self.reference.centre;
+        let mut a = vec![0.0; p];
+        for (place, group) in self.groups.iter().enumerate() {
+            let group = *group as usize;
+            let mean = model.location(group, &mut a) + linalg::dot(&a, &centre.shared);
+            self.gap[place] = centre.effects[group] - mean;
+            for (j, a) in a.iter().enumerate() {
+                let k = self.reference.shear[group * p + j];
+                self.shear[j * n + place] = k;
+                self.lean[j * n + place] = k - a;
+            }
+        }
+        let lean = |j: usize| &self.lean[j * n..(j + 1) * n];
+        let mut cell = 0;
+        for j in 0..p {
+            self.law.gradient[j] = -linalg::dot(&self.gap, lean(j));
+            for l in 0..=j {
+                self.law.lower[cell] = -linalg::dot(lean(j), lean(l));
+                cell += 1;
+            }
+        }
+    }
+
+    fn stretch(&self) -> Stretch {
+        let bends = self.shares.iter().map(|share| 2.0 * (1.0 - share) * (1.0 - share));
+        let precision = bends.sum::<f64>().max(1e-3);
+        let width = 1.5 / math::sqrt(precision);
+        let by = |sign: f64| self.shares.iter().map(|k| math::exp(sign * k * width)).collect();
+        Stretch { width, precision, wider: by(1.0), narrower: by(-1.0) }
+    }
+
+    pub fn shared(&self) -> usize {
+        self.reference.centre.shared.len()
+    }
+
+    /// ρ of a step of β.
+    pub fn length(&self, d: &[f64]) -> f64 {
+        let factor = &self.reference.factor;
+        let p = d.len();
+        let along = |i: usize| (i..p).map(|k| factor.get(k, i) * d[k]).sum::<f64>();
+        math::sqrt((0..p).map(|i| along(i) * along(i)).sum())
+    }
+
+    /// What some sweeps from the reference do. Their stream is no part of any chain.
+    pub fn pilot(&self, model: &mut dyn Patched) -> Swept {
+        let mut rng = Rng::from_seed(1);
+        let mut chain = Chain::new(&mut rng);
+        chain.go(model, self, &self.reference.centre);
+        let mut swept = Swept::default();
+        (0..PILOT).for_each(|_| swept.add(chain.sweep(model, self, &mut rng)));
+        swept
+    }
+}
+
+/// Reads patches at the reference.
+struct Maker<'a> {
+    reader: Reader,
+    order: usize,
+    reference: &'a Reference,
+}
+
+impl Maker<'_> {
+    fn at(&self, group: usize) -> At<'_> {
+        let centre = &self.reference.centre;
+        At { shared: &centre.shared, effect: centre.effects[group] }
+    }
+
+    /// x̃ of a chunk by coordinate.
+    fn sheared(&self, group: usize, chunk: &Chunk, out: &mut Vec<f64>) {
+        let p = self.reference.centre.shared.len();
+        out.clear();
+        for (j, k) in self.reference.shear[group * p..(group + 1) * p].iter().enumerate() {
+            out.extend(chunk.x(j).iter().map(|x| x + k));
+        }
+    }
+
+    /// The ball of a patch, and the bounds on it.
+    fn ball(&mut self, model: &mut dyn Patched, group: usize) -> Ball {
+        let p = model.shared();
+        let rows = model.patch(group);
+        let mut reader = std::mem::take(&mut self.reader);
+        let (mut x, mut whitened, mut most) = (Vec::new(), vec![0.0; p], 0.0_f64);
+        reader.coefficients(model, rows, |chunk| {
+            self.sheared(group, &chunk, &mut x);
+            for i in 0..chunk.rows.count {
+                let place = |j: usize| x[j * chunk.rows.count + i];
+                whitened.iter_mut().enumerate().for_each(|(j, w)| *w = place(j));
+                linalg::solve_lower(&self.reference.factor, &mut whitened);
+                most = most.max(linalg::dot(&whitened, &whitened));
+            }
+        });
+        let reach = math::sqrt(most) * (1.0 + 1e-6);
+        let sd = 1.0 / math::sqrt(self.reference.precisions[group]);
+        let radius = EFFECT_RADIUS * sd + reach * (SHARED_RADIUS + math::sqrt(p as f64));
+        let mut ball = Ball { rows: rows.count as f64, reach, radius, most: [0.0; 3] };
+        let mut bounds = vec![0.0; CHUNK];
+        reader.derivatives(model, rows, self.at(group), 0, |model, chunk| {
+            let bounds = &mut bounds[..chunk.rows.count];
+            for (order, most) in Ball::orders(self.order).into_iter().zip(&mut ball.most) {
+                model.most(chunk.rows, chunk.eta, radius, order, bounds);
+                // `max` would pass over what is no number.
+                *most = bounds.iter().fold(*most, |a, b| if *b <= a { a } else { *b });
+            }
+        });
+        self.reader = reader;
+        ball
+    }
+
+    /// Adds the sums of a patch.
+    fn add(&mut self, model: &mut dyn Patched, group: usize, place: usize, sums: &mut Sums) {
+        let p = model.shared();
+        let rows = model.patch(group);
+        let mut reader = std::mem::take(&mut self.reader);
+        let (mut x, mut products) = (Vec::new(), Vec::with_capacity(triangle(p) * CHUNK));
+        reader.derivatives(model, rows, self.at(group), self.order, |_, chunk| {
+            let n = chunk.rows.count;
+            self.sheared(group, &chunk, &mut x);
+            let x = |j: usize| &x[j * n..(j + 1) * n];
+            products.clear();
+            for j in 0..p {
+                for l in 0..=j {
+                    products.extend(x(j).iter().zip(x(l)).map(|(a, b)| a * b));
+                }
+            }
+            for k in 0..=self.order {
+                let f = chunk.f(k);
+                sums.add(place, Kind::F(k), f.iter().sum());
+                if k >= 1 {
+                    (0..p).for_each(|j| sums.add(place, Kind::X(k, j), linalg::dot(f, x(j))));
+                }
+                if k >= 2 {
+                    for (cell, products) in products.chunks_exact(n).enumerate() {
+                        sums.add(place, Kind::Xx(k, cell), linalg::dot(f, products));
+                    }
+                }
+            }
+        });
+        self.reader = reader;
+    }
+}

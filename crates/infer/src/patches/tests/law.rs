@@ -1,0 +1,179 @@
+//! The law of the draws: against chains that scan every patch, and these against a walk on the joint density.
+
+use smidgen_prob::collapsed::draw::standard_normal;
+use smidgen_value::{Rng, math};
+
+use super::fixtures::origin;
+use super::model::{Mixed, Outcome, Plan, log_weight};
+use crate::patches::Patched;
+use crate::patches::arrowhead::Point;
+use crate::patches::chain::{Chain, Swept};
+use crate::patches::preparation::{Preparation, Want};
+
+const BATCHES: usize = 25;
+
+/// Mean and standard error of everything that moves, and of its square.
+struct Moments {
+    /// Of each quantity, by batch.
+    sums: Vec<[f64; BATCHES]>,
+    batch: f64,
+}
+
+impl Moments {
+    fn collect(draws: usize, mut next: impl FnMut() -> Point) -> Moments {
+        let mut sums = Vec::new();
+        let batch = draws / BATCHES;
+        for k in 0..BATCHES {
+            for _ in 0..batch {
+                let Point { shared, effects, log_scale } = next();
+                let all = shared.iter().chain(&effects).chain([&log_scale]);
+                let all: Vec<f64> = all.flat_map(|x| [*x, x * x]).collect();
+                sums.resize(all.len(), [0.0; BATCHES]);
+                sums.iter_mut().zip(all).for_each(|(sums, x)| sums[k] += x);
+            }
+        }
+        Moments { sums, batch: batch as f64 }
+    }
+
+    fn each(&self) -> impl Iterator<Item = [f64; 2]> {
+        self.sums.iter().map(|sums| {
+            let means = sums.map(|sum| sum / self.batch);
+            let n = BATCHES as f64;
+            let mean = means.iter().sum::<f64>() / n;
+            let square: f64 = means.iter().map(|x| (x - mean) * (x - mean)).sum();
+            [mean, square / (n * (n - 1.0))]
+        })
+    }
+
+    /// Root mean square of differences in standard errors.
+    fn rms(&self, other: &Moments) -> f64 {
+        let squares = self.each().zip(other.each()).map(|([a, s], [b, t])| (a - b) * (a - b) / (s + t));
+        let squares: Vec<f64> = squares.collect();
+        math::sqrt(squares.iter().sum::<f64>() / squares.len() as f64)
+    }
+}
+
+fn run(model: &mut Mixed, want: Want, sweeps: usize, seed: u64) -> (Moments, Swept, Preparation) {
+    let start = origin(model);
+    let prepared = Preparation::new(model, start, want).expect("it fits");
+    let mut rng = Rng::from_seed(seed);
+    let mut chain = Chain::new(&mut rng);
+    chain.go(model, &prepared, &prepared.reference.centre);
+    let mut swept = Swept::default();
+    (0..100).for_each(|_| swept.add(chain.sweep(model, &prepared, &mut rng)));
+    let moments = Moments::collect(sweeps, || {
+        swept.add(chain.sweep(model, &prepared, &mut rng));
+        chain.point(&prepared)
+    });
+    (moments, swept, prepared)
+}
+
+const SCANNED: Want = Want { order: Some(4), least_soft: Some(usize::MAX), stretch: Some(false) };
+
+fn of_order(m: usize) -> Want {
+    Want { order: Some(m), least_soft: None, stretch: Some(false) }
+}
+
+/// A of the design in small.
+fn even() -> Mixed {
+    Plan { outcome: Outcome::Coin, rows: 1000, groups: 20, is_uneven: false, intercept: -1.5, seed: 11 }.make()
+}
+
+/// C of the design in small: sizes fall as 1/rank, many patches are hard.
+fn uneven() -> Mixed {
+    Plan { outcome: Outcome::Coin, rows: 600, groups: 40, is_uneven: true, intercept: -0.5, seed: 12 }.make()
+}
+
+fn counts() -> Mixed {
+    Plan { outcome: Outcome::Count, rows: 600, groups: 15, is_uneven: false, intercept: -0.5, seed: 13 }.make()
+}
+
+#[test]
+fn sweeps_have_the_law_of_scanned_chains() {
+    for (name, make) in [("even", even as fn() -> Mixed), ("uneven", uneven), ("counts", counts)] {
+        let (truth, scanned, _) = run(&mut make(), SCANNED, 20_000, 1);
+        assert_eq!(scanned.asked, 0);
+        let stretched = Want { stretch: Some(true), ..of_order(4) };
+        for want in [of_order(2), of_order(4), stretched] {
+            let (found, swept, prepared) = run(&mut make(), want, 40_000, 2);
+            assert!(prepared.soft > 0 && swept.asked > 0);
+            assert_eq!(swept.violations, 0, "{name}, {want:?}");
+            let rms = found.rms(&truth);
+            assert!((0.8..1.25).contains(&rms), "{name}, {want:?}: rms z {rms}");
+        }
+    }
+}
+
+#[test]
+fn bounds_that_are_too_small_are_seen() {
+    for (name, make) in [("even", even as fn() -> Mixed), ("uneven", uneven)] {
+        let (truth, ..) = run(&mut make(), SCANNED, 20_000, 1);
+        let mut broken = Mixed { share: 0.3, ..make() };
+        let (found, swept, _) = run(&mut broken, of_order(2), 40_000, 2);
+        assert!(swept.violations > 1000, "{name}: {} violations", swept.violations);
+        let rms = found.rms(&truth);
+        assert!(rms > 1.5, "{name}: rms z {rms}");
+    }
+}
+
+/// Everything at once by a walk, coordinate by coordinate, on the density as it is written down.
+struct Walk {
+    model: Mixed,
+    at: Point,
+    rng: Rng,
+}
+
+impl Walk {
+    fn log_p(&mut self, at: &Point) -> f64 {
+        let model = &mut self.model;
+        let mut total = model.log_prior(&at.shared, at.log_scale);
+        let scale = math::exp(at.log_scale);
+        for (g, effect) in at.effects.iter().enumerate() {
+            let z = (effect - at.shared[0]) / scale;
+            total -= at.log_scale + 0.5 * z * z;
+            for row in model.starts[g]..model.starts[g + 1] {
+                let [x, y] = model.x[row];
+                let eta = effect + x * at.shared[1] + y * at.shared[2];
+                total += log_weight(model.outcome, model.y[row], eta);
+            }
+        }
+        total
+    }
+
+    fn next(&mut self) -> Point {
+        for _ in 0..2 {
+            for k in 0..3 + self.at.effects.len() + 1 {
+                let mut to = self.at.clone();
+                let by = 0.9 * standard_normal(&mut self.rng);
+                match k {
+                    0..3 => to.shared[k] += by,
+                    _ if k == 3 + to.effects.len() => to.log_scale += by,
+                    _ => to.effects[k - 3] += by,
+                }
+                let log_ratio = self.log_p(&to) - self.log_p(&self.at.clone());
+                if self.rng.log_uniform() < log_ratio {
+                    self.at = to;
+                }
+            }
+        }
+        self.at.clone()
+    }
+}
+
+/// With soft patches alone, with hard ones alone, with a stretch, and with a prior that no normal law comes near.
+#[test]
+fn sweeps_have_the_law_of_the_joint_density() {
+    for is_sharp in [false, true] {
+        let plan = Plan { outcome: Outcome::Coin, rows: 40, groups: 4, is_uneven: true, intercept: -0.5, seed: 21 };
+        let model = Mixed { is_sharp, ..plan.make() };
+        let mut walk = Walk { model: model.clone(), at: origin(&model), rng: Rng::from_seed(4) };
+        let truth = Moments::collect(40_000, || walk.next());
+        let soft = Want { order: Some(4), least_soft: Some(1), stretch: Some(true) };
+        for want in [soft, SCANNED, Want { stretch: Some(true), ..SCANNED }] {
+            let (found, swept, _) = run(&mut model.clone(), want, 40_000, 5);
+            assert_eq!(swept.violations, 0);
+            let rms = found.rms(&truth);
+            assert!((0.4..1.5).contains(&rms), "sharp {is_sharp}, {want:?}: rms z {rms}");
+        }
+    }
+}
