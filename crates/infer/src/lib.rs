@@ -17,6 +17,7 @@
 //! | [`proposer`] | proposals by a walk, their transforms, and how their scale is learnt |
 //! | [`hamiltonian`] | trajectories along the gradient |
 //! | [`reference`] | exact transitions that read almost nothing: theory and chain, numbers only |
+//! | [`patches`] | the same for groups with effects: sweeps that read almost nothing, numbers only |
 //! | [`trial`] | how much is read, chosen by trial |
 //! | [`kernel`] | the kernels, one file each, and their registry |
 //! | [`program`] | cycle, mixture, repeat, do, collect |
@@ -29,6 +30,7 @@ pub mod block;
 pub mod explain;
 pub mod hamiltonian;
 pub mod kernel;
+pub mod patches;
 pub mod program;
 pub mod proposer;
 pub mod record;

@@ -191,8 +191,8 @@ impl Climb<'_> {
     fn by_scale(&mut self, at: &Point, to: f64) -> f64 {
         let precisions = math::exp(-2.0 * to) - math::exp(-2.0 * at.log_scale);
         let squares = self.squares(at);
-        let prior = self.model.log_prior(&at.shared, to)
-            - self.model.log_prior(&at.shared, at.log_scale);
+        let prior =
+            self.model.log_prior(&at.shared, to) - self.model.log_prior(&at.shared, at.log_scale);
         prior - at.effects.len() as f64 * (to - at.log_scale) - 0.5 * precisions * squares
     }
 

@@ -83,7 +83,11 @@ impl Chain {
             collapsed: Collapsed::default(),
             is_collapsed: false,
             log_weights: Vec::new(),
-            readings: Readings { clock: Clock::new(rng), reader: Reader::default(), at: Vec::new() },
+            readings: Readings {
+                clock: Clock::new(rng),
+                reader: Reader::default(),
+                at: Vec::new(),
+            },
             quadratic: Quadratic::default(),
             powers: Vec::new(),
             sweeps: 0,

@@ -110,9 +110,9 @@ impl Chain {
     fn proposals(&self, prepared: &Preparation, first: usize, law: Law) -> Proposals {
         let n = law.means.len();
         let places = first..first + n;
-        let mut found =
-            Proposals { mode: [0.0; LANES], bend: [0.0; LANES], start: [0.0; LANES] };
-        let (slopes, bends) = (self.collapsed.a(1, places.clone()), self.collapsed.a(2, places.clone()));
+        let mut found = Proposals { mode: [0.0; LANES], bend: [0.0; LANES], start: [0.0; LANES] };
+        let (slopes, bends) =
+            (self.collapsed.a(1, places.clone()), self.collapsed.a(2, places.clone()));
         let precisions = &prepared.precisions[places.clone()];
         for i in 0..n {
             let bend = law.precision - bends[i];

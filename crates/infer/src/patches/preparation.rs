@@ -91,7 +91,8 @@ impl Preparation {
     ) -> Result<Preparation, NoReference> {
         let reference = arrowhead::find(model, start)?;
         let median = {
-            let mut counts: Vec<usize> = (0..model.groups()).map(|g| model.patch(g).count).collect();
+            let mut counts: Vec<usize> =
+                (0..model.groups()).map(|g| model.patch(g).count).collect();
             counts.sort_unstable();
             counts.get(counts.len() / 2).copied().unwrap_or(0)
         };
@@ -197,7 +198,7 @@ impl Preparation {
 
     fn stretch(&self) -> Stretch {
         let bends = self.shares.iter().map(|share| 2.0 * (1.0 - share) * (1.0 - share));
-        let precision = bends.sum::<f64>().max(1e-3);
+        let precision = bends.sum::<f64>().max(0.5);
         let width = 1.5 / math::sqrt(precision);
         let by = |sign: f64| self.shares.iter().map(|k| math::exp(sign * k * width)).collect();
         Stretch { width, precision, wider: by(1.0), narrower: by(-1.0) }

@@ -68,24 +68,28 @@ impl Chain {
         let shared = self.shared_now(prepared);
         let slope = prepared.shares.iter().sum::<f64>() - n as f64;
         let (mut s, mut values) = (vec![0.0; n], vec![0.0; n]);
-        let collapsed = &self.collapsed;
-        // The log density with polynomials, where the effects are stretched by given factors.
-        let mut log_p = |by: f64, factor: &dyn Fn(usize) -> f64, s: &mut [f64]| {
-            let precision = math::exp(-2.0 * (at_reference + by));
+        // Moves the effects to where given factors stretch them, and gives the log density but for the patches.
+        let mut log_law = |by: f64, factor: &dyn Fn(usize) -> f64, s: &mut [f64]| {
             let mut squares = 0.0;
             for i in 0..n {
                 let gap = plain[i] * factor(i);
                 squares += gap * gap;
                 s[i] = means[i] + gap;
             }
-            collapsed.derivative(0, 0..n, s, &mut values);
-            let prior = model.log_prior(&shared, at_reference + by);
-            prior + slope * by - 0.5 * precision * squares + values.iter().sum::<f64>()
+            let log_scale = at_reference + by;
+            let precision = math::exp(-2.0 * log_scale);
+            model.log_prior(&shared, log_scale) + slope * by - 0.5 * precision * squares
+        };
+        let collapsed = &self.collapsed;
+        let mut log_p = |by: f64, factor: &dyn Fn(usize) -> f64| {
+            let log_law = log_law(by, factor, &mut s);
+            collapsed.derivative(0, 0..n, &s, &mut values);
+            log_law + values.iter().sum::<f64>()
         };
         let w = fixed.width;
-        let below = log_p(-w, &|i| fixed.narrower[i], &mut s);
-        let middle = log_p(0.0, &|_| 1.0, &mut s);
-        let above = log_p(w, &|i| fixed.wider[i], &mut s);
+        let below = log_p(-w, &|i| fixed.narrower[i]);
+        let middle = log_p(0.0, &|_| 1.0);
+        let above = log_p(w, &|i| fixed.wider[i]);
         let bend = (2.0 * middle - above - below) / (w * w);
         let (mode, sd) = match bend > FLAT * fixed.precision {
             true => ((above - below) / (2.0 * w * bend), WIDER / math::sqrt(bend)),
@@ -94,17 +98,22 @@ impl Chain {
         let z = standard_normal(rng);
         let (to, z_from) = (mode + sd * z, (from - mode) / sd);
         let mut log_first = 0.5 * (z * z - z_from * z_from);
-        log_first -= log_p(from, &|i| math::exp(prepared.shares[i] * from), &mut s);
-        log_first += log_p(to, &|i| math::exp(prepared.shares[i] * to), &mut s);
+        log_first -= log_law(from, &|i| math::exp(prepared.shares[i] * from), &mut s);
+        log_first += log_law(to, &|i| math::exp(prepared.shares[i] * to), &mut s);
         self.powers = means;
 
         let holds = |place: usize, s: [f64; 2], rho: f64| {
             place < prepared.soft && s.iter().all(|s| prepared.bounds.holds(place, *s, rho))
         };
+        // Polynomials are no numbers to calculate with far outside.
+        let mut before = vec![0.0; n];
+        collapsed.derivative(0, 0..n, &self.s, &mut before);
+        collapsed.derivative(0, 0..n, &s, &mut values);
         let mut log_weights = Vec::with_capacity(self.log_weights.len());
         for place in 0..n {
             let pair = [self.s[place], s[place]];
             if holds(place, pair, self.rho) {
+                log_first += values[place] - before[place];
                 continue;
             }
             let [here, there] = pair.map(|s| Spot { s, d: &self.d });
@@ -121,8 +130,7 @@ impl Chain {
                     self.readings.scan(model, prepared, place, here)
                 }
             };
-            let polynomial = |s: f64| self.collapsed.value(place, s);
-            log_first += log_weight - known - polynomial(pair[1]) + polynomial(pair[0]);
+            log_first += log_weight - known;
         }
         if !accepts(log_first, rng) {
             return;

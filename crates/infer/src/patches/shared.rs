@@ -40,12 +40,13 @@ impl Chain {
         let proposal = propose(prepared, &quadratic, &self.d, is_walk, rng);
         let d = proposal.d;
         let centre = &prepared.reference.centre;
-        let theta = |d: &[f64]| d.iter().zip(&centre.shared).map(|(d, c)| d + c).collect::<Vec<_>>();
+        let theta =
+            |d: &[f64]| d.iter().zip(&centre.shared).map(|(d, c)| d + c).collect::<Vec<_>>();
         let mut log_first = proposal.log_first;
         log_first += model.log_prior(&theta(&d), self.log_scale)
             - model.log_prior(&theta(&self.d), self.log_scale);
-        log_first -= prepared.reference.prior.polynomial(&d)
-            - prepared.reference.prior.polynomial(&self.d);
+        log_first -=
+            prepared.reference.prior.polynomial(&d) - prepared.reference.prior.polynomial(&self.d);
         log_first -= hard.at(&d) - hard.at(&self.d);
         self.quadratic = quadratic;
 

