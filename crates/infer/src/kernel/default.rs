@@ -6,7 +6,7 @@
 //!
 //! | kernel | what it hangs on | why that is unchanged |
 //! |---|---|---|
-//! | `joint`: all continuous choices with a gradient, by `nuts`, plain and standardised, with idle choices summed out and drawn anew | the block, found from the structure and the other choices | the block decides nothing, or only branches whose sides are functions of existing values |
+//! | `joint`: all continuous choices with a gradient, by `reference_mh` where they stand above many rows, otherwise by `nuts`, plain and standardised, with idle choices summed out and drawn anew | the block, found from the structure and the other choices | the block decides nothing, or only branches whose sides are functions of existing values |
 //! | `chains`: each chain of other choices as a whole | the chains, found likewise, from what any side of a branch reads | chains decide nothing but which side is taken |
 //! | `leftovers`: what may be joint or in a chain but is not so *now*, one by one | whether it is, by the plan for the structure as it is when its turn comes | a choice decides neither its own distribution nor whether it may be joint |
 //! | `rest`: all other choices one by one ([`single`]) | the kind of the choice when its turn comes | the same |
@@ -38,7 +38,9 @@ use crate::explain::{Explanation, Look};
 use crate::hamiltonian as joint;
 use crate::kernel::Kernel;
 use crate::kernel::nuts::Blocks;
+use crate::kernel::reference_mh;
 use crate::kernel::subsampled_mh::SubsampledMh;
+use crate::reference::preparation::Want;
 use crate::run::{Log, Phase};
 use plan::{Class, Plan};
 use rounds::Rounds;
@@ -57,6 +59,7 @@ const CHECKED: u64 = 16;
 
 pub struct AutoKernel {
     plan: Plan,
+    reference: reference_mh::Blocks,
     nuts: Blocks,
     standardised: Blocks,
     singles: Singles,
@@ -75,6 +78,7 @@ impl Default for AutoKernel {
     fn default() -> AutoKernel {
         AutoKernel {
             plan: Plan::default(),
+            reference: reference_mh::Blocks::new(Want::Best),
             nuts: Blocks::standard(Form::Plain),
             standardised: Blocks::standard(Form::Standardised),
             singles: Singles::new(),
@@ -157,7 +161,15 @@ impl Kernel for AutoKernel {
     fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
         self.plan.update(look.trace, true, false)?;
         let groups = self.walls.groups(look.trace);
-        explain::explain(&mut self.plan, &groups, look)
+        let by_reference = match self.plan.smooth.is_empty() {
+            true => None,
+            false => {
+                let Plan { smooth, left_out, .. } = &self.plan;
+                let block = joint::Block { choices: smooth, left_out: Some(left_out) };
+                Some(self.reference.words(look, block)?)
+            }
+        };
+        explain::explain(&mut self.plan, &groups, by_reference, look)
     }
 }
 
@@ -172,7 +184,33 @@ impl AutoKernel {
     /// Whether the block of the plan moves jointly. A block that is new in the draws has nothing learnt that could stay
     /// as it is: its choices move one by one.
     fn moves_jointly(&self, trace: &Trace, round: Round) -> bool {
-        !self.plan.smooth.is_empty() && (round.learns || self.nuts.knows(trace, &self.plan.smooth))
+        let block = &self.plan.smooth;
+        let is_known = || self.nuts.knows(trace, block) || self.reference.serves(trace, block);
+        !block.is_empty() && (round.learns || is_known())
+    }
+
+    /// Moves the block by a reference, where it stands above many rows and that is the better way; whether trajectories need not
+    /// move it as well. In the draws neither changes.
+    fn by_reference(
+        &mut self,
+        trace: &mut Trace,
+        round: Round,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<bool, EvalError> {
+        let AutoKernel { plan: Plan { smooth, left_out, .. }, reference, nuts, sweeps, .. } = self;
+        if !round.learns && !reference.serves(trace, smooth) {
+            return Ok(false);
+        }
+        let block = joint::Block { choices: smooth, left_out: Some(left_out) };
+        if reference.transition(trace, block, rng, log)?.is_err() {
+            return Ok(false);
+        }
+        // Now and then trajectories as well, in case the reference misses something. Those that the warm-up had no time for have
+        // learnt nothing.
+        let seldom = reference.insurance(trace, smooth);
+        let is_due = *sweeps % seldom == seldom - 1;
+        Ok(!is_due || !(round.learns || nuts.knows(trace, smooth)))
     }
 
     /// Hangs on the block and on whether it is known. Neither changes: see [`plan`].
@@ -187,6 +225,25 @@ impl AutoKernel {
         if !self.moves_jointly(trace, round) {
             return Ok(());
         }
+        if self.by_reference(trace, round, rng, log)? {
+            self.stuck = false;
+        } else {
+            self.by_trajectories(trace, rng, log)?;
+        }
+        self.check_block(trace, round)?;
+        // What the block was moved without must fit before anybody looks at it.
+        if self.plan.has_others() {
+            self.draw_idle(trace, log)?;
+        }
+        Ok(())
+    }
+
+    fn by_trajectories(
+        &mut self,
+        trace: &mut Trace,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<(), EvalError> {
         let planned = log.planned().and_then(|n| n.checked_sub(self.sweeps)).filter(|n| *n > 0);
         let planned = planned.map(|n| n * self.rounds.number as u64);
         // From an impossible state there are no trajectories: one by one, until it is possible.
@@ -197,11 +254,6 @@ impl AutoKernel {
             let before = log.tally.trajectories;
             self.standardised.transition(trace, block, planned, rng, log)?;
             log.tally.standardised += log.tally.trajectories - before;
-        }
-        self.check_block(trace, round)?;
-        // What the block was moved without must fit before anybody looks at it.
-        if self.plan.has_others() {
-            self.draw_idle(trace, log)?;
         }
         Ok(())
     }

@@ -44,6 +44,9 @@ const LEAST_ROWS: usize = 32;
 const WORTH_IT: usize = 1000;
 /// More coordinates than these make no reference for who did not ask for this kernel.
 const MOST_COORDINATES: usize = 150;
+/// How often trajectories accompany these moves at most, and the share of the work that they may take.
+const SELDOM: u64 = 50;
+const PREMIUM: f64 = 0.1;
 
 fn build(arguments: &Arguments<'_>) -> Result<Box<dyn Kernel>, Diagnostic> {
     let want = match arguments.option("test") {
@@ -181,6 +184,16 @@ impl Blocks {
     pub fn serves(&self, trace: &Trace, block: &[NodeId]) -> bool {
         let key = addresses(trace, block);
         self.known.get(&key).is_some_and(|known| matches!(known, Ok(k) if !k.is_of_the_rest))
+    }
+
+    /// One of so many transitions of a block should be accompanied by a trajectory: so that these are a small part of
+    /// the work, and no fewer than one of [`SELDOM`] where they are cheap.
+    pub fn insurance(&self, trace: &Trace, block: &[NodeId]) -> u64 {
+        let known = self.known.get(&addresses(trace, block));
+        let Some(Ok(known)) = known else { return SELDOM };
+        let forecast = known.prepared.forecast;
+        let each = forecast.cost * forecast.accepted;
+        SELDOM.max((forecast.nuts / (PREMIUM * each)) as u64)
     }
 
     /// One transition of a block, or why it has none.
