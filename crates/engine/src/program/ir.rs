@@ -164,14 +164,6 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Numbers outside the block that the global part reads.
-    pub(crate) fn live_leaves(&self) -> impl Iterator<Item = (u32, u32, NodeId, u32)> + '_ {
-        self.leaves.iter().filter_map(|leaf| match leaf.source {
-            Source::Live(node, first) => Some((leaf.register, leaf.len, node, first)),
-            _ => None,
-        })
-    }
-
     /// What makes two rows the same: everything but where their leaves come from.
     pub(crate) fn shape(&self, key: &mut Vec<u64>) {
         key.clear();
@@ -213,7 +205,7 @@ impl Op {
         }
     }
 
-    pub(super) fn rename(&mut self, name: &dyn Fn(Register) -> Register) {
+    pub(crate) fn rename(&mut self, name: &dyn Fn(Register) -> Register) {
         let all = |registers: &mut [Register]| registers.iter_mut().for_each(|r| *r = name(*r));
         match self {
             Op::Elementary(_, a, b) | Op::Compare(_, a, b) => (*a, *b) = (name(*a), name(*b)),
