@@ -161,6 +161,8 @@ pub(crate) struct Program {
     pub global_links: FxHashMap<(Register, Link), Known>,
     /// Whether this is the global part.
     pub is_global: bool,
+    /// Registers that no slope is asked of: what hangs on data alone. None if it is not known.
+    pub still: Vec<bool>,
 }
 
 impl Program {

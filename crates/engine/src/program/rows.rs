@@ -16,6 +16,12 @@ use crate::program::Values;
 /// Rows of a block.
 pub(crate) const BLOCK: usize = 64;
 
+/// Rows of a block of a density that has so many registers: as many as the first cache holds with their slopes.
+fn block(registers: u32) -> usize {
+    const NUMBERS: usize = 1536;
+    (NUMBERS / registers.max(1) as usize / 8 * 8).clamp(BLOCK, 4 * BLOCK)
+}
+
 /// The leaves of all rows at one place of the program.
 pub(crate) enum Column {
     /// The same registers of the global part for every row.
@@ -86,7 +92,8 @@ impl RowsBuilder {
 
     /// Gives registers of the global part other names, by the first of each run and its length.
     pub(crate) fn rename(&mut self, name: impl Fn((Register, u32)) -> Register) {
-        for (leaf, sources) in self.program.leaves.iter().zip(&mut self.sources) {
+        let leaves = self.program.leaves.iter().zip(&mut self.sources);
+        for (leaf, sources) in leaves.filter(|(leaf, _)| leaf.len > 0) {
             for source in sources {
                 if let Source::Global(first) = source {
                     *first = name((*first, leaf.len));
@@ -110,7 +117,7 @@ impl RowsBuilder {
     pub(crate) fn finish(mut self, values: &mut dyn Values) -> Result<Rows, EvalError> {
         self.sort();
         let RowsBuilder { mut program, sources, count } = self;
-        let stride = count.min(BLOCK);
+        let stride = count.min(block(program.registers));
         let mut live = Vec::new();
         let mut columns = Vec::with_capacity(sources.len());
         for (number, (leaf, sources)) in program.leaves.iter().zip(&sources).enumerate() {
@@ -198,7 +205,9 @@ fn read_in_place(program: &mut Program, columns: &[Column]) -> Vec<bool> {
             program.steps[k].op = Op::Linear { weights, data };
         }
     }
-    program.tidy()
+    let copied = program.tidy();
+    program.find_still();
+    copied
 }
 
 fn is_in_place(column: &Column) -> bool {

@@ -12,7 +12,7 @@ use smidgen_value::Value;
 use super::owners::Owner;
 use super::plates::PlateTerm;
 use super::position::{Coordinates, with_numbers};
-use super::waves::Waves;
+use super::waves::{Arranged, Waves};
 use super::{Density, Form, NotSmooth, Parts, Standard, branch, transform};
 use crate::error::EvalError;
 use crate::id::NodeId;
@@ -20,7 +20,7 @@ use crate::operand::Operand;
 use crate::program::lower::{self, Obstacle};
 use crate::program::marked::{self, Marked};
 use crate::program::rows::RowsBuilder;
-use crate::program::{Program, Register};
+use crate::program::{Leaf, Program, Register, Source};
 use crate::trace::Trace;
 use crate::trace::fault::Fault;
 use crate::trace::node::{Op as NodeOp, Role, StructureKind};
@@ -145,7 +145,6 @@ impl Compiler<'_> {
                 coordinates.push(Coordinates { node: id, value, first, size, standardised, last });
             }
         }
-        coordinates.sort_unstable_by_key(|coordinates| coordinates.first);
         self.row.global_jumps = self.globals.jumps.clone();
         self.row.global_links = self.globals.links.clone();
         let plates: Vec<PlateTerm> =
@@ -201,7 +200,9 @@ impl Compiler<'_> {
     ) -> Compiled<Parts> {
         let mut builders = std::mem::take(&mut self.rows);
         let runs: Vec<(Register, u32)> = builders.iter().flat_map(RowsBuilder::runs).collect();
-        let (globals, names, places) = Waves::new(std::mem::take(&mut self.globals), &runs);
+        let starts = self.starts();
+        let Arranged { waves: globals, names, runs: places } =
+            Waves::arrange(std::mem::take(&mut self.globals), &runs);
         let places: FxHashMap<(Register, u32), Register> = runs.into_iter().zip(places).collect();
         let mut rows = Vec::with_capacity(builders.len());
         for mut builder in builders.drain(..) {
@@ -210,15 +211,29 @@ impl Compiler<'_> {
         }
         plates.iter_mut().for_each(|plate| plate.rename(|register| names.of(register)));
         for at in &mut coordinates {
+            // Coordinates are the first registers, in their order. A choice may have none.
+            if at.size > 0 {
+                at.first = names.of(starts[&(at.first as u32)]) as usize;
+            }
             at.value = with_numbers(&at.value, |x| match marked::read(x) {
                 Marked::Global(register) => marked::global(names.of(register)),
                 _ => x,
             });
         }
+        coordinates.sort_unstable_by_key(|coordinates| coordinates.first);
         let new = |registers: &[Register]| registers.iter().map(|r| names.of(*r)).collect();
         let standard = Standard::new(new(&self.locations), new(&self.scales));
         let pinned = std::mem::take(&mut self.pinned);
         Ok(Parts { coordinates, dimension, globals, rows, plates, pinned, standard })
+    }
+
+    /// The registers of the coordinates, by the first coordinate of each choice.
+    fn starts(&self) -> FxHashMap<u32, Register> {
+        let start = |leaf: &Leaf| match leaf.source {
+            Source::Input(first) if leaf.len > 0 => Some((first, leaf.register)),
+            _ => None,
+        };
+        self.globals.leaves.iter().filter_map(start).collect()
     }
 
     /// Gives the choices of the block their places among the coordinates, those that hang on fewest others first, so that

@@ -172,6 +172,11 @@ impl Density {
         self.leaves_out_jacobian = true;
     }
 
+    /// Whether nobody has changed the trace since the density was made, refreshed or installed.
+    pub fn is_as_left(&self, trace: &Trace) -> bool {
+        trace.structure == self.structure && trace.revision == self.revision
+    }
+
     /// Brings the density up to date with the trace.
     pub fn refresh(&mut self, trace: &mut Trace) -> Result<Validity, EvalError> {
         if trace.structure != self.structure {

@@ -39,11 +39,12 @@ impl Density {
             }
             let support = Choice { trace, node: coordinates.node }.support()?;
             let value = &trace.node(coordinates.node).value;
+            let first = z.len();
             match (&support, value.as_number()) {
                 (Support::Circle, Some(angle)) => z.push(lift(angle, coordinates.last)),
                 _ => z.extend(support.coordinates(value)),
             }
-            if z.iter().any(|z| !z.is_finite()) {
+            if z[first..].iter().any(|z| !z.is_finite()) {
                 return Ok(None);
             }
         }

@@ -4,7 +4,8 @@
 //! A step that depends on leaves alone has depth 1, any other stands one below the deepest that it reads. Functions of
 //! one kind and one depth are a **wave**. Its results stand side by side, ordered by its arguments, so that an
 //! argument is mostly one register for all or a run of registers, read where it stands; only the rest is gathered. Equal
-//! functions of equal arguments are computed once.
+//! functions of equal arguments are computed once. Coordinates are put in the order of the depths at which they are
+//! needed.
 //!
 //! Registers get other names thereby ([`Names`]). Those of one leaf or one step stay side by side; a run across
 //! several is copied together first.
@@ -109,12 +110,16 @@ impl Names {
     }
 }
 
+/// The global part, the names of its registers, and where the runs begin that were asked for.
+pub(super) struct Arranged {
+    pub waves: Waves,
+    pub names: Names,
+    pub runs: Vec<Register>,
+}
+
 impl Waves {
-    /// `runs`: registers that are read side by side from outside, with their number. Says where they are now.
-    pub(super) fn new(
-        mut program: Program,
-        runs: &[(Register, u32)],
-    ) -> (Waves, Names, Vec<Register>) {
+    /// `runs`: registers that are read side by side from outside, with their number.
+    pub(super) fn arrange(mut program: Program, runs: &[(Register, u32)]) -> Arranged {
         let steps = program.steps.len();
         let copies = copy_runs(&mut program, runs);
         let mut order = Order::new(&program);
@@ -131,7 +136,7 @@ impl Waves {
             }
         }
         let mut leaves = program.leaves;
-        leaves.retain(|leaf| order.same[leaf.register as usize] == leaf.register);
+        leaves.retain(|leaf| leaf.len > 0 && order.same[leaf.register as usize] == leaf.register);
         for leaf in &mut leaves {
             leaf.register = names.of(leaf.register);
         }
@@ -141,7 +146,8 @@ impl Waves {
         let widest = widest.max().unwrap_or(0);
         let room = [vec![0.0; widest], vec![0.0; widest], vec![0.0; widest]];
         let runs = copies.iter().map(|first| names.of(*first)).collect();
-        (Waves { parts, leaves, terms, steps, store, room }, names, runs)
+        let waves = Waves { parts, leaves, terms, steps, store, room };
+        Arranged { waves, names, runs }
     }
 
     pub(super) fn values(&self) -> &[f64] {
@@ -220,7 +226,7 @@ impl Waves {
             let wave = match part {
                 Part::Wave(wave) => wave,
                 Part::Step(step) => {
-                    store.pull_step(step, 1, &NO_LINEAR, &mut |_, _, _| {});
+                    store.pull_step(step, 1, (&NO_LINEAR, &mut |_, _, _| {}), &[]);
                     continue;
                 }
             };
@@ -282,6 +288,9 @@ fn copy_runs(program: &mut Program, runs: &[(Register, u32)]) -> Vec<Register> {
     found
 }
 
+/// Shorter stretches are not worth a wave of their own.
+const SHORT: usize = 8;
+
 const NOT_YET: Register = Register::MAX;
 
 /// What is known on the way from old names to new ones.
@@ -291,6 +300,8 @@ struct Order {
     /// The register, by its old name, that stands for another of equal value.
     same: Vec<Register>,
     depths: Vec<u32>,
+    /// The least depth at which something reads it, counted back from the deepest.
+    needed: Vec<u32>,
 }
 
 impl Order {
@@ -301,8 +312,10 @@ impl Order {
             next: 0,
             same: (0..program.registers).collect(),
             depths: vec![0; registers],
+            needed: Vec::new(),
         };
         order.find_equal(program);
+        order.find_needed(program);
         order
     }
 
@@ -335,6 +348,23 @@ impl Order {
         }
     }
 
+    /// As late as possible: a step that only deep ones read is not needed before.
+    fn find_needed(&mut self, program: &Program) {
+        let deepest = self.depths.iter().max().map_or(0, |depth| depth + 1);
+        self.needed = vec![deepest; self.depths.len()];
+        let mut reads = Vec::new();
+        for step in program.steps.iter().rev() {
+            let own = self.needed[step.out as usize..][..step.width as usize].iter().min();
+            let before = own.map_or(0, |needed| needed.saturating_sub(1));
+            reads.clear();
+            step.op.reads(&mut reads);
+            for register in &reads {
+                let needed = &mut self.needed[self.same[*register as usize] as usize];
+                *needed = before.min(*needed);
+            }
+        }
+    }
+
     fn allocate(&mut self, first: Register, len: u32) {
         for k in 0..len {
             self.names[(first + k) as usize] = self.next + k;
@@ -348,19 +378,19 @@ impl Order {
         name
     }
 
-    /// The leaves come first, the coordinates before all others and in their order.
+    /// The leaves come first, the coordinates before all others.
     fn leaves(&mut self, program: &Program) {
-        let mut leaves: Vec<&Leaf> = program.leaves.iter().collect();
+        let mut leaves: Vec<&Leaf> = program.leaves.iter().filter(|leaf| leaf.len > 0).collect();
         leaves.sort_by_key(|leaf| match leaf.source {
-            Source::Input(first) => u64::from(first),
-            _ => u64::MAX,
+            Source::Input(first) => (self.needed[leaf.register as usize], first),
+            _ => (u32::MAX, 0),
         });
-        for leaf in leaves {
+        for leaf in &leaves {
             if self.same[leaf.register as usize] == leaf.register {
                 self.allocate(leaf.register, leaf.len);
             }
         }
-        for leaf in &program.leaves {
+        for leaf in leaves {
             self.names[leaf.register as usize] = self.new_name(leaf.register);
         }
     }
@@ -392,7 +422,10 @@ impl Order {
                     None => kinds.push((f, vec![member])),
                 }
             }
-            parts.extend(kinds.into_iter().map(|(f, members)| Part::Wave(self.wave(f, members))));
+            for (f, mut members) in kinds {
+                members.sort_unstable();
+                parts.extend(cut(members).into_iter().map(|w| Part::Wave(self.wave(f, &w))));
+            }
         }
         for step in &program.steps {
             self.names[step.out as usize] = match self.same[step.out as usize] {
@@ -410,11 +443,40 @@ impl Order {
         Step { out: self.names[step.out as usize], width: step.width, op }
     }
 
-    fn wave(&mut self, f: Elementary, mut members: Vec<[Register; 3]>) -> Wave {
-        members.sort_unstable();
+    /// A wave of these first and second arguments, and old names of the results.
+    fn wave(&mut self, f: Elementary, members: &[[Register; 3]]) -> Wave {
         let out = self.next;
         members.iter().for_each(|[_, _, old]| self.allocate(*old, 1));
         let argument = |k: usize| Argument::new(members.iter().map(|member| member[k]).collect());
         Wave { f, a: argument(0), b: argument(1), out, width: members.len() }
     }
+}
+
+/// Functions of one kind and depth in stretches whose arguments need not be gathered. What belongs to no longer one
+/// is gathered together.
+fn cut(members: Vec<[Register; 3]>) -> Vec<Vec<[Register; 3]>> {
+    let mut waves: Vec<Vec<[Register; 3]>> = Vec::new();
+    let mut rest: Vec<[Register; 3]> = Vec::new();
+    let mut left = &members[..];
+    while let [first, ..] = left {
+        let step = |k: usize| left.get(1).map_or(0, |next| next[k].wrapping_sub(first[k]));
+        let steps = [step(0), step(1)];
+        let follows = |pair: &&[[Register; 3]]| {
+            (0..2).all(|k| pair[1][k].wrapping_sub(pair[0][k]) == steps[k])
+        };
+        let len = match steps.iter().all(|step| *step < 2) {
+            true => 1 + left.windows(2).take_while(|pair| follows(&pair)).count(),
+            false => 1,
+        };
+        let (stretch, others) = left.split_at(len);
+        match len < SHORT && len < members.len() {
+            true => rest.extend(stretch),
+            false => waves.push(stretch.to_vec()),
+        }
+        left = others;
+    }
+    if !rest.is_empty() {
+        waves.push(rest);
+    }
+    waves
 }

@@ -92,19 +92,31 @@ impl Store {
         let mut end: usize = densities.sum();
         for step in program.steps.iter().rev() {
             match &step.op {
-                Op::Density(op) => end = self.pull_density(op, step.out, lanes, end),
-                _ => self.pull_step(step, lanes, linear, pull_weights),
+                Op::Density(op) => {
+                    end = self.pull_density(op, step.out, lanes, end, &program.still)
+                }
+                _ => self.pull_step(step, lanes, (linear, pull_weights), &program.still),
             }
         }
     }
 
     /// The same of a log density, whose derivatives stand before a place; says where they begin.
-    fn pull_density(&mut self, op: &DensityOp, out: Register, lanes: usize, end: usize) -> usize {
+    fn pull_density(
+        &mut self,
+        op: &DensityOp,
+        out: Register,
+        lanes: usize,
+        end: usize,
+        still: &[bool],
+    ) -> usize {
         let (stride, wide, moving) = (self.stride, self.wide, op.moving());
         let (below, above) = self.slopes.split_at_mut(out as usize * stride);
         let first = end - moving.len() * stride;
         let partials = self.partials[first..end].chunks(stride);
         for (register, partial) in moving.iter().zip(partials) {
+            if is_still(still, *register) {
+                continue;
+            }
             let at = *register as usize * stride;
             wide.multiply_add(&above[..lanes], partial, &mut below[at..at + lanes]);
         }
@@ -116,9 +128,12 @@ impl Store {
         &mut self,
         step: &Step,
         lanes: usize,
-        linear: &Linear<'_>,
-        pull_weights: &mut PullWeights<'_>,
+        (linear, pull_weights): (&Linear<'_>, &mut PullWeights<'_>),
+        still: &[bool],
     ) {
+        if is_still(still, step.out) {
+            return;
+        }
         let (stride, wide) = (self.stride, self.wide);
         let at = step.out as usize * stride;
         let (below, above) = self.slopes.split_at_mut(at);
@@ -132,8 +147,10 @@ impl Store {
         match &step.op {
             Op::Elementary(f, a, b) => {
                 let given = [value(*a), value(*b), value(step.out), out_slope];
-                wide.pull_first(*f, given, &mut below[range(*a)]);
-                if f.arity() == 2 {
+                if !is_still(still, *a) {
+                    wide.pull_first(*f, given, &mut below[range(*a)]);
+                }
+                if f.arity() == 2 && !is_still(still, *b) {
                     wide.pull_second(*f, given, &mut below[range(*b)]);
                 }
             }
@@ -170,6 +187,11 @@ impl Store {
             Op::ValueOnly(_) => debug_assert!(false, "no slopes are asked of such a program"),
         }
     }
+}
+
+/// Whether no slope is asked of a register.
+fn is_still(still: &[bool], register: Register) -> bool {
+    still.get(register as usize).copied().unwrap_or(false)
 }
 
 /// Where a step's slopes come from and go to.
