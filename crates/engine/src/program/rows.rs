@@ -16,10 +16,18 @@ use crate::program::Values;
 /// Rows of a block.
 pub(crate) const BLOCK: usize = 64;
 
+/// Rows of a block of a density that has so many registers: as many as the first cache holds with their slopes.
+fn block(registers: u32) -> usize {
+    const NUMBERS: usize = 1536;
+    (NUMBERS / registers.max(1) as usize / 8 * 8).clamp(BLOCK, 4 * BLOCK)
+}
+
 /// The leaves of all rows at one place of the program.
 pub(crate) enum Column {
     /// The same registers of the global part for every row.
     Uniform(Register),
+    /// Registers of the global part side by side, from this one on: one for each row.
+    Run(Register),
     /// Registers of the global part, row by row.
     Gather(Vec<Register>),
     /// Numbers: entry k of row i at ((i / stride)·len + k)·stride + i % stride.
@@ -70,9 +78,46 @@ impl RowsBuilder {
         self.count += 1;
     }
 
-    pub(crate) fn finish(self, values: &mut dyn Values) -> Result<Rows, EvalError> {
+    /// The runs of registers of the global part that rows read as one leaf.
+    pub(crate) fn runs(&self) -> Vec<(Register, u32)> {
+        let leaves = self.program.leaves.iter().zip(&self.sources).filter(|(leaf, _)| leaf.len > 1);
+        let run = |(leaf, source): (&Leaf, &Source)| match source {
+            Source::Global(first) => Some((*first, leaf.len)),
+            _ => None,
+        };
+        leaves
+            .flat_map(|(leaf, sources)| sources.iter().filter_map(move |s| run((leaf, s))))
+            .collect()
+    }
+
+    /// Gives registers of the global part other names, by the first of each run and its length.
+    pub(crate) fn rename(&mut self, name: impl Fn((Register, u32)) -> Register) {
+        let leaves = self.program.leaves.iter().zip(&mut self.sources);
+        for (leaf, sources) in leaves.filter(|(leaf, _)| leaf.len > 0) {
+            for source in sources {
+                if let Source::Global(first) = source {
+                    *first = name((*first, leaf.len));
+                }
+            }
+        }
+    }
+
+    /// Rows in the order of the registers that they read: those that stand side by side are read where they stand.
+    fn sort(&mut self) {
+        let is_global = |column: &&Vec<Source>| matches!(column.first(), Some(Source::Global(_)));
+        let keys: Vec<&Vec<Source>> = self.sources.iter().filter(is_global).collect();
+        let key = |row: usize| keys.iter().map(move |column| global(&column[row]));
+        let mut order: Vec<usize> = (0..self.count).collect();
+        order.sort_by(|a, b| key(*a).cmp(key(*b)));
+        for column in &mut self.sources {
+            *column = order.iter().map(|row| column[*row].clone()).collect();
+        }
+    }
+
+    pub(crate) fn finish(mut self, values: &mut dyn Values) -> Result<Rows, EvalError> {
+        self.sort();
         let RowsBuilder { mut program, sources, count } = self;
-        let stride = count.min(BLOCK);
+        let stride = count.min(block(program.registers));
         let mut live = Vec::new();
         let mut columns = Vec::with_capacity(sources.len());
         for (number, (leaf, sources)) in program.leaves.iter().zip(&sources).enumerate() {
@@ -94,10 +139,19 @@ fn column(
 ) -> Column {
     if let Some(Source::Global(first)) = sources.first() {
         let registers: Vec<Register> = sources.iter().map(global).collect();
-        return match registers.iter().all(|register| register == first) {
-            true => Column::Uniform(*first),
+        if registers.iter().all(|register| register == first) {
+            return Column::Uniform(*first);
+        }
+        let side_by_side = |(register, next): (&Register, Register)| *register == next;
+        return match len == 1 && registers.iter().zip(*first..).all(side_by_side) {
+            true => Column::Run(*first),
             false => Column::Gather(registers),
         };
+    }
+    if let Some(Source::Number(x)) = sources.first()
+        && sources.iter().all(|s| matches!(s, Source::Number(y) if x.to_bits() == y.to_bits()))
+    {
+        return Column::Constant(vec![*x]);
     }
     let blocks = sources.len().div_ceil(stride);
     let mut data = vec![0.0; blocks * stride * len];
@@ -151,14 +205,20 @@ fn read_in_place(program: &mut Program, columns: &[Column]) -> Vec<bool> {
             program.steps[k].op = Op::Linear { weights, data };
         }
     }
-    program.tidy()
+    let copied = program.tidy();
+    program.find_still();
+    copied
 }
 
 fn is_in_place(column: &Column) -> bool {
     match column {
         Column::Data(_) => true,
         Column::Cells(cells) => cells.rows().is_some(),
-        Column::Uniform(_) | Column::Gather(_) | Column::Constant(_) | Column::Lanes => false,
+        Column::Uniform(_)
+        | Column::Run(_)
+        | Column::Gather(_)
+        | Column::Constant(_)
+        | Column::Lanes => false,
     }
 }
 
@@ -196,7 +256,7 @@ impl Rows {
                 Column::Uniform(first) => Column::Uniform(*first),
                 Column::Constant(numbers) => Column::Constant(numbers.clone()),
                 Column::Cells(cells) => Column::Cells(cells.clone()),
-                Column::Gather(_) | Column::Lanes => return None,
+                Column::Run(_) | Column::Gather(_) | Column::Lanes => return None,
             });
         }
         let (program, copied) = (self.program.clone(), self.copied.clone());
@@ -351,6 +411,11 @@ impl Rows {
                         cells.copy(k as usize, pick, store.lanes_mut(leaf.register + k, lanes));
                     }
                 }
+                Column::Run(first) => {
+                    let first = *first as usize + pick.first();
+                    let out = store.lanes_mut(leaf.register, lanes);
+                    out.copy_from_slice(&globals[first..first + lanes]);
+                }
                 Column::Gather(registers) => {
                     let start = pick.first();
                     for k in 0..leaf.len {
@@ -454,6 +519,13 @@ impl Rows {
                     Column::Uniform(first) => {
                         let slope = store.slope(leaf.register + k, lanes);
                         slopes[(first + k) as usize] += wide.sum(slope);
+                    }
+                    Column::Run(first) => {
+                        let first = *first as usize + pick.first();
+                        let slope = store.slope(leaf.register, lanes);
+                        for (sum, slope) in slopes[first..first + lanes].iter_mut().zip(slope) {
+                            *sum += slope;
+                        }
                     }
                     Column::Gather(registers) => {
                         let slope = store.slope(leaf.register + k, lanes);

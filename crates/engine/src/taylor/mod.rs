@@ -82,13 +82,13 @@ impl Density {
     /// The rows of plates, and rows of one shape, that are at least so many, as sections.
     pub fn taylor(&self, least_rows: usize) -> Result<Taylor, Unserved> {
         let (mut kinds, mut plates, mut groups) = (Vec::new(), Vec::new(), Vec::new());
-        for (k, term) in self.plates.iter().enumerate() {
+        for (k, term) in self.parts.plates.iter().enumerate() {
             if term.plate.rows() >= least_rows {
                 kinds.push(Kind::of_plate(self, term)?);
                 plates.push(k);
             }
         }
-        for (k, (rows, _)) in self.rows.iter().enumerate() {
+        for (k, rows) in self.parts.rows.iter().enumerate() {
             if rows.count() < least_rows {
                 continue;
             }
@@ -111,7 +111,7 @@ impl Density {
             rows += kind.rows();
         }
         let globals = sliced(self, &kinds);
-        let threads = self.plates.iter().map(|term| term.threads()).max().unwrap_or(1);
+        let threads = self.parts.plates.iter().map(|term| term.threads()).max().unwrap_or(1);
         let mut taylor = Taylor {
             dimension: self.dimension(),
             least_rows,
@@ -132,12 +132,11 @@ impl Density {
 /// The global part as far as sections read it; its registers keep their names.
 fn sliced(density: &Density, kinds: &[Kind]) -> Program {
     let reads: Vec<_> = kinds.iter().flat_map(|kind| kind.scan.reads()).collect();
-    let mut program = density.globals.clone();
+    let mut program = density.parts.globals.program();
     let needed = follow::needed(&program, &reads);
     program.steps.retain(|step| {
         (step.out..step.out + step.width).any(|register| needed[register as usize])
     });
-    program.terms.clear();
     program
 }
 
@@ -168,7 +167,7 @@ impl Taylor {
         for leaf in &self.globals.leaves {
             if !matches!(leaf.source, Source::Input(_)) {
                 let at = leaf.register as usize..(leaf.register + leaf.len) as usize;
-                self.of_block.values[at.clone()].copy_from_slice(&density.store.values[at]);
+                self.of_block.values[at.clone()].copy_from_slice(&density.parts.globals.values()[at]);
             }
         }
     }

@@ -19,9 +19,11 @@
 //! alone", and no single kernel would have the posterior as its law.
 //!
 //! Where a joint block and other choices move given each other, a sweep goes round several times if that is slow ([`rounds`]).
+//! Which of its two forms the joint block moves in is drawn in every round, with probabilities found in the warm-up ([`forms`]).
 
 mod chain;
 mod explain;
+mod forms;
 pub mod plan;
 mod rounds;
 mod single;
@@ -42,6 +44,7 @@ use crate::kernel::reference_mh;
 use crate::kernel::subsampled_mh::SubsampledMh;
 use crate::reference::preparation::Want;
 use crate::run::{Log, Phase};
+use forms::{FORMS, Forms, STANDARDISED};
 use plan::{Class, Plan};
 use rounds::Rounds;
 use single::Singles;
@@ -67,6 +70,7 @@ pub struct AutoKernel {
     subsampled: FxHashMap<u64, SubsampledMh>,
     walls: Walls,
     rounds: Rounds,
+    forms: Forms,
     sweeps: u64,
     /// Whether the joint block could not start from where it is.
     stuck: bool,
@@ -85,6 +89,7 @@ impl Default for AutoKernel {
             subsampled: FxHashMap::default(),
             walls: Walls::default(),
             rounds: Rounds::default(),
+            forms: Forms::default(),
             sweeps: 0,
             stuck: false,
             stream: None,
@@ -185,7 +190,10 @@ impl AutoKernel {
     /// as it is: its choices move one by one.
     fn moves_jointly(&self, trace: &Trace, round: Round) -> bool {
         let block = &self.plan.smooth;
-        let is_known = || self.nuts.knows(trace, block) || self.reference.serves(trace, block);
+        let is_known = || {
+            let kernels = [&self.nuts, &self.standardised];
+            self.reference.serves(trace, block) || kernels.iter().any(|k| k.knows(trace, block))
+        };
         !block.is_empty() && (round.learns || is_known())
     }
 
@@ -198,7 +206,8 @@ impl AutoKernel {
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<bool, EvalError> {
-        let AutoKernel { plan: Plan { smooth, left_out, .. }, reference, nuts, sweeps, .. } = self;
+        let AutoKernel { plan: Plan { smooth, left_out, .. }, reference, nuts, standardised, sweeps, .. } =
+            self;
         if !round.learns && !reference.serves(trace, smooth) {
             return Ok(false);
         }
@@ -210,7 +219,21 @@ impl AutoKernel {
         // learnt nothing.
         let seldom = reference.insurance(trace, smooth);
         let is_due = *sweeps % seldom == seldom - 1;
-        Ok(!is_due || !(round.learns || nuts.knows(trace, smooth)))
+        let can = round.learns || nuts.knows(trace, smooth) || standardised.knows(trace, smooth);
+        Ok(!is_due || !can)
+    }
+
+    /// The forms that have their turn. One that does not know the block in the draws has nothing to move it by.
+    fn turns(&self, trace: &Trace, round: Round, rng: &mut Rng) -> [bool; FORMS] {
+        if !self.plan.is_hierarchical {
+            return [true, false];
+        }
+        let block = &self.plan.smooth;
+        let kernels = [&self.nuts, &self.standardised];
+        let may = kernels.map(|kernel| round.learns || kernel.knows(trace, block));
+        let drawn = self.forms.turns.map(|share| share >= 1.0 || rng.uniform() < share);
+        let turns = [drawn[0] && may[0], drawn[1] && may[1]];
+        if turns.contains(&true) { turns } else { may }
     }
 
     /// Hangs on the block and on whether it is known. Neither changes: see [`plan`].
@@ -228,7 +251,7 @@ impl AutoKernel {
         if self.by_reference(trace, round, rng, log)? {
             self.stuck = false;
         } else {
-            self.by_trajectories(trace, rng, log)?;
+            self.by_trajectories(trace, round, rng, log)?;
         }
         self.check_block(trace, round)?;
         // What the block was moved without must fit before anybody looks at it.
@@ -241,19 +264,36 @@ impl AutoKernel {
     fn by_trajectories(
         &mut self,
         trace: &mut Trace,
+        round: Round,
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
         let planned = log.planned().and_then(|n| n.checked_sub(self.sweeps)).filter(|n| *n > 0);
         let planned = planned.map(|n| n * self.rounds.number as u64);
+        let turns = self.turns(trace, round, rng);
+        let learns = self.plan.is_hierarchical && log.run.phase == Phase::Warmup;
+        let AutoKernel { plan, nuts, standardised, forms, .. } = self;
+        let block = joint::Block { choices: &plan.smooth, left_out: Some(&plan.left_out) };
+        if learns {
+            forms.begin(trace, block.choices);
+        }
         // From an impossible state there are no trajectories: one by one, until it is possible.
-        let Plan { smooth, left_out, .. } = &self.plan;
-        let block = joint::Block { choices: smooth, left_out: Some(left_out) };
-        self.stuck = !self.nuts.transition(trace, block, planned, rng, log)?;
-        if !self.stuck && self.plan.is_hierarchical {
-            let before = log.tally.trajectories;
-            self.standardised.transition(trace, block, planned, rng, log)?;
-            log.tally.standardised += log.tally.trajectories - before;
+        self.stuck = false;
+        for (form, kernel) in [nuts, standardised].into_iter().enumerate() {
+            if !turns[form] || self.stuck {
+                continue;
+            }
+            let before = (log.tally.trajectories, log.tally.gradients);
+            self.stuck = !kernel.transition(trace, block, planned, rng, log)?;
+            if form == STANDARDISED {
+                log.tally.standardised += log.tally.trajectories - before.0;
+            }
+            if learns {
+                forms.note(trace, form, log.tally.gradients - before.1);
+            }
+        }
+        if learns {
+            forms.learn();
         }
         Ok(())
     }

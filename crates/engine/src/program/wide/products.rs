@@ -69,6 +69,14 @@ pub(super) fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
     sum
 }
 
+/// out_l += a_l b_l
+#[inline(always)]
+pub(super) fn multiply_add(a: &[f64], b: &[f64], out: &mut [f64]) {
+    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+        *out += a * b;
+    }
+}
+
 /// Σ_l x_l
 #[inline(always)]
 pub(super) fn sum<S: Simd>(simd: S, xs: &[f64]) -> f64 {
