@@ -58,6 +58,17 @@ pub(crate) struct Rows {
     stride: usize,
 }
 
+/// A product of weights and data that are read in place.
+#[derive(Clone, Copy)]
+pub(crate) struct Product {
+    pub out: Register,
+    /// Where the weights begin in the global part, and how many they are.
+    pub weights: Register,
+    pub len: u32,
+    /// The leaf of the data.
+    pub data: u32,
+}
+
 /// Collects rows of one shape.
 pub(crate) struct RowsBuilder {
     program: Program,
@@ -451,6 +462,58 @@ impl Rows {
         lanes: usize,
     ) -> f64 {
         self.with_linear(globals, pick, |linear| store.value(&self.program, lanes, linear))
+    }
+
+    /// The products of weights and data read in place: the register of each, its weights' place in the global part, and
+    /// the leaf of its data.
+    pub(crate) fn products(&self) -> impl Iterator<Item = Product> {
+        self.program.steps.iter().filter_map(|step| match step.op {
+            Op::Linear { weights, data } => match self.columns[weights as usize] {
+                Column::Uniform(first) => {
+                    let len = self.program.leaves[weights as usize].len;
+                    Some(Product { out: step.out, weights: first, len, data })
+                }
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    /// The data of a leaf that is read in place, lane by lane: entry k of lane l at k·stride + l.
+    pub(crate) fn lanes_of_block(
+        &self,
+        leaf: u32,
+        pick: Pick<'_>,
+        lanes: usize,
+        out: &mut Vec<f64>,
+    ) {
+        let (len, stride) = (self.program.leaves[leaf as usize].len as usize, self.stride);
+        out.resize(len * stride, 0.0);
+        match &self.columns[leaf as usize] {
+            Column::Cells(cells) => {
+                for (k, column) in out.chunks_exact_mut(stride).enumerate() {
+                    cells.copy(k, pick, &mut column[..lanes]);
+                }
+            }
+            Column::Data(data) => {
+                let start = pick.first();
+                out.copy_from_slice(&data[start * len..(start + stride) * len]);
+            }
+            _ => unreachable!("what weights multiply is data"),
+        }
+    }
+
+    /// The sum of the terms of the rows loaded last, whose products stand in their registers already.
+    pub(crate) fn value_after_products(&self, store: &mut Store, lanes: usize) -> f64 {
+        let mut is_possible = true;
+        for step in &self.program.steps {
+            if !matches!(step.op, Op::Linear { .. }) {
+                is_possible &= store.step(step, lanes, &NO_LINEAR);
+            }
+        }
+        let terms = &self.program.terms;
+        let total: f64 = terms.iter().map(|term| store.wide.sum(store.lanes(*term, lanes))).sum();
+        if is_possible { total } else { f64::NEG_INFINITY }
     }
 
     /// Computes the registers of the rows loaded last, which read cells alone. What cannot be computed is NaN.

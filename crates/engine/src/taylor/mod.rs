@@ -11,11 +11,14 @@
 //! |---|---|
 //! | [`sheet`], [`follow`] | from a program to curved steps over forms |
 //! | [`kind`] | rows that compute the same |
-//! | [`values`], [`sums`] | passes over all rows |
+//! | [`values`], [`sums`], [`bounds`] | passes over all rows |
+//! | [`remainders`] | a few rows |
 //! | [`rest`] | all but the sections |
 
+mod bounds;
 mod follow;
 mod kind;
+mod remainders;
 mod rest;
 mod sheet;
 mod sums;
@@ -23,6 +26,8 @@ mod values;
 
 use std::fmt;
 
+use crate::program::run::bounds::Enclosures;
+use crate::program::run::remainder::Rests;
 use crate::program::run::second_order::Jets;
 use crate::program::run::{NO_LINEAR, Store};
 use crate::program::{Program, Source, chunks};
@@ -69,6 +74,8 @@ pub struct Taylor {
     /// The terms that are no sections.
     rest: Terms,
     desks: Vec<Desk>,
+    /// From the centre to the points of remainders.
+    differences: Vec<f64>,
 }
 
 /// What one thread works on.
@@ -76,6 +83,13 @@ pub struct Taylor {
 struct Desk {
     store: Store,
     jets: Jets,
+    enclosures: Enclosures,
+    rests: Rests,
+    /// Data of a block of rows, lane by lane, and their products with the weights of many points.
+    block: Vec<f64>,
+    products: Vec<Vec<f64>>,
+    /// The kind whose constants stand in the store, by its first section, if nothing else does.
+    at_hand: Option<usize>,
 }
 
 impl Density {
@@ -123,6 +137,7 @@ impl Density {
             rows,
             rest: Terms::without(groups, plates),
             desks: Vec::new(),
+            differences: Vec::new(),
         };
         taylor.read_constants(self);
         Ok(taylor)
@@ -192,6 +207,7 @@ impl Taylor {
         if desks.len() < workers {
             desks.resize_with(workers, Desk::default);
         }
+        desks[..workers].iter_mut().for_each(|desk| desk.at_hand = None);
         &mut desks[..workers]
     }
 }
