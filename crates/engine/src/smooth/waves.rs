@@ -178,7 +178,13 @@ impl Waves {
             }
         }
         let registers = self.store.values.len() as Register;
-        Program { steps, leaves: self.leaves.clone(), registers, is_global: true, ..Program::default() }
+        Program {
+            steps,
+            leaves: self.leaves.clone(),
+            registers,
+            is_global: true,
+            ..Program::default()
+        }
     }
 
     pub(crate) fn values(&self) -> &[f64] {

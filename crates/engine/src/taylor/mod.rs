@@ -149,9 +149,9 @@ fn sliced(density: &Density, kinds: &[Kind]) -> Program {
     let reads: Vec<_> = kinds.iter().flat_map(|kind| kind.scan.reads()).collect();
     let mut program = density.parts.globals.program();
     let needed = follow::needed(&program, &reads);
-    program.steps.retain(|step| {
-        (step.out..step.out + step.width).any(|register| needed[register as usize])
-    });
+    program
+        .steps
+        .retain(|step| (step.out..step.out + step.width).any(|register| needed[register as usize]));
     program
 }
 
@@ -182,7 +182,8 @@ impl Taylor {
         for leaf in &self.globals.leaves {
             if !matches!(leaf.source, Source::Input(_)) {
                 let at = leaf.register as usize..(leaf.register + leaf.len) as usize;
-                self.of_block.values[at.clone()].copy_from_slice(&density.parts.globals.values()[at]);
+                self.of_block.values[at.clone()]
+                    .copy_from_slice(&density.parts.globals.values()[at]);
             }
         }
     }

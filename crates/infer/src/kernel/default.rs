@@ -206,8 +206,14 @@ impl AutoKernel {
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<bool, EvalError> {
-        let AutoKernel { plan: Plan { smooth, left_out, .. }, reference, nuts, standardised, sweeps, .. } =
-            self;
+        let AutoKernel {
+            plan: Plan { smooth, left_out, .. },
+            reference,
+            nuts,
+            standardised,
+            sweeps,
+            ..
+        } = self;
         if !round.learns && !reference.serves(trace, smooth) {
             return Ok(false);
         }

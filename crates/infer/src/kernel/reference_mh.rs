@@ -4,7 +4,7 @@
 //! The reference is found once, in the warm-up, by Newton's method; the sums, the bounds and the test are chosen for it
 //! ([`crate::reference`]) and then stay. A move by the thinned test reads almost none of the rows, and the more there are, the
 //! fewer it reads. Where the rest of the program moves what the rows read, sums and bounds are made anew for the same
-//! reference: they are functions of the rest, so each move leaves the posterior invariant. A block that comes up in the draws
+//! reference: they are functions of the rest, so each move leaves the posterior invariant. A block that comes up outside a warm-up
 //! has a reference that is a function of the rest as well, made anew when the rest has changed.
 
 mod explain;
@@ -80,11 +80,11 @@ impl Kernel for ReferenceMh {
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
         let ReferenceMh { target, blocks, spare } = self;
-        target.moves(trace, rng, log, spare, &mut |trace, block, _, rng, log| {
-            match blocks.transition(trace, block.into(), rng, log)? {
-                Ok(()) => Ok(()),
-                Err(unserved) => Err(cannot(trace, block, &unserved)),
-            }
+        target.moves(trace, rng, log, spare, &mut |trace, block, _, rng, log| match blocks
+            .transition(trace, block.into(), rng, log)?
+        {
+            Ok(()) => Ok(()),
+            Err(unserved) => Err(cannot(trace, block, &unserved)),
         })
     }
 
@@ -111,7 +111,7 @@ struct Known {
     taylor: Taylor,
     prepared: Arc<Preparation>,
     chain: Chain,
-    /// Whether the reference was made in the draws, for the rest as it is.
+    /// Whether the reference was made outside a warm-up, for the rest as it is.
     is_of_the_rest: bool,
     /// The addresses of the choices in the order of their coordinates.
     order: Vec<u64>,
@@ -159,13 +159,7 @@ impl Tall for TallDensity<'_> {
         self.taylor.bounds(centre, lower, radius, out);
     }
 
-    fn remainders(
-        &mut self,
-        centre: &[f64],
-        rows: &[u32],
-        at: [&[f64]; 2],
-        out: &mut [[f64; 2]],
-    ) {
+    fn remainders(&mut self, centre: &[f64], rows: &[u32], at: [&[f64]; 2], out: &mut [[f64; 2]]) {
         self.taylor.remainders(centre, rows, at, out);
     }
 }
@@ -256,10 +250,11 @@ impl Blocks {
             return Ok(Err(format!("{d} coordinates are too many for one reference")));
         }
         let mut taylor = taylor;
-        let in_draws = log.run.phase == Phase::Draws;
+        // Only in a warm-up may a reference hang on the state.
+        let may_learn = log.run.phase == Phase::Warmup;
         let is_alone = !smoothed.density().reads_outside();
-        let start = if in_draws || is_alone { origin(state.len()) } else { state.clone() };
-        let prepare = || {
+        let start = if may_learn && !is_alone { state.clone() } else { origin(state.len()) };
+        let mut prepare = || {
             let mut density = smoothed.density();
             let mut tall = TallDensity { density: &mut density, taylor: &mut taylor };
             Preparation::new(&mut tall, &start, self.want).map(Arc::new)
@@ -274,7 +269,7 @@ impl Blocks {
             Err(unfit) => return Ok(Err(unfit.to_string())),
         };
         let chain = Chain::new(rng);
-        let is_of_the_rest = in_draws && !is_alone;
+        let is_of_the_rest = !may_learn && !is_alone;
         let order = order(trace, &smoothed);
         let mut known =
             Known { smoothed, taylor, prepared, chain, is_of_the_rest, order, left: None };
