@@ -14,7 +14,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smidgen_engine::smooth::{Density, Form, Validity};
 use smidgen_engine::taylor::{Sums, Taylor};
-use smidgen_engine::{EvalError, NodeId, Trace};
+use smidgen_engine::{EvalError, Fault, NodeId, Trace};
 use smidgen_lang::Diagnostic;
 use smidgen_value::{Rng, Value};
 
@@ -40,7 +40,7 @@ pub static SPEC: KernelSpec = KernelSpec {
 };
 
 /// Rows of one kind from which on they are sections, for who asked for this kernel and for who did not.
-const LEAST_ROWS: usize = 32;
+const LEAST_ROWS: usize = 8;
 const WORTH_IT: usize = 1000;
 /// More coordinates than these make no reference for who did not ask for this kernel.
 const MOST_COORDINATES: usize = 150;
@@ -117,12 +117,15 @@ struct Known {
     order: Vec<u64>,
     /// The revision of the trace that the last transition left.
     left: Option<u64>,
+    is_faulty: bool,
 }
 
 /// A density with its sections, as the methods of [`crate::reference`] ask for it.
-pub(crate) struct TallDensity<'a> {
-    pub density: &'a mut Density,
-    pub taylor: &'a mut Taylor,
+struct TallDensity<'a> {
+    density: &'a mut Density,
+    taylor: &'a mut Taylor,
+    /// Whether the bounds are made too small, by mistake.
+    is_faulty: bool,
 }
 
 impl Tall for TallDensity<'_> {
@@ -157,6 +160,9 @@ impl Tall for TallDensity<'_> {
 
     fn bounds(&mut self, centre: &[f64], lower: &[f64], radius: f64, out: &mut Vec<f32>) {
         self.taylor.bounds(centre, lower, radius, out);
+        if self.is_faulty {
+            out.iter_mut().for_each(|c| *c *= 0.05);
+        }
     }
 
     fn remainders(&mut self, centre: &[f64], rows: &[u32], at: [&[f64]; 2], out: &mut [[f64; 2]]) {
@@ -250,13 +256,14 @@ impl Blocks {
             return Ok(Err(format!("{d} coordinates are too many for one reference")));
         }
         let mut taylor = taylor;
+        let is_faulty = trace.has_fault(Fault::SmallBounds);
         // Only in a warm-up may a reference hang on the state.
         let may_learn = log.run.phase == Phase::Warmup;
         let is_alone = !smoothed.density().reads_outside();
         let start = if may_learn && !is_alone { state.clone() } else { origin(state.len()) };
         let mut prepare = || {
             let mut density = smoothed.density();
-            let mut tall = TallDensity { density: &mut density, taylor: &mut taylor };
+            let mut tall = TallDensity { density: &mut density, taylor: &mut taylor, is_faulty };
             Preparation::new(&mut tall, &start, self.want).map(Arc::new)
         };
         // Chains that would all prepare the same share one preparation.
@@ -271,8 +278,16 @@ impl Blocks {
         let chain = Chain::new(rng);
         let is_of_the_rest = !may_learn && !is_alone;
         let order = order(trace, &smoothed);
-        let mut known =
-            Known { smoothed, taylor, prepared, chain, is_of_the_rest, order, left: None };
+        let mut known = Known {
+            smoothed,
+            taylor,
+            prepared,
+            chain,
+            is_of_the_rest,
+            order,
+            left: None,
+            is_faulty,
+        };
         known.go(&state);
         Ok(Ok(known))
     }
@@ -280,9 +295,13 @@ impl Blocks {
 
 impl Known {
     fn go(&mut self, state: &[f64]) {
-        let Known { smoothed, taylor, prepared, chain, .. } = self;
+        let Known { smoothed, taylor, prepared, chain, is_faulty, .. } = self;
         let mut density = smoothed.density();
-        chain.go(&mut TallDensity { density: &mut density, taylor }, prepared, state);
+        chain.go(
+            &mut TallDensity { density: &mut density, taylor, is_faulty: *is_faulty },
+            prepared,
+            state,
+        );
     }
 
     /// Follows what other moves have changed.
@@ -320,7 +339,11 @@ impl Known {
         };
         if sections_changed || (self.is_of_the_rest && validity != Validity::Same) {
             let mut density = self.smoothed.density();
-            let mut tall = TallDensity { density: &mut density, taylor: &mut self.taylor };
+            let mut tall = TallDensity {
+                density: &mut density,
+                taylor: &mut self.taylor,
+                is_faulty: self.is_faulty,
+            };
             let renewed = match self.is_of_the_rest {
                 true => {
                     let start = origin(tall.dimension());
@@ -353,10 +376,10 @@ impl Known {
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
-        let Known { smoothed, taylor, prepared, chain, left, .. } = self;
+        let Known { smoothed, taylor, prepared, chain, left, is_faulty, .. } = self;
         let mut density = smoothed.density();
         let moved = {
-            let mut tall = TallDensity { density: &mut density, taylor };
+            let mut tall = TallDensity { density: &mut density, taylor, is_faulty: *is_faulty };
             chain.transition(&mut tall, prepared, rng)
         };
         if moved.accepted {
