@@ -10,7 +10,7 @@ use crate::proposer::standard_normal;
 
 /// w and ν
 const TAIL_SHARE: f64 = 0.05;
-const TAIL_FREEDOM: f64 = 10.0;
+const TAIL_FREEDOM: f64 = 30.0;
 /// One of so many proposals is autoregressive, with this a.
 const SELDOM: usize = 10;
 const MEMORY: f64 = 0.7;

@@ -120,6 +120,8 @@ pub struct Preparation {
     pub forecast: Forecast,
 }
 
+/// The ball in which remainders have bounds reaches so far beyond √d: then hardly a proposal, even from the tails, leaves it.
+const BALL: f64 = 7.0;
 /// Moves of the pilot by thinning, and proposals of the pilot by scans.
 const PILOT: usize = 400;
 const PROPOSALS: usize = 64;
@@ -144,7 +146,7 @@ impl Preparation {
         let d = reference.dimension();
         let sums =
             tall.sums(&reference.centre, 1).ok_or(Unfit::NoReference(NoReference::NoCurvature))?;
-        let radius = 5.0 + math::sqrt(d as f64);
+        let radius = BALL + math::sqrt(d as f64);
         let law = Law::new(vec![0.0; d]);
         let nuts = GRADIENTS * GRADIENT * tall.rows() as f64 + GRADIENTS * MOVE;
         let forecast =
