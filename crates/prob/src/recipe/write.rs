@@ -119,7 +119,11 @@ impl<'w> Term<'w> {
     }
 
     pub fn power(self, power: f64) -> Term<'w> {
-        if power == 1.0 { self } else { self.curve(Curve::Power(power)) }
+        match power {
+            1.0 => self,
+            -1.0 => self.curve(Curve::Reciprocal),
+            _ => self.curve(Curve::Power(power)),
+        }
     }
 
     pub fn log_gamma(self) -> Term<'w> {
