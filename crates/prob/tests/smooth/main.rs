@@ -2,9 +2,12 @@
 //! that has neither a derivative nor a place in a list of those without fails.
 //!
 //! * [`difference`]: a derivative from values alone, with an estimate of its error;
+//! * [`curves`]: functions of one number to a high order, with their ranges ([`curve_references`]);
 //! * [`functions`]: the deterministic procedures;
 //! * [`distributions`]: the densities; [`extremes`]: where differences say nothing.
 
+mod curve_references;
+mod curves;
 mod difference;
 #[path = "../distributions_common.rs"]
 mod distributions_common;
