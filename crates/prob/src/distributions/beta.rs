@@ -74,9 +74,7 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
 /// (a - 1) log x + (b - 1) log(1 - x) - log B(a, b)
 fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
     Recipe::write(arguments, link, |law| {
-        if link.is_some() {
-            return None;
-        }
+        law.unlinked()?;
         let (x, a, b) = (law.outcome(), law.argument(0), law.argument(1));
         let powers = (a - 1.0) * x.log() + (b - 1.0) * (-x).curve(Curve::Log1p);
         Some(powers + (a + b).log_gamma() - a.log_gamma() - b.log_gamma())

@@ -37,6 +37,7 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
 /// That of gamma(df/2, 1/2).
 fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
     Recipe::write(arguments, link, |law| {
+        law.unlinked()?;
         let rate = write::Positive::Plain(law.number(0.5));
         Some(gamma::formula(law.outcome(), 0.5 * law.argument(0), rate))
     })

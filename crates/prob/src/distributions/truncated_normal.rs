@@ -145,9 +145,7 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
 /// above a, plus log(1 - r) with the ratio r of what lies above b to it: no term cancels.
 fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
     Recipe::write(arguments, link, |law| {
-        if link.is_some() {
-            return None;
-        }
+        law.unlinked()?;
         let (x, mean, sd) = (law.outcome(), law.argument(0), law.positive(1, 1.0)?);
         let ends = [(2, f64::NEG_INFINITY), (3, f64::INFINITY)];
         let [low, high] =

@@ -59,9 +59,7 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
 /// -log(hi - lo), as long as both ends stay where they are of x.
 fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
     Recipe::write(arguments, link, |law| {
-        if link.is_some() {
-            return None;
-        }
+        law.unlinked()?;
         let (x, low, high) = (law.outcome(), law.argument(0), law.argument(1));
         Some((x - low).wall() + (high - x).wall() - (high - low).log())
     })

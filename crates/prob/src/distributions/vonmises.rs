@@ -80,9 +80,7 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
 /// kappa (cos(x - mu) - 1) - log(e^-kappa I_0(kappa)) - log(2 pi)
 fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
     Recipe::write(arguments, link, |law| {
-        if link.is_some() {
-            return None;
-        }
+        law.unlinked()?;
         let (x, mu, kappa) = (law.outcome(), law.argument(0), law.argument(1));
         let turn = kappa * ((x - mu).curve(Curve::Cos) - 1.0);
         Some(turn - kappa.curve(Curve::LogScaledBessel) - 2.0 * HALF_LN_2PI)

@@ -77,6 +77,11 @@ impl<'w> Writer<'w> {
         self.arguments[i]
     }
 
+    /// For a law whose arguments are given through no link.
+    pub fn unlinked(&self) -> Option<()> {
+        self.link.is_none().then_some(())
+    }
+
     /// The positive argument that may be given by its logarithm; None if it is given through another link.
     pub fn positive(&'w self, i: usize, default: f64) -> Option<Positive<'w>> {
         let given = self.argument_or(i, default);

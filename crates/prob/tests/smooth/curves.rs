@@ -5,7 +5,7 @@ use smidgen_prob::smooth::Curve::{
     LogNormalCdf, LogScaledBessel, Logistic, Logit, NormalCdf, Power, Reciprocal, Sin, Sqrt,
     Square, Tan, Wall, Wrap,
 };
-use smidgen_prob::smooth::{Curve, Interval, MOST_ORDER};
+use smidgen_prob::smooth::{Curve, Elementary, Interval, MOST_ORDER};
 use smidgen_value::Rng;
 use smidgen_value::math::{PI, exp};
 
@@ -178,7 +178,8 @@ fn check_on(curve: Curve, lo: f64, hi: f64, range: Range) -> Result<(), String> 
         }
         let steepest = seen[k + 1].ok_or("no point")?.magnitude();
         let around = if k == 0 { 0.0 } else { seen[k - 1].ok_or("no point")?.magnitude() };
-        let slack = 2e-9 * seen_here.magnitude() + steepest * gap + 2e-13 * around.min(steepest);
+        let rounding = 2e-13 * around.min(steepest) + 2.0 * f64::MIN_POSITIVE;
+        let slack = 2e-9 * seen_here.magnitude() + steepest * gap + rounding;
         let excess = (seen_here.lo - range.lo).max(range.hi - seen_here.hi);
         if excess > slack {
             return Err(format!(
@@ -222,6 +223,45 @@ fn a_wrong_range_is_caught() {
         ("too wide", too_wide),
     ] {
         assert!(check_ranges(wrong).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn curves_are_the_elementary_functions() {
+    use Elementary as E;
+    let with_curve = [
+        E::Reciprocal,
+        E::Abs,
+        E::Exp,
+        E::Expm1,
+        E::Log,
+        E::Log1p,
+        E::Square,
+        E::Sqrt,
+        E::Sin,
+        E::Cos,
+        E::Tan,
+        E::Logistic,
+        E::Logit,
+        E::LogLogistic,
+        E::Wrap,
+    ];
+    for elementary in with_curve {
+        let curve = elementary.curve().expect("a curve");
+        for x in [-700.0, -37.0, -3.0, -0.4, 0.0, 1e-9, 0.3, 0.7, 1.0, 4.0, 40.0, 700.0] {
+            let (mut value, mut slope) = ([0.0], [0.0]);
+            elementary.value(&[x], &[0.0], &mut value);
+            elementary.pull_first(&[x], &[0.0], &value, &[1.0], &mut slope);
+            let got = derivatives(curve, x);
+            let same = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan());
+            assert!(same(got[0], value[0]), "{elementary:?} at {x}: {} {}", got[0], value[0]);
+            let is_close = (got[1] - slope[0]).abs() <= 1e-12 * (slope[0].abs() + 1e-4);
+            let is_inside = value[0].is_finite() && slope[0].is_finite();
+            assert!(!is_inside || is_close, "{elementary:?} at {x}: {} {}", got[1], slope[0]);
+        }
+    }
+    for without in [E::Negate, E::Add, E::Multiply, E::Divide, E::Min, E::Pow, E::Atan2, E::Hypot] {
+        assert_eq!(without.curve(), None);
     }
 }
 

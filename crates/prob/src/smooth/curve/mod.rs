@@ -149,7 +149,9 @@ impl Curve {
             let exact = self.reach(k, Interval::hull(at_lo[k], at_hi[k]), lo, hi);
             let above = at_lo[k + 1].abs().max(at_hi[k + 1].abs());
             let size = exact.magnitude();
-            *range = exact.widened(WIDENING * size + NOISE * above.min(below));
+            // The smallest normal double stands for what is lost below it; what is 0 throughout stays 0.
+            let least = if size > 0.0 { f64::MIN_POSITIVE } else { 0.0 };
+            *range = exact.widened(WIDENING * size + NOISE * above.min(below) + least);
             below = size;
             if !(at_lo[k].is_finite() && at_hi[k].is_finite() && range.is_finite()) {
                 return false;
