@@ -38,7 +38,7 @@ const ORDERS: usize = MOST_ORDER + 2;
 const WIDENING: f64 = 1e-9;
 
 /// Where a derivative vanishes, its rounding is that of the orders around it.
-const NOISE: f64 = 1e-13;
+const NOISE: f64 = 1e-11;
 
 /// An analytic function of one number.
 #[derive(Clone, Copy, Debug, PartialEq)]
