@@ -8,6 +8,7 @@ use super::outcome;
 use crate::arguments;
 use crate::positive::{Positive, times_exp};
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct Expon;
@@ -49,6 +50,14 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     log_rate - t
 }
 
+/// log rate - rate x
+fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+    Recipe::write(arguments, link, |law| {
+        let rate = law.positive(0, 1.0)?;
+        Some(rate.log() - law.outcome() * rate.power(1.0))
+    })
+}
+
 impl Distribution for Expon {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -70,6 +79,10 @@ impl Distribution for Expon {
             Positive::Plain(rate) => log_density(x, rate),
             Positive::Log(log_rate) => score_by_log(x, &[log_rate], &mut []),
         })
+    }
+
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        recipe(arguments, link)
     }
 
     fn score(&self) -> Option<Score> {

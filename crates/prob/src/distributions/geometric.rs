@@ -8,6 +8,7 @@ use super::outcome;
 use crate::arguments;
 use crate::chance::{Chance, slope_by_odds, times};
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct Geometric;
@@ -52,6 +53,13 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     log_mass(x, Chance::Plain(p))
 }
 
+/// log p + k log(1 - p)
+fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+    Recipe::write(arguments, link, |law| {
+        Some(law.chance(0, 0.5)?.log_of_trials(law.number(1.0), law.outcome()))
+    })
+}
+
 impl Distribution for Geometric {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -67,6 +75,10 @@ impl Distribution for Geometric {
         let p = positive_probability(args, 0)?;
         let k = outcome::number(x);
         Ok(log_mass(k, p))
+    }
+
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        recipe(arguments, link)
     }
 
     fn score(&self) -> Option<Score> {

@@ -8,6 +8,7 @@ use super::outcome;
 use crate::arguments;
 use crate::positive::Positive;
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct HalfCauchy;
@@ -43,6 +44,13 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if x >= 0.0 { cauchy::by_log(x, args[0], slope) + LN_2 } else { f64::NEG_INFINITY }
 }
 
+/// Twice that of Cauchy's law.
+fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+    Recipe::write(arguments, link, |law| {
+        Some(cauchy::formula(law.outcome(), law.positive(0, 1.0)?) + LN_2)
+    })
+}
+
 impl Distribution for HalfCauchy {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -60,6 +68,10 @@ impl Distribution for HalfCauchy {
             Positive::Plain(scale) => log_density(x, scale),
             Positive::Log(log_scale) => score_by_log(x, &[log_scale], &mut []),
         })
+    }
+
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        recipe(arguments, link)
     }
 
     fn score(&self) -> Option<Score> {

@@ -9,6 +9,7 @@ use super::outcome;
 use crate::arguments;
 use crate::positive::Positive;
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct HalfNormal;
@@ -49,6 +50,14 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if x >= 0.0 { log_density + LN_2 } else { f64::NEG_INFINITY }
 }
 
+/// Twice that of the normal law.
+fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+    Recipe::write(arguments, link, |law| {
+        let (x, mean) = (law.outcome(), law.number(0.0));
+        Some(normal::formula(x, mean, law.positive(0, 1.0)?) + LN_2)
+    })
+}
+
 impl Distribution for HalfNormal {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -67,6 +76,10 @@ impl Distribution for HalfNormal {
             Positive::Plain(sd) => log_density(x, sd),
             Positive::Log(log_sd) => score_by_log(x, &[log_sd], &mut []),
         })
+    }
+
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        recipe(arguments, link)
     }
 
     fn score(&self) -> Option<Score> {

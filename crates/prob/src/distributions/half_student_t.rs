@@ -8,6 +8,7 @@ use super::student_t;
 use crate::arguments;
 use crate::positive::Positive;
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct HalfStudentT;
@@ -46,6 +47,14 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if x >= 0.0 { student_t::by_log(x, args[0], args[1], slope) + LN_2 } else { f64::NEG_INFINITY }
 }
 
+/// Twice that of Student's law.
+fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+    Recipe::write(arguments, link, |law| {
+        let df = law.argument(0);
+        Some(student_t::formula(law.outcome(), df, law.positive(1, 1.0)?) + LN_2)
+    })
+}
+
 impl Distribution for HalfStudentT {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -63,6 +72,10 @@ impl Distribution for HalfStudentT {
             Positive::Plain(scale) => log_density(x, df, scale),
             Positive::Log(log_scale) => score_by_log(x, &[df, log_scale], &mut []),
         })
+    }
+
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        recipe(arguments, link)
     }
 
     fn score(&self) -> Option<Score> {

@@ -9,6 +9,7 @@ use super::saddle_point::log_gamma_kernel;
 use crate::arguments;
 use crate::positive::Positive;
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct InvGamma;
@@ -62,6 +63,16 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     log_gamma_kernel(shape + 1.0, shape, t, log_t) - log_scale
 }
 
+/// shape log(scale / x) - log x - scale / x - log Gamma(shape)
+fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+    Recipe::write(arguments, link, |law| {
+        let (x, shape, scale) = (law.outcome(), law.argument(0), law.positive(1, 1.0)?);
+        let log_x = x.log();
+        let t = x.power(-1.0) * scale.power(1.0);
+        Some(shape * (scale.log() - log_x) - log_x - t - shape.log_gamma())
+    })
+}
+
 impl Distribution for InvGamma {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -82,6 +93,10 @@ impl Distribution for InvGamma {
             Positive::Plain(scale) => log_density(x, shape, scale),
             Positive::Log(log_scale) => score_by_log(x, &[shape, log_scale], &mut []),
         })
+    }
+
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        recipe(arguments, link)
     }
 
     fn score(&self) -> Option<Score> {

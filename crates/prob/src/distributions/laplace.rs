@@ -8,6 +8,8 @@ use super::outcome;
 use crate::arguments;
 use crate::positive::{Positive, times_exp};
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
+use crate::smooth::Curve;
 use crate::support::Support;
 
 pub struct Laplace;
@@ -64,6 +66,14 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     -z.abs() - log_scale - LN_2
 }
 
+/// -|x - loc| / scale - log(2 scale)
+fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+    Recipe::write(arguments, link, |law| {
+        let (x, loc, scale) = (law.outcome(), law.argument(0), law.positive(1, 1.0)?);
+        Some(-(x - loc).curve(Curve::Abs) * scale.power(-1.0) - scale.log() - LN_2)
+    })
+}
+
 impl Distribution for Laplace {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -83,6 +93,10 @@ impl Distribution for Laplace {
             Positive::Plain(scale) => log_density(x, loc, scale),
             Positive::Log(log_scale) => score_by_log(x, &[loc, log_scale], &mut []),
         })
+    }
+
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        recipe(arguments, link)
     }
 
     fn score(&self) -> Option<Score> {

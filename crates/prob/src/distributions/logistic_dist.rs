@@ -7,6 +7,8 @@ use super::outcome;
 use crate::arguments;
 use crate::positive::{Positive, times_exp};
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
+use crate::smooth::Curve;
 use crate::support::Support;
 
 pub struct LogisticDist;
@@ -64,6 +66,15 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     -z.abs() - 2.0 * ln_1p(exp(-z.abs())) - log_scale
 }
 
+/// With p = 1/(1 + e^-z), log p + log(1 - p) = 2 log p - z: one curve.
+fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+    Recipe::write(arguments, link, |law| {
+        let (x, loc, scale) = (law.outcome(), law.argument(0), law.positive(1, 1.0)?);
+        let z = (x - loc) * scale.power(-1.0);
+        Some(2.0 * z.curve(Curve::LogLogistic) - z - scale.log())
+    })
+}
+
 impl Distribution for LogisticDist {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -82,6 +93,10 @@ impl Distribution for LogisticDist {
             Positive::Plain(scale) => log_density(x, loc, scale),
             Positive::Log(log_scale) => score_by_log(x, &[loc, log_scale], &mut []),
         })
+    }
+
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        recipe(arguments, link)
     }
 
     fn score(&self) -> Option<Score> {

@@ -9,6 +9,7 @@ use super::outcome;
 use crate::arguments;
 use crate::positive::Positive;
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct Lognormal;
@@ -62,6 +63,14 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     log_density
 }
 
+/// That of the normal law at log x, less log x.
+fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+    Recipe::write(arguments, link, |law| {
+        let log_x = law.outcome().log();
+        Some(normal::formula(log_x, law.argument(0), law.positive(1, 1.0)?) - log_x)
+    })
+}
+
 impl Distribution for Lognormal {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -80,6 +89,10 @@ impl Distribution for Lognormal {
             Positive::Plain(sigma) => log_density(x, mu, sigma),
             Positive::Log(log_sigma) => score_by_log(x, &[mu, log_sigma], &mut []),
         })
+    }
+
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        recipe(arguments, link)
     }
 
     fn score(&self) -> Option<Score> {

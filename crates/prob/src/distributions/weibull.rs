@@ -8,6 +8,7 @@ use super::outcome;
 use crate::arguments;
 use crate::positive::Positive;
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct Weibull;
@@ -93,6 +94,16 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     ln(shape) - log_scale + log_power - hazard
 }
 
+/// log shape + shape log t - log x - t^shape
+fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+    Recipe::write(arguments, link, |law| {
+        let (shape, scale) = (law.argument(0), law.positive(1, 1.0)?);
+        let log_x = law.outcome().log();
+        let log_hazard = shape * (log_x - scale.log());
+        Some(shape.log() + log_hazard - log_x - log_hazard.exp())
+    })
+}
+
 impl Distribution for Weibull {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -115,6 +126,10 @@ impl Distribution for Weibull {
         };
         Ok(log_and_hazard(x, shape, scale)
             .map_or(f64::NEG_INFINITY, |(log_t, hazard)| log_density(log_t, hazard, shape, scale)))
+    }
+
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        recipe(arguments, link)
     }
 
     fn score(&self) -> Option<Score> {

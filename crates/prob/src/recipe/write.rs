@@ -77,6 +77,11 @@ impl<'w> Writer<'w> {
         self.arguments[i]
     }
 
+    /// For a law whose arguments are given through no link.
+    pub fn unlinked(&self) -> Option<()> {
+        self.link.is_none().then_some(())
+    }
+
     /// The positive argument that may be given by its logarithm; None if it is given through another link.
     pub fn positive(&'w self, i: usize, default: f64) -> Option<Positive<'w>> {
         let given = self.argument_or(i, default);
@@ -119,7 +124,11 @@ impl<'w> Term<'w> {
     }
 
     pub fn power(self, power: f64) -> Term<'w> {
-        if power == 1.0 { self } else { self.curve(Curve::Power(power)) }
+        match power {
+            1.0 => self,
+            -1.0 => self.curve(Curve::Reciprocal),
+            _ => self.curve(Curve::Power(power)),
+        }
     }
 
     pub fn log_gamma(self) -> Term<'w> {

@@ -5,18 +5,24 @@
 //! a true enclosure, whatever rounding does: samplers that rely on it are exact only if it holds.
 //!
 //! * [`interval`]; [`extremes`]: where derivatives are largest and least;
-//! * [`powers`], [`circular`], [`logistic`], [`squares`], [`gamma`]: the functions, by family.
+//! * [`powers`], [`circular`], [`logistic`], [`squares`], [`gamma`], [`normal`], [`complement`], [`bessel`]: the
+//!   functions, by family; [`cumulants`]: derivatives of log integrals.
 
+mod bessel;
 mod circular;
+mod complement;
+mod cumulants;
 mod extremes;
 mod gamma;
 mod interval;
 mod logistic;
+mod normal;
 mod powers;
 mod squares;
 
 use smidgen_value::math;
 
+pub(crate) use bessel::value_and_slope as log_scaled_bessel;
 pub use interval::Interval;
 
 use crate::support::{turns, wrap};
@@ -61,6 +67,15 @@ pub enum Curve {
     Log1pSquare,
     /// log Gamma(x), for x > 0
     LogGamma,
+    /// The normal distribution function.
+    NormalCdf,
+    LogNormalCdf,
+    /// log(1 - e^x), for x < 0
+    Log1mExp,
+    /// log(1 - exp(-e^x))
+    Log1mExpExp,
+    /// log(e^-x I_0(x)), with a modified Bessel function, for x >= 0
+    LogScaledBessel,
     /// Away from its kink only.
     Abs,
     /// The angle from -pi to pi that points the same way; away from its jumps only.
@@ -70,8 +85,9 @@ pub enum Curve {
 }
 
 use Curve::{
-    Abs, Cos, Exp, Expm1, Log, Log1p, Log1pSquare, LogGamma, LogLogistic, Logistic, Logit, Power,
-    Reciprocal, Sin, Sqrt, Square, Tan, Wall, Wrap,
+    Abs, Cos, Exp, Expm1, Log, Log1mExp, Log1mExpExp, Log1p, Log1pSquare, LogGamma, LogLogistic,
+    LogNormalCdf, LogScaledBessel, Logistic, Logit, NormalCdf, Power, Reciprocal, Sin, Sqrt,
+    Square, Tan, Wall, Wrap,
 };
 
 impl Curve {
@@ -101,6 +117,11 @@ impl Curve {
             LogLogistic => logistic::of_logarithm(x, out),
             Log1pSquare => squares::log_1p_square(x, out),
             LogGamma => gamma::log_gamma(x, out),
+            NormalCdf => normal::cdf(x, out),
+            LogNormalCdf => normal::log_cdf(x, out),
+            Log1mExp => complement::log_1m_exp(x, out),
+            Log1mExpExp => complement::log_1m_exp_exp(x, out),
+            LogScaledBessel => bessel::log_scaled(x, out),
             Abs => powers::line(x.abs(), if x == 0.0 { 0.0 } else { x.signum() }, out),
             Wrap => powers::line(wrap(x), 1.0, out),
             Wall => powers::line(if x >= 0.0 { 0.0 } else { f64::NEG_INFINITY }, 0.0, out),
@@ -128,7 +149,9 @@ impl Curve {
             let exact = self.reach(k, Interval::hull(at_lo[k], at_hi[k]), lo, hi);
             let above = at_lo[k + 1].abs().max(at_hi[k + 1].abs());
             let size = exact.magnitude();
-            *range = exact.widened(WIDENING * size + NOISE * above.min(below));
+            // The smallest normal double stands for what is lost below it; what is 0 throughout stays 0.
+            let least = if size > 0.0 { f64::MIN_POSITIVE } else { 0.0 };
+            *range = exact.widened(WIDENING * size + NOISE * above.min(below) + least);
             below = size;
             if !(at_lo[k].is_finite() && at_hi[k].is_finite() && range.is_finite()) {
                 return false;
@@ -140,7 +163,8 @@ impl Curve {
     /// Whether [lo, hi], with finite ends, lies in the domain, within one branch.
     fn is_analytic_on(self, lo: f64, hi: f64) -> bool {
         match self {
-            Exp | Expm1 | Square | Sin | Cos | Logistic | LogLogistic | Log1pSquare => true,
+            Exp | Expm1 | Square | Sin | Cos | Logistic | LogLogistic | Log1pSquare | NormalCdf
+            | LogNormalCdf | Log1mExpExp => true,
             Log | Sqrt | LogGamma => lo > 0.0,
             Log1p => lo > -1.0,
             Reciprocal => lo > 0.0 || hi < 0.0,
@@ -150,7 +174,8 @@ impl Curve {
             Logit => lo > 0.0 && hi < 1.0,
             Abs => lo >= 0.0 || hi <= 0.0,
             Wrap => turns(lo) == turns(hi),
-            Wall => lo >= 0.0,
+            Log1mExp => hi < 0.0,
+            Wall | LogScaledBessel => lo >= 0.0,
         }
     }
 
@@ -184,8 +209,12 @@ impl Curve {
             LogLogistic => &extremes::LOG_LOGISTIC,
             Log1pSquare => &extremes::LOG_1P_SQUARE,
             LogGamma => &extremes::LOG_GAMMA,
+            NormalCdf => &extremes::NORMAL_CDF,
+            LogNormalCdf => &extremes::LOG_NORMAL_CDF,
+            Log1mExpExp => &extremes::LOG_1M_EXP_EXP,
+            LogScaledBessel => &extremes::LOG_SCALED_BESSEL,
             Exp | Expm1 | Log | Log1p | Reciprocal | Square | Sqrt | Power(_) | Sin | Cos | Tan
-            | Logit | Abs | Wrap | Wall => &extremes::NONE,
+            | Logit | Log1mExp | Abs | Wrap | Wall => &extremes::NONE,
         }
     }
 }
