@@ -188,6 +188,10 @@ fn served(case: &Case, is_plate: bool) -> (Model, Density, Taylor) {
 fn each(mut look: impl FnMut(&Case, Density, Taylor)) {
     for case in CASES {
         for is_plate in [true, false] {
+            // As nodes, rows of different groups read different choices.
+            if !is_plate && case.name == "groups" {
+                continue;
+            }
             let (_, density, taylor) = served(case, is_plate);
             look(case, density, taylor);
         }
@@ -316,12 +320,11 @@ fn remainders_are_what_the_polynomials_leave_out() {
 }
 
 /// The largest |R_i| / (c_i ρ³) over points of the ball, with bounds times `factor`.
-fn largest_share(taylor: &mut Taylor, seed: u64, times: f64) -> f64 {
+fn largest_share(taylor: &mut Taylor, seed: u64, radius: f64, times: f64) -> f64 {
     let (d, n) = (taylor.dimension(), taylor.rows());
     let mut rng = Rng::from_seed(seed);
     let z_ref = point(d, seed, 0.4);
     let factor = factor(taylor, &z_ref);
-    let radius = 3.0;
     let mut bounds = Vec::new();
     taylor.bounds(&z_ref, &factor, radius, &mut bounds);
     assert_eq!(bounds.len(), n);
@@ -349,7 +352,7 @@ fn largest_share(taylor: &mut Taylor, seed: u64, times: f64) -> f64 {
 fn bounds_hold_in_the_whole_ball() {
     each(|case, _, mut taylor| {
         for seed in 0..6 {
-            let share = largest_share(&mut taylor, seed, 1.0);
+            let share = largest_share(&mut taylor, seed, 3.0, 1.0);
             assert!(share <= 1.0, "{}: {share} of the bound", case.name);
         }
     });
@@ -358,7 +361,8 @@ fn bounds_hold_in_the_whole_ball() {
 #[test]
 fn bounds_are_finite_and_not_far_off() {
     each(|case, _, mut taylor| {
-        let shares: Vec<f64> = (0..6).map(|seed| largest_share(&mut taylor, seed, 1.0)).collect();
+        let share = |seed| largest_share(&mut taylor, seed, 0.3, 1.0);
+        let shares: Vec<f64> = (0..6).map(share).collect();
         let share = shares.iter().fold(0.0_f64, |a, b| a.max(*b));
         eprintln!("{}: {share}", case.name);
         assert!(share > 0.01 || case.name == "normal of known sd", "{}: {share}", case.name);
@@ -368,7 +372,7 @@ fn bounds_are_finite_and_not_far_off() {
 #[test]
 fn bounds_that_are_a_fifth_too_small_are_noticed() {
     let (_, _, mut taylor) = served(&CASES[0], true);
-    let noticed = (0..6).any(|seed| largest_share(&mut taylor, seed, 0.5) > 1.0);
+    let noticed = (0..6).any(|seed| largest_share(&mut taylor, seed, 0.3, 0.9) > 1.0);
     assert!(noticed);
 }
 
@@ -425,7 +429,12 @@ fn numbers_outside_the_block_are_read_again() {
     let mut taylor = density.taylor(100).expect("sections");
     let z = point(3, 1, 0.5);
     let before = taylor.log_sections(&z);
-    debug_common::run(&mut model, "[force s 2.5]", &mut Rng::from_seed(1)).expect("a number");
+    let outside: Vec<NodeId> =
+        choices.iter().filter(|id| !inside.contains(id)).copied().collect();
+    let found = Density::compile(model.trace_mut(), &outside, Form::Plain).expect("no error");
+    let mut of_outside = found.unwrap_or_else(|why| panic!("{}", why.reason));
+    let moved = of_outside.install(model.trace_mut(), &[1.0], &mut Rng::from_seed(1));
+    moved.expect("a move");
     assert_eq!(density.refresh(model.trace_mut()).expect("no error"), Validity::Changed);
     taylor.refresh(&density).expect("sections");
     let after = taylor.log_sections(&z);
