@@ -35,6 +35,7 @@ macro_rules! widely {
     }};
 }
 
+mod curves;
 pub(crate) mod lanes;
 
 impl Wide {
