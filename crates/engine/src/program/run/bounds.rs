@@ -19,7 +19,7 @@
 use smidgen_prob::smooth::{Curve, Interval};
 
 use super::Store;
-use crate::program::curved::{Curved, CurvedOp, CurvedStep, Degree, Read, named};
+use crate::program::curved::{Curved, CurvedOp, CurvedStep, Degree, Orders, Read, named};
 use crate::program::rows::BLOCK;
 
 /// The ball: its centre, the columns of L one after the other, and its radius.
@@ -152,9 +152,10 @@ impl Enclosures {
         form.value(data, centre, lo);
         n.fill(0.0);
         let whitened = self.whitened[k * d * BLOCK..].chunks_exact_mut(BLOCK);
-        for (column, whitened) in columns.chunks_exact(d).zip(whitened) {
+        for (j, (column, whitened)) in columns.chunks_exact(d).zip(whitened).enumerate() {
             let whitened = &mut whitened[..lanes];
-            form.value(data, column, whitened);
+            // L is 0 above its diagonal.
+            form.value_from(j as u32, data, column, whitened);
             for l in 0..lanes {
                 n[l] += whitened[l] * whitened[l];
             }
@@ -229,9 +230,26 @@ impl Enclosures {
                 constant(step, data, &of, &mut out);
             }
             CurvedOp::Curve(curve, a) => {
-                let orders = needed.most();
-                for l in 0..lanes {
-                    is_open[l] |= !through(*curve, &of(*a), l, orders, &mut out);
+                let is_line = curved.degree_of(*a) == Degree::Linear;
+                let (a, orders) = (of(*a), needed.most());
+                let [a1, ..] = a.derivatives;
+                let thirds = &mut *out.derivatives[2];
+                match curve {
+                    Curve::LogLogistic if is_line && needed == Orders::only(3) => {
+                        data.wide.log_logistic_thirds(a.lo, a.hi, a1, thirds);
+                    }
+                    Curve::Exp
+                        if is_line
+                            && needed == Orders::only(3)
+                            && data.wide.exponentials(a.hi, thirds) =>
+                    {
+                        thirds.iter_mut().zip(a1).for_each(|(third, a1)| *third *= a1 * a1 * a1);
+                    }
+                    _ => {
+                        for l in 0..lanes {
+                            is_open[l] |= !through(*curve, &a, l, orders, &mut out);
+                        }
+                    }
                 }
             }
             CurvedOp::Power { base, exponent } => {

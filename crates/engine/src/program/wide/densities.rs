@@ -38,7 +38,7 @@ pub(super) fn log_coins(x: &[f64], eta: &[f64], out: &mut [f64]) {
 /// e^x for x ≤ 708: x = n ln 2 + r with |r| ≤ ½ ln 2, and the series of e^r. Below −708 the result
 /// is 0.
 #[inline(always)]
-fn exp_within(x: f64) -> f64 {
+pub(super) fn exp_within(x: f64) -> f64 {
     const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5·2^52: adding it rounds to a whole number
     const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
@@ -61,7 +61,7 @@ fn exp_within(x: f64) -> f64 {
 
 /// ln(1 + e) for 0 ≤ e ≤ 1: 2 atanh(s) with s = e/(2 + e), after taking out ln 2 above √2.
 #[inline(always)]
-fn ln_1p_up_to_one(e: f64) -> f64 {
+pub(super) fn ln_1p_up_to_one(e: f64) -> f64 {
     let large = e > std::f64::consts::SQRT_2 - 1.0;
     // (1 + e)/2 = 1 + (e − 1)/2
     let f = if large { 0.5 * (e - 1.0) } else { e };

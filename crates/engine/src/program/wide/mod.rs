@@ -36,6 +36,7 @@ macro_rules! widely {
     }};
 }
 
+mod curves;
 pub(crate) mod lanes;
 
 impl Wide {
