@@ -24,6 +24,7 @@ mod particles_two_roads;
 mod pgibbs;
 mod pgibbs_invariance;
 mod properties;
+mod reference;
 mod rejection;
 mod scan;
 mod sections;

@@ -39,9 +39,15 @@ pub(crate) enum CurvedOp {
     Multiply(Read, Read),
     Curve(Curve, Read),
     /// A number to a power that the row has.
-    Power { base: Read, exponent: Register },
+    Power {
+        base: Read,
+        exponent: Register,
+    },
     /// The option that a number of the row names.
-    Choose { index: Register, options: Box<[Read]> },
+    Choose {
+        index: Register,
+        options: Box<[Read]>,
+    },
 }
 
 impl CurvedOp {
@@ -107,14 +113,16 @@ impl Orders {
 
     /// All up to the largest of these.
     fn and_below(self) -> Orders {
-        Orders(match self.0 {
-            0 => 0,
-            orders => (2 << orders.ilog2()) - 1,
-        })
+        if self.0 == 0 { self } else { Orders((2 << self.most()) - 1) }
     }
 
     pub(crate) fn has(self, order: usize) -> bool {
         self.0 & 1 << order != 0
+    }
+
+    /// The largest.
+    pub(crate) fn most(self) -> usize {
+        self.0.checked_ilog2().unwrap_or(0) as usize
     }
 
     fn add(&mut self, others: Orders) {
@@ -131,6 +139,8 @@ pub(crate) struct Curved {
     /// 0, 1, ...: what each form hangs on.
     pub names: Vec<u32>,
     pub steps: Vec<CurvedStep>,
+    /// Pairs of forms, one of which each factor of some product hangs on alone.
+    pub crossed: Vec<(u32, u32)>,
     /// Lanes of numbers that second derivatives need.
     pub lanes: usize,
 }
@@ -138,6 +148,12 @@ pub(crate) struct Curved {
 /// Where entry (i, j), i ≤ j, of a symmetric matrix stands, row by row of its upper half.
 pub(crate) fn upper(i: usize, j: usize, n: usize) -> usize {
     i * n - i * (i + 1) / 2 + j
+}
+
+/// The option that an index names; what is no whole number names nothing.
+pub(crate) fn named(options: &[Read], index: f64) -> Option<Read> {
+    let is_place = index >= 0.0 && index.fract() == 0.0;
+    options.get(index as usize).copied().filter(|_| is_place)
 }
 
 impl Curved {
@@ -225,7 +241,9 @@ impl Curved {
                     self.ask(a, needed);
                     self.ask(b, needed);
                 }
-                CurvedOp::Choose { options, .. } => options.iter().for_each(|o| self.ask(*o, needed)),
+                CurvedOp::Choose { options, .. } => {
+                    options.iter().for_each(|o| self.ask(*o, needed))
+                }
                 CurvedOp::Multiply(a, b) => match (self.degree_of(a), self.degree_of(b)) {
                     // One factor scales the other.
                     (Degree::Constant, _) => self.ask_scaled(a, b, needed),
@@ -233,6 +251,8 @@ impl Curved {
                     _ => {
                         self.ask(a, needed.and_below());
                         self.ask(b, needed.and_below());
+                        let pair = self.crossing_of(a, b);
+                        self.crossed.extend(pair.filter(|pair| !self.crossed.contains(pair)));
                     }
                 },
                 CurvedOp::Curve(_, a) | CurvedOp::Power { base: a, .. } => {
@@ -240,6 +260,20 @@ impl Curved {
                 }
             }
         }
+    }
+
+    /// The two forms that the factors of a product hang on, each on one alone.
+    fn crossing_of(&self, a: Read, b: Read) -> Option<(u32, u32)> {
+        match (self.forms_of(a), self.forms_of(b)) {
+            ([a], [b]) if a != b => Some((*a.min(b), *a.max(b))),
+            _ => None,
+        }
+    }
+
+    /// The number of that pair.
+    pub(crate) fn crossing(&self, a: Read, b: Read) -> Option<usize> {
+        let pair = self.crossing_of(a, b)?;
+        self.crossed.iter().position(|crossed| *crossed == pair)
     }
 
     fn ask_scaled(&mut self, scale: Read, scaled: Read, needed: Orders) {

@@ -16,10 +16,18 @@ use crate::program::Values;
 /// Rows of a block.
 pub(crate) const BLOCK: usize = 64;
 
+/// Rows of a block of a density that has so many registers: as many as the first cache holds with their slopes.
+fn block(registers: u32) -> usize {
+    const NUMBERS: usize = 1536;
+    (NUMBERS / registers.max(1) as usize / 8 * 8).clamp(BLOCK, 4 * BLOCK)
+}
+
 /// The leaves of all rows at one place of the program.
 pub(crate) enum Column {
     /// The same registers of the global part for every row.
     Uniform(Register),
+    /// Registers of the global part side by side, from this one on: one for each row.
+    Run(Register),
     /// Registers of the global part, row by row.
     Gather(Vec<Register>),
     /// Numbers: entry k of row i at ((i / stride)·len + k)·stride + i % stride.
@@ -50,6 +58,17 @@ pub(crate) struct Rows {
     stride: usize,
 }
 
+/// A product of weights and data that are read in place.
+#[derive(Clone, Copy)]
+pub(crate) struct Product {
+    pub out: Register,
+    /// Where the weights begin in the global part, and how many they are.
+    pub weights: Register,
+    pub len: u32,
+    /// The leaf of the data.
+    pub data: u32,
+}
+
 /// Collects rows of one shape.
 pub(crate) struct RowsBuilder {
     program: Program,
@@ -70,9 +89,46 @@ impl RowsBuilder {
         self.count += 1;
     }
 
-    pub(crate) fn finish(self, values: &mut dyn Values) -> Result<Rows, EvalError> {
+    /// The runs of registers of the global part that rows read as one leaf.
+    pub(crate) fn runs(&self) -> Vec<(Register, u32)> {
+        let leaves = self.program.leaves.iter().zip(&self.sources).filter(|(leaf, _)| leaf.len > 1);
+        let run = |(leaf, source): (&Leaf, &Source)| match source {
+            Source::Global(first) => Some((*first, leaf.len)),
+            _ => None,
+        };
+        leaves
+            .flat_map(|(leaf, sources)| sources.iter().filter_map(move |s| run((leaf, s))))
+            .collect()
+    }
+
+    /// Gives registers of the global part other names, by the first of each run and its length.
+    pub(crate) fn rename(&mut self, name: impl Fn((Register, u32)) -> Register) {
+        let leaves = self.program.leaves.iter().zip(&mut self.sources);
+        for (leaf, sources) in leaves.filter(|(leaf, _)| leaf.len > 0) {
+            for source in sources {
+                if let Source::Global(first) = source {
+                    *first = name((*first, leaf.len));
+                }
+            }
+        }
+    }
+
+    /// Rows in the order of the registers that they read: those that stand side by side are read where they stand.
+    fn sort(&mut self) {
+        let is_global = |column: &&Vec<Source>| matches!(column.first(), Some(Source::Global(_)));
+        let keys: Vec<&Vec<Source>> = self.sources.iter().filter(is_global).collect();
+        let key = |row: usize| keys.iter().map(move |column| global(&column[row]));
+        let mut order: Vec<usize> = (0..self.count).collect();
+        order.sort_by(|a, b| key(*a).cmp(key(*b)));
+        for column in &mut self.sources {
+            *column = order.iter().map(|row| column[*row].clone()).collect();
+        }
+    }
+
+    pub(crate) fn finish(mut self, values: &mut dyn Values) -> Result<Rows, EvalError> {
+        self.sort();
         let RowsBuilder { mut program, sources, count } = self;
-        let stride = count.min(BLOCK);
+        let stride = count.min(block(program.registers));
         let mut live = Vec::new();
         let mut columns = Vec::with_capacity(sources.len());
         for (number, (leaf, sources)) in program.leaves.iter().zip(&sources).enumerate() {
@@ -94,10 +150,19 @@ fn column(
 ) -> Column {
     if let Some(Source::Global(first)) = sources.first() {
         let registers: Vec<Register> = sources.iter().map(global).collect();
-        return match registers.iter().all(|register| register == first) {
-            true => Column::Uniform(*first),
+        if registers.iter().all(|register| register == first) {
+            return Column::Uniform(*first);
+        }
+        let side_by_side = |(register, next): (&Register, Register)| *register == next;
+        return match len == 1 && registers.iter().zip(*first..).all(side_by_side) {
+            true => Column::Run(*first),
             false => Column::Gather(registers),
         };
+    }
+    if let Some(Source::Number(x)) = sources.first()
+        && sources.iter().all(|s| matches!(s, Source::Number(y) if x.to_bits() == y.to_bits()))
+    {
+        return Column::Constant(vec![*x]);
     }
     let blocks = sources.len().div_ceil(stride);
     let mut data = vec![0.0; blocks * stride * len];
@@ -151,14 +216,20 @@ fn read_in_place(program: &mut Program, columns: &[Column]) -> Vec<bool> {
             program.steps[k].op = Op::Linear { weights, data };
         }
     }
-    program.tidy()
+    let copied = program.tidy();
+    program.find_still();
+    copied
 }
 
 fn is_in_place(column: &Column) -> bool {
     match column {
         Column::Data(_) => true,
         Column::Cells(cells) => cells.rows().is_some(),
-        Column::Uniform(_) | Column::Gather(_) | Column::Constant(_) | Column::Lanes => false,
+        Column::Uniform(_)
+        | Column::Run(_)
+        | Column::Gather(_)
+        | Column::Constant(_)
+        | Column::Lanes => false,
     }
 }
 
@@ -196,7 +267,7 @@ impl Rows {
                 Column::Uniform(first) => Column::Uniform(*first),
                 Column::Constant(numbers) => Column::Constant(numbers.clone()),
                 Column::Cells(cells) => Column::Cells(cells.clone()),
-                Column::Gather(_) | Column::Lanes => return None,
+                Column::Run(_) | Column::Gather(_) | Column::Lanes => return None,
             });
         }
         let (program, copied) = (self.program.clone(), self.copied.clone());
@@ -351,6 +422,11 @@ impl Rows {
                         cells.copy(k as usize, pick, store.lanes_mut(leaf.register + k, lanes));
                     }
                 }
+                Column::Run(first) => {
+                    let first = *first as usize + pick.first();
+                    let out = store.lanes_mut(leaf.register, lanes);
+                    out.copy_from_slice(&globals[first..first + lanes]);
+                }
                 Column::Gather(registers) => {
                     let start = pick.first();
                     for k in 0..leaf.len {
@@ -386,6 +462,58 @@ impl Rows {
         lanes: usize,
     ) -> f64 {
         self.with_linear(globals, pick, |linear| store.value(&self.program, lanes, linear))
+    }
+
+    /// The products of weights and data read in place: the register of each, its weights' place in the global part, and
+    /// the leaf of its data.
+    pub(crate) fn products(&self) -> impl Iterator<Item = Product> {
+        self.program.steps.iter().filter_map(|step| match step.op {
+            Op::Linear { weights, data } => match self.columns[weights as usize] {
+                Column::Uniform(first) => {
+                    let len = self.program.leaves[weights as usize].len;
+                    Some(Product { out: step.out, weights: first, len, data })
+                }
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    /// The data of a leaf that is read in place, lane by lane: entry k of lane l at k·stride + l.
+    pub(crate) fn lanes_of_block(
+        &self,
+        leaf: u32,
+        pick: Pick<'_>,
+        lanes: usize,
+        out: &mut Vec<f64>,
+    ) {
+        let (len, stride) = (self.program.leaves[leaf as usize].len as usize, self.stride);
+        out.resize(len * stride, 0.0);
+        match &self.columns[leaf as usize] {
+            Column::Cells(cells) => {
+                for (k, column) in out.chunks_exact_mut(stride).enumerate() {
+                    cells.copy(k, pick, &mut column[..lanes]);
+                }
+            }
+            Column::Data(data) => {
+                let start = pick.first();
+                out.copy_from_slice(&data[start * len..(start + stride) * len]);
+            }
+            _ => unreachable!("what weights multiply is data"),
+        }
+    }
+
+    /// The sum of the terms of the rows loaded last, whose products stand in their registers already.
+    pub(crate) fn value_after_products(&self, store: &mut Store, lanes: usize) -> f64 {
+        let mut is_possible = true;
+        for step in &self.program.steps {
+            if !matches!(step.op, Op::Linear { .. }) {
+                is_possible &= store.step(step, lanes, &NO_LINEAR);
+            }
+        }
+        let terms = &self.program.terms;
+        let total: f64 = terms.iter().map(|term| store.wide.sum(store.lanes(*term, lanes))).sum();
+        if is_possible { total } else { f64::NEG_INFINITY }
     }
 
     /// Computes the registers of the rows loaded last, which read cells alone. What cannot be computed is NaN.
@@ -454,6 +582,13 @@ impl Rows {
                     Column::Uniform(first) => {
                         let slope = store.slope(leaf.register + k, lanes);
                         slopes[(first + k) as usize] += wide.sum(slope);
+                    }
+                    Column::Run(first) => {
+                        let first = *first as usize + pick.first();
+                        let slope = store.slope(leaf.register, lanes);
+                        for (sum, slope) in slopes[first..first + lanes].iter_mut().zip(slope) {
+                            *sum += slope;
+                        }
                     }
                     Column::Gather(registers) => {
                         let slope = store.slope(leaf.register + k, lanes);

@@ -11,11 +11,14 @@
 //! |---|---|
 //! | [`sheet`], [`follow`] | from a program to curved steps over forms |
 //! | [`kind`] | rows that compute the same |
-//! | [`values`], [`sums`] | passes over all rows |
+//! | [`values`], [`sums`], [`bounds`] | passes over all rows |
+//! | [`remainders`] | a few rows |
 //! | [`rest`] | all but the sections |
 
+mod bounds;
 mod follow;
 mod kind;
+mod remainders;
 mod rest;
 mod sheet;
 mod sums;
@@ -23,6 +26,8 @@ mod values;
 
 use std::fmt;
 
+use crate::program::run::bounds::Enclosures;
+use crate::program::run::remainder::Rests;
 use crate::program::run::second_order::Jets;
 use crate::program::run::{NO_LINEAR, Store};
 use crate::program::{Program, Source, chunks};
@@ -69,6 +74,8 @@ pub struct Taylor {
     /// The terms that are no sections.
     rest: Terms,
     desks: Vec<Desk>,
+    /// From the centre to the points of remainders.
+    differences: Vec<f64>,
 }
 
 /// What one thread works on.
@@ -76,19 +83,26 @@ pub struct Taylor {
 struct Desk {
     store: Store,
     jets: Jets,
+    enclosures: Enclosures,
+    rests: Rests,
+    /// Data of a block of rows, lane by lane, and their products with the weights of many points.
+    block: Vec<f64>,
+    products: Vec<Vec<f64>>,
+    /// The kind whose constants stand in the store, by its first section, if nothing else does.
+    at_hand: Option<usize>,
 }
 
 impl Density {
     /// The rows of plates, and rows of one shape, that are at least so many, as sections.
     pub fn taylor(&self, least_rows: usize) -> Result<Taylor, Unserved> {
         let (mut kinds, mut plates, mut groups) = (Vec::new(), Vec::new(), Vec::new());
-        for (k, term) in self.plates.iter().enumerate() {
+        for (k, term) in self.parts.plates.iter().enumerate() {
             if term.plate.rows() >= least_rows {
                 kinds.push(Kind::of_plate(self, term)?);
                 plates.push(k);
             }
         }
-        for (k, (rows, _)) in self.rows.iter().enumerate() {
+        for (k, rows) in self.parts.rows.iter().enumerate() {
             if rows.count() < least_rows {
                 continue;
             }
@@ -111,7 +125,7 @@ impl Density {
             rows += kind.rows();
         }
         let globals = sliced(self, &kinds);
-        let threads = self.plates.iter().map(|term| term.threads()).max().unwrap_or(1);
+        let threads = self.parts.plates.iter().map(|term| term.threads()).max().unwrap_or(1);
         let mut taylor = Taylor {
             dimension: self.dimension(),
             least_rows,
@@ -123,6 +137,7 @@ impl Density {
             rows,
             rest: Terms::without(groups, plates),
             desks: Vec::new(),
+            differences: Vec::new(),
         };
         taylor.read_constants(self);
         Ok(taylor)
@@ -132,12 +147,11 @@ impl Density {
 /// The global part as far as sections read it; its registers keep their names.
 fn sliced(density: &Density, kinds: &[Kind]) -> Program {
     let reads: Vec<_> = kinds.iter().flat_map(|kind| kind.scan.reads()).collect();
-    let mut program = density.globals.clone();
+    let mut program = density.parts.globals.program();
     let needed = follow::needed(&program, &reads);
-    program.steps.retain(|step| {
-        (step.out..step.out + step.width).any(|register| needed[register as usize])
-    });
-    program.terms.clear();
+    program
+        .steps
+        .retain(|step| (step.out..step.out + step.width).any(|register| needed[register as usize]));
     program
 }
 
@@ -168,7 +182,8 @@ impl Taylor {
         for leaf in &self.globals.leaves {
             if !matches!(leaf.source, Source::Input(_)) {
                 let at = leaf.register as usize..(leaf.register + leaf.len) as usize;
-                self.of_block.values[at.clone()].copy_from_slice(&density.store.values[at]);
+                self.of_block.values[at.clone()]
+                    .copy_from_slice(&density.parts.globals.values()[at]);
             }
         }
     }
@@ -193,6 +208,7 @@ impl Taylor {
         if desks.len() < workers {
             desks.resize_with(workers, Desk::default);
         }
+        desks[..workers].iter_mut().for_each(|desk| desk.at_hand = None);
         &mut desks[..workers]
     }
 }

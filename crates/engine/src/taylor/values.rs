@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{Desk, Taylor};
 use crate::program::chunks::in_chunks;
+use crate::program::rows::Product;
 
 /// What rows come to that is no finite number.
 struct Impossible;
@@ -38,4 +39,67 @@ impl Taylor {
         }
         total
     }
+
+    /// Σ_i l_i at many points, in one pass of the data: a block of rows is read once, and its products with the weights of all
+    /// points are one product of matrices.
+    pub fn log_sections_of_many(&mut self, zs: &[&[f64]], out: &mut [f64]) {
+        // Where something cannot be computed for all rows, nothing is computed.
+        let mut globals: Vec<Vec<Vec<f64>>> = Vec::with_capacity(zs.len());
+        let mut places = Vec::with_capacity(zs.len());
+        out.fill(f64::NEG_INFINITY);
+        for (place, z) in zs.iter().enumerate() {
+            if let Some(of_kinds) = self.globals(z) {
+                globals.push(of_kinds);
+                places.push(place);
+            }
+        }
+        let mut totals = vec![0.0; places.len()];
+        let Taylor { kinds, desks, threads, .. } = self;
+        for (number, kind) in kinds.iter().enumerate() {
+            let rows = kind.scan.rows();
+            let points: Vec<&[f64]> = globals.iter().map(|kinds| &kinds[number][..]).collect();
+            let products: Vec<(Product, Vec<f64>)> =
+                rows.products().map(|product| (product, weights_of(product, &points))).collect();
+            let desks = Taylor::desks(desks, *threads, kind.rows());
+            desks.iter_mut().for_each(|desk| rows.fit(&mut desk.store));
+            let chunk = |places: Range<usize>, desk: &mut Desk| -> Result<Vec<f64>, Impossible> {
+                let mut totals = vec![0.0; points.len()];
+                let stride = rows.stride();
+                for start in places.clone().step_by(stride) {
+                    let lanes = stride.min(places.end - start);
+                    let pick = kind.pick(start);
+                    let Desk { store, block, products: found, .. } = &mut *desk;
+                    rows.load(store, points.first().copied().unwrap_or(&[]), pick, lanes);
+                    found.resize(products.len(), Vec::new());
+                    for ((product, weights), found) in products.iter().zip(&mut *found) {
+                        rows.lanes_of_block(product.data, pick, lanes, block);
+                        found.resize(points.len() * stride, 0.0);
+                        store.wide.linear_many(weights, points.len(), block, stride, found);
+                    }
+                    for (z, (total, globals)) in totals.iter_mut().zip(&points).enumerate() {
+                        rows.begin(store, globals);
+                        for ((product, _), found) in products.iter().zip(&*found) {
+                            let lanes_of = store.lanes_mut(product.out, lanes);
+                            lanes_of.copy_from_slice(&found[z * stride..z * stride + lanes]);
+                        }
+                        *total += rows.value_after_products(store, lanes);
+                    }
+                }
+                Ok(totals)
+            };
+            let scanned = in_chunks(kind.rows(), desks, chunk, |found: Vec<f64>| {
+                totals.iter_mut().zip(found).for_each(|(total, log_p)| *total += log_p);
+            });
+            debug_assert!(scanned.is_ok(), "what is impossible is known by its total");
+        }
+        for (place, total) in places.into_iter().zip(totals) {
+            out[place] = if total.is_finite() { total } else { f64::NEG_INFINITY };
+        }
+    }
+}
+
+/// The weights of a product at all points: entry k of point z at k·points + z.
+fn weights_of(product: Product, points: &[&[f64]]) -> Vec<f64> {
+    let entries = product.weights as usize..(product.weights + product.len) as usize;
+    entries.flat_map(|k| points.iter().map(move |globals| globals[k])).collect()
 }

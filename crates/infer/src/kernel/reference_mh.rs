@@ -4,7 +4,7 @@
 //! The reference is found once, in the warm-up, by Newton's method; the sums, the bounds and the test are chosen for it
 //! ([`crate::reference`]) and then stay. A move by the thinned test reads almost none of the rows, and the more there are, the
 //! fewer it reads. Where the rest of the program moves what the rows read, sums and bounds are made anew for the same
-//! reference: they are functions of the rest, so each move leaves the posterior invariant. A block that comes up in the draws
+//! reference: they are functions of the rest, so each move leaves the posterior invariant. A block that comes up outside a warm-up
 //! has a reference that is a function of the rest as well, made anew when the rest has changed.
 
 mod explain;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smidgen_engine::smooth::{Density, Form, Validity};
 use smidgen_engine::taylor::{Sums, Taylor};
-use smidgen_engine::{EvalError, NodeId, Trace};
+use smidgen_engine::{EvalError, Fault, NodeId, Trace};
 use smidgen_lang::Diagnostic;
 use smidgen_value::{Rng, Value};
 
@@ -40,10 +40,13 @@ pub static SPEC: KernelSpec = KernelSpec {
 };
 
 /// Rows of one kind from which on they are sections, for who asked for this kernel and for who did not.
-const LEAST_ROWS: usize = 32;
+const LEAST_ROWS: usize = 8;
 const WORTH_IT: usize = 1000;
 /// More coordinates than these make no reference for who did not ask for this kernel.
 const MOST_COORDINATES: usize = 150;
+/// How often trajectories accompany these moves at most, and the share of the work that they may take.
+const SELDOM: u64 = 50;
+const PREMIUM: f64 = 0.1;
 
 fn build(arguments: &Arguments<'_>) -> Result<Box<dyn Kernel>, Diagnostic> {
     let want = match arguments.option("test") {
@@ -77,11 +80,11 @@ impl Kernel for ReferenceMh {
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
         let ReferenceMh { target, blocks, spare } = self;
-        target.moves(trace, rng, log, spare, &mut |trace, block, _, rng, log| {
-            match blocks.transition(trace, block.into(), rng, log)? {
-                Ok(()) => Ok(()),
-                Err(unserved) => Err(cannot(trace, block, &unserved)),
-            }
+        target.moves(trace, rng, log, spare, &mut |trace, block, _, rng, log| match blocks
+            .transition(trace, block.into(), rng, log)?
+        {
+            Ok(()) => Ok(()),
+            Err(unserved) => Err(cannot(trace, block, &unserved)),
         })
     }
 
@@ -108,18 +111,21 @@ struct Known {
     taylor: Taylor,
     prepared: Arc<Preparation>,
     chain: Chain,
-    /// Whether the reference was made in the draws, for the rest as it is.
+    /// Whether the reference was made outside a warm-up, for the rest as it is.
     is_of_the_rest: bool,
     /// The addresses of the choices in the order of their coordinates.
     order: Vec<u64>,
     /// The revision of the trace that the last transition left.
     left: Option<u64>,
+    is_faulty: bool,
 }
 
 /// A density with its sections, as the methods of [`crate::reference`] ask for it.
-pub(crate) struct TallDensity<'a> {
-    pub density: &'a mut Density,
-    pub taylor: &'a mut Taylor,
+struct TallDensity<'a> {
+    density: &'a mut Density,
+    taylor: &'a mut Taylor,
+    /// Whether the bounds are made too small, by mistake.
+    is_faulty: bool,
 }
 
 impl Tall for TallDensity<'_> {
@@ -154,15 +160,12 @@ impl Tall for TallDensity<'_> {
 
     fn bounds(&mut self, centre: &[f64], lower: &[f64], radius: f64, out: &mut Vec<f32>) {
         self.taylor.bounds(centre, lower, radius, out);
+        if self.is_faulty {
+            out.iter_mut().for_each(|c| *c *= 0.05);
+        }
     }
 
-    fn remainders(
-        &mut self,
-        centre: &[f64],
-        rows: &[u32],
-        at: [&[f64]; 2],
-        out: &mut [[f64; 2]],
-    ) {
+    fn remainders(&mut self, centre: &[f64], rows: &[u32], at: [&[f64]; 2], out: &mut [[f64; 2]]) {
         self.taylor.remainders(centre, rows, at, out);
     }
 }
@@ -181,6 +184,16 @@ impl Blocks {
     pub fn serves(&self, trace: &Trace, block: &[NodeId]) -> bool {
         let key = addresses(trace, block);
         self.known.get(&key).is_some_and(|known| matches!(known, Ok(k) if !k.is_of_the_rest))
+    }
+
+    /// One of so many transitions of a block should be accompanied by a trajectory: so that these are a small part of
+    /// the work, and no fewer than one of [`SELDOM`] where they are cheap.
+    pub fn insurance(&self, trace: &Trace, block: &[NodeId]) -> u64 {
+        let known = self.known.get(&addresses(trace, block));
+        let Some(Ok(known)) = known else { return SELDOM };
+        let forecast = known.prepared.forecast;
+        let each = forecast.cost * forecast.accepted;
+        SELDOM.max((forecast.nuts / (PREMIUM * each)) as u64)
     }
 
     /// One transition of a block, or why it has none.
@@ -243,12 +256,14 @@ impl Blocks {
             return Ok(Err(format!("{d} coordinates are too many for one reference")));
         }
         let mut taylor = taylor;
-        let in_draws = log.run.phase == Phase::Draws;
+        let is_faulty = trace.has_fault(Fault::SmallBounds);
+        // Only in a warm-up may a reference hang on the state.
+        let may_learn = log.run.phase == Phase::Warmup;
         let is_alone = !smoothed.density().reads_outside();
-        let start = if in_draws || is_alone { origin(state.len()) } else { state.clone() };
-        let prepare = || {
+        let start = if may_learn && !is_alone { state.clone() } else { origin(state.len()) };
+        let mut prepare = || {
             let mut density = smoothed.density();
-            let mut tall = TallDensity { density: &mut density, taylor: &mut taylor };
+            let mut tall = TallDensity { density: &mut density, taylor: &mut taylor, is_faulty };
             Preparation::new(&mut tall, &start, self.want).map(Arc::new)
         };
         // Chains that would all prepare the same share one preparation.
@@ -261,10 +276,18 @@ impl Blocks {
             Err(unfit) => return Ok(Err(unfit.to_string())),
         };
         let chain = Chain::new(rng);
-        let is_of_the_rest = in_draws && !is_alone;
+        let is_of_the_rest = !may_learn && !is_alone;
         let order = order(trace, &smoothed);
-        let mut known =
-            Known { smoothed, taylor, prepared, chain, is_of_the_rest, order, left: None };
+        let mut known = Known {
+            smoothed,
+            taylor,
+            prepared,
+            chain,
+            is_of_the_rest,
+            order,
+            left: None,
+            is_faulty,
+        };
         known.go(&state);
         Ok(Ok(known))
     }
@@ -272,9 +295,13 @@ impl Blocks {
 
 impl Known {
     fn go(&mut self, state: &[f64]) {
-        let Known { smoothed, taylor, prepared, chain, .. } = self;
+        let Known { smoothed, taylor, prepared, chain, is_faulty, .. } = self;
         let mut density = smoothed.density();
-        chain.go(&mut TallDensity { density: &mut density, taylor }, prepared, state);
+        chain.go(
+            &mut TallDensity { density: &mut density, taylor, is_faulty: *is_faulty },
+            prepared,
+            state,
+        );
     }
 
     /// Follows what other moves have changed.
@@ -312,7 +339,11 @@ impl Known {
         };
         if sections_changed || (self.is_of_the_rest && validity != Validity::Same) {
             let mut density = self.smoothed.density();
-            let mut tall = TallDensity { density: &mut density, taylor: &mut self.taylor };
+            let mut tall = TallDensity {
+                density: &mut density,
+                taylor: &mut self.taylor,
+                is_faulty: self.is_faulty,
+            };
             let renewed = match self.is_of_the_rest {
                 true => {
                     let start = origin(tall.dimension());
@@ -345,10 +376,10 @@ impl Known {
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
-        let Known { smoothed, taylor, prepared, chain, left, .. } = self;
+        let Known { smoothed, taylor, prepared, chain, left, is_faulty, .. } = self;
         let mut density = smoothed.density();
         let moved = {
-            let mut tall = TallDensity { density: &mut density, taylor };
+            let mut tall = TallDensity { density: &mut density, taylor, is_faulty: *is_faulty };
             chain.transition(&mut tall, prepared, rng)
         };
         if moved.accepted {

@@ -10,7 +10,7 @@ use crate::proposer::standard_normal;
 
 /// w and ν
 const TAIL_SHARE: f64 = 0.05;
-const TAIL_FREEDOM: f64 = 10.0;
+const TAIL_FREEDOM: f64 = 30.0;
 /// One of so many proposals is autoregressive, with this a.
 const SELDOM: usize = 10;
 const MEMORY: f64 = 0.7;
@@ -34,8 +34,9 @@ impl Law {
     pub fn new(shift: Vec<f64>) -> Law {
         let (d, nu) = (shift.len() as f64, TAIL_FREEDOM);
         // Γ((ν + d)/2) / (Γ(ν/2) (ν/2)^{d/2})
-        let log_peak =
-            math::ln_gamma(0.5 * (nu + d)) - math::ln_gamma(0.5 * nu) - 0.5 * d * math::ln(0.5 * nu);
+        let log_peak = math::ln_gamma(0.5 * (nu + d))
+            - math::ln_gamma(0.5 * nu)
+            - 0.5 * d * math::ln(0.5 * nu);
         Law { shift, log_peak }
     }
 

@@ -54,11 +54,5 @@ pub trait Tall {
     fn bounds(&mut self, centre: &[f64], lower: &[f64], radius: f64, out: &mut Vec<f32>);
 
     /// R_i at two points, for the sections asked for.
-    fn remainders(
-        &mut self,
-        centre: &[f64],
-        rows: &[u32],
-        at: [&[f64]; 2],
-        out: &mut [[f64; 2]],
-    );
+    fn remainders(&mut self, centre: &[f64], rows: &[u32], at: [&[f64]; 2], out: &mut [[f64; 2]]);
 }

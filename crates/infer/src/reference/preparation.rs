@@ -41,9 +41,14 @@ pub enum Unfit {
     /// Different starts lead to different modes.
     SeveralModes,
     /// The reference fits so badly that few proposals are accepted.
-    FarFromNormal { accepted: f64 },
+    FarFromNormal {
+        accepted: f64,
+    },
     /// Another kernel is cheaper.
-    Dear { cost: f64, nuts: f64 },
+    Dear {
+        cost: f64,
+        nuts: f64,
+    },
     /// No section, or not all but a few, has a bound.
     NoBounds,
 }
@@ -63,10 +68,16 @@ impl std::fmt::Display for Unfit {
             Unfit::SeveralModes => write!(f, "different starts lead to different modes"),
             Unfit::FarFromNormal { accepted } => {
                 let percent = 100.0 * accepted;
-                write!(f, "the posterior is far from normal: {percent:.0} % of proposals would be accepted")
+                write!(
+                    f,
+                    "the posterior is far from normal: {percent:.0} % of proposals would be accepted"
+                )
             }
             Unfit::Dear { cost, nuts } => {
-                write!(f, "an effective draw would cost {cost:.0} readings of a row, by nuts about {nuts:.0}")
+                write!(
+                    f,
+                    "an effective draw would cost {cost:.0} readings of a row, by nuts about {nuts:.0}"
+                )
             }
             Unfit::NoBounds => write!(f, "too many rows have no bound on their remainder"),
         }
@@ -109,6 +120,8 @@ pub struct Preparation {
     pub forecast: Forecast,
 }
 
+/// The ball in which remainders have bounds reaches so far beyond √d: then hardly a proposal, even from the tails, leaves it.
+const BALL: f64 = 7.0;
 /// Moves of the pilot by thinning, and proposals of the pilot by scans.
 const PILOT: usize = 400;
 const PROPOSALS: usize = 64;
@@ -131,16 +144,22 @@ impl Preparation {
     pub fn new(tall: &mut dyn Tall, start: &[f64], want: Want) -> Result<Preparation, Unfit> {
         let reference = mode(tall, start, want)?;
         let d = reference.dimension();
-        let sums = tall
-            .sums(&reference.centre, 1)
-            .ok_or(Unfit::NoReference(NoReference::NoCurvature))?;
-        let radius = 5.0 + math::sqrt(d as f64);
+        let sums =
+            tall.sums(&reference.centre, 1).ok_or(Unfit::NoReference(NoReference::NoCurvature))?;
+        let radius = BALL + math::sqrt(d as f64);
         let law = Law::new(vec![0.0; d]);
         let nuts = GRADIENTS * GRADIENT * tall.rows() as f64 + GRADIENTS * MOVE;
         let forecast =
             Forecast { accepted: 0.0, rows: 0.0, objections: f64::NAN, cost: f64::INFINITY, nuts };
-        let mut prepared =
-            Preparation { reference, sums, radius, bounds: None, law, test: Test::Delayed, forecast };
+        let mut prepared = Preparation {
+            reference,
+            sums,
+            radius,
+            bounds: None,
+            law,
+            test: Test::Delayed,
+            forecast,
+        };
         match want {
             Want::This(Test::Thinned) => {
                 if !prepared.look_at_thinning(tall) {
@@ -161,8 +180,7 @@ impl Preparation {
     /// The same sums and bounds for sections that have changed.
     pub fn renew(&mut self, tall: &mut dyn Tall) -> Result<(), Unfit> {
         let centre = &self.reference.centre;
-        self.sums =
-            tall.sums(centre, 1).ok_or(Unfit::NoReference(NoReference::NoCurvature))?;
+        self.sums = tall.sums(centre, 1).ok_or(Unfit::NoReference(NoReference::NoCurvature))?;
         if self.bounds.is_some() && !self.make_bounds(tall) {
             // Every move is decided by a scan then.
             self.bounds = None;

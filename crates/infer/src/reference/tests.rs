@@ -102,13 +102,7 @@ impl Tall for Logistic {
         }));
     }
 
-    fn remainders(
-        &mut self,
-        centre: &[f64],
-        rows: &[u32],
-        at: [&[f64]; 2],
-        out: &mut [[f64; 2]],
-    ) {
+    fn remainders(&mut self, centre: &[f64], rows: &[u32], at: [&[f64]; 2], out: &mut [[f64; 2]]) {
         self.read += rows.len() as u64;
         for (row, out) in rows.iter().zip(out) {
             let (x, y) = self.rows[*row as usize];
@@ -116,8 +110,8 @@ impl Tall for Logistic {
             let p = math::logistic(eta);
             for (theta, out) in at.into_iter().zip(out) {
                 let u = Logistic::eta(&x, theta) - eta;
-                let polynomial = self.log_p(*row as usize, centre) + (y - p) * u
-                    - 0.5 * p * (1.0 - p) * u * u;
+                let polynomial =
+                    self.log_p(*row as usize, centre) + (y - p) * u - 0.5 * p * (1.0 - p) * u * u;
                 *out = self.log_p(*row as usize, theta) - polynomial;
             }
         }
@@ -232,7 +226,10 @@ fn an_alias_table_draws_in_proportion() {
     for (count, weight) in counts.into_iter().zip(weights) {
         let p = f64::from(weight) / total;
         let error = math::sqrt(N * p * (1.0 - p));
-        assert!((count - N * p).abs() <= 5.0 * error + 3.0 * f64::from(u8::from(p > 0.0)), "{count} at {p}");
+        assert!(
+            (count - N * p).abs() <= 5.0 * error + 3.0 * f64::from(u8::from(p > 0.0)),
+            "{count} at {p}"
+        );
     }
 }
 

@@ -85,7 +85,8 @@ impl Bounds {
         hard.iter().for_each(|i| each[*i as usize] = 0.0);
         // A hard section costs a reading at every move, another one c_i (ρ³ + ρ'³) of a reading.
         if each.len() > hard.len() {
-            let large = (0..each.len() as u32).filter(|i| f64::from(each[*i as usize]) * reach > 1.0);
+            let large =
+                (0..each.len() as u32).filter(|i| f64::from(each[*i as usize]) * reach > 1.0);
             let large: Vec<u32> = large.take(MOST_HARD).collect();
             for i in large {
                 each[i as usize] = 0.0;

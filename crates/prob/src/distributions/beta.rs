@@ -3,13 +3,15 @@
 use smidgen_value::math::{
     digamma_difference, ln, ln_1p, ln_beta, logistic, xlog1py, xlogy, xovery,
 };
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::gamma;
 use super::outcome;
 use super::saddle_point::log_binomial;
 use crate::arguments;
 use crate::procedure::{Args, Arity, Distribution, Score, Spec, wanted};
+use crate::recipe::Recipe;
+use crate::smooth::Curve;
 use crate::support::Support;
 
 pub struct Beta;
@@ -85,6 +87,16 @@ impl Distribution for Beta {
         let (a, b) = parameters(args)?;
         let x = outcome::number(x);
         Ok(log_density(x, a, b))
+    }
+
+    /// (a - 1) log x + (b - 1) log(1 - x) - log B(a, b)
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            law.unlinked()?;
+            let (x, a, b) = (law.outcome(), law.argument(0), law.argument(1));
+            let powers = (a - 1.0) * x.log() + (b - 1.0) * (-x).curve(Curve::Log1p);
+            Some(powers + (a + b).log_gamma() - a.log_gamma() - b.log_gamma())
+        })
     }
 
     fn score(&self) -> Option<Score> {

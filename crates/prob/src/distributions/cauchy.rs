@@ -7,6 +7,9 @@ use super::outcome;
 use crate::arguments;
 use crate::positive::{Positive, times_exp};
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
+use crate::recipe::write::{self, Term};
+use crate::smooth::Curve;
 use crate::support::Support;
 
 pub struct Cauchy;
@@ -95,6 +98,12 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     log_density
 }
 
+/// At a distance from the location: -log pi - log scale - log(1 + z^2).
+pub(crate) fn formula<'w>(distance: Term<'w>, scale: write::Positive<'w>) -> Term<'w> {
+    let z = distance * scale.power(-1.0);
+    -z.curve(Curve::Log1pSquare) - scale.log() - LN_PI
+}
+
 impl Distribution for Cauchy {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -111,6 +120,12 @@ impl Distribution for Cauchy {
         Ok(match scale {
             Positive::Plain(scale) => log_density(x - loc, scale),
             Positive::Log(log_scale) => by_log(x - loc, log_scale, &mut []),
+        })
+    }
+
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            Some(formula(law.outcome() - law.argument(0), law.argument(1).positive()?))
         })
     }
 

@@ -1,11 +1,12 @@
 //! f(x) = x^(df/2 - 1) e^(-x/2) / (2^(df/2) Gamma(df/2)) for x > 0: gamma(df/2, 1/2).
 
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::gamma;
 use super::outcome;
 use crate::arguments;
 use crate::procedure::{Args, Arity, Distribution, Score, Spec, wanted};
+use crate::recipe::{Recipe, write};
 use crate::support::Support;
 
 pub struct ChiSquared;
@@ -47,6 +48,15 @@ impl Distribution for ChiSquared {
         let df = parameters(args)?;
         let x = outcome::number(x);
         Ok(gamma::log_density(x, 0.5 * df, 0.5))
+    }
+
+    /// That of gamma(df/2, 1/2).
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            law.unlinked()?;
+            let rate = write::Positive::Plain(law.number(0.5));
+            Some(gamma::formula(law.outcome(), 0.5 * law.argument(0), rate))
+        })
     }
 
     fn score(&self) -> Option<Score> {

@@ -8,6 +8,7 @@ use super::outcome;
 use crate::arguments;
 use crate::positive::{Positive, times_exp};
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct Expon;
@@ -69,6 +70,14 @@ impl Distribution for Expon {
         Ok(match rate {
             Positive::Plain(rate) => log_density(x, rate),
             Positive::Log(log_rate) => score_by_log(x, &[log_rate], &mut []),
+        })
+    }
+
+    /// log rate - rate x
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            let rate = law.argument(0).positive()?;
+            Some(rate.log() - law.outcome() * rate.power(1.0))
         })
     }
 

@@ -9,6 +9,8 @@ use super::saddle_point::log_gamma_kernel;
 use crate::arguments;
 use crate::positive::{Positive, times_exp};
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
+use crate::recipe::write::{self, Term};
 use crate::support::Support;
 
 pub struct Gamma;
@@ -104,6 +106,12 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     log_gamma_kernel(shape - 1.0, shape, t, log_t) + log_rate
 }
 
+/// shape log(rate x) - log x - rate x - log Gamma(shape)
+pub(crate) fn formula<'w>(x: Term<'w>, shape: Term<'w>, rate: write::Positive<'w>) -> Term<'w> {
+    let log_x = x.log();
+    shape * (log_x + rate.log()) - log_x - x * rate.power(1.0) - shape.log_gamma()
+}
+
 impl Distribution for Gamma {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -124,6 +132,12 @@ impl Distribution for Gamma {
         Ok(match rate {
             Positive::Plain(rate) => log_density(x, shape, rate),
             Positive::Log(log_rate) => score_by_log(x, &[shape, log_rate], &mut []),
+        })
+    }
+
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            Some(formula(law.outcome(), law.argument(0), law.argument(1).positive()?))
         })
     }
 

@@ -8,6 +8,7 @@ use super::outcome;
 use crate::arguments;
 use crate::chance::{Chance, slope_by_odds, times};
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct Geometric;
@@ -67,6 +68,13 @@ impl Distribution for Geometric {
         let p = positive_probability(args, 0)?;
         let k = outcome::number(x);
         Ok(log_mass(k, p))
+    }
+
+    /// log p + k log(1 - p)
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            Some(law.argument(0).chance()?.log_of_trials(law.number(1.0), law.outcome()))
+        })
     }
 
     fn score(&self) -> Option<Score> {

@@ -8,6 +8,7 @@ use super::outcome;
 use crate::arguments;
 use crate::positive::Positive;
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct HalfCauchy;
@@ -59,6 +60,13 @@ impl Distribution for HalfCauchy {
         Ok(match scale {
             Positive::Plain(scale) => log_density(x, scale),
             Positive::Log(log_scale) => score_by_log(x, &[log_scale], &mut []),
+        })
+    }
+
+    /// Twice that of Cauchy's law.
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            Some(cauchy::formula(law.outcome(), law.argument(0).positive()?) + LN_2)
         })
     }
 

@@ -9,6 +9,7 @@ use super::outcome;
 use crate::arguments;
 use crate::positive::Positive;
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct HalfNormal;
@@ -66,6 +67,14 @@ impl Distribution for HalfNormal {
         Ok(match sd {
             Positive::Plain(sd) => log_density(x, sd),
             Positive::Log(log_sd) => score_by_log(x, &[log_sd], &mut []),
+        })
+    }
+
+    /// Twice that of the normal law.
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            let (x, mean) = (law.outcome(), law.number(0.0));
+            Some(normal::formula(x, mean, law.argument(0).positive()?) + LN_2)
         })
     }
 

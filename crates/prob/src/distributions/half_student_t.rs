@@ -8,6 +8,7 @@ use super::student_t;
 use crate::arguments;
 use crate::positive::Positive;
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct HalfStudentT;
@@ -62,6 +63,14 @@ impl Distribution for HalfStudentT {
         Ok(match scale {
             Positive::Plain(scale) => log_density(x, df, scale),
             Positive::Log(log_scale) => score_by_log(x, &[df, log_scale], &mut []),
+        })
+    }
+
+    /// Twice that of Student's law.
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            let df = law.argument(0);
+            Some(student_t::formula(law.outcome(), df, law.argument(1).positive()?) + LN_2)
         })
     }
 

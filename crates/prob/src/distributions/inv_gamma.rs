@@ -9,6 +9,7 @@ use super::saddle_point::log_gamma_kernel;
 use crate::arguments;
 use crate::positive::Positive;
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct InvGamma;
@@ -81,6 +82,16 @@ impl Distribution for InvGamma {
         Ok(match scale {
             Positive::Plain(scale) => log_density(x, shape, scale),
             Positive::Log(log_scale) => score_by_log(x, &[shape, log_scale], &mut []),
+        })
+    }
+
+    /// shape log(scale / x) - log x - scale / x - log Gamma(shape)
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            let (x, shape, scale) = (law.outcome(), law.argument(0), law.argument(1).positive()?);
+            let log_x = x.log();
+            let t = x.power(-1.0) * scale.power(1.0);
+            Some(shape * (scale.log() - log_x) - log_x - t - shape.log_gamma())
         })
     }
 

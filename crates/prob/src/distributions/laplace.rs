@@ -8,6 +8,8 @@ use super::outcome;
 use crate::arguments;
 use crate::positive::{Positive, times_exp};
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
+use crate::smooth::Curve;
 use crate::support::Support;
 
 pub struct Laplace;
@@ -82,6 +84,14 @@ impl Distribution for Laplace {
         Ok(match scale {
             Positive::Plain(scale) => log_density(x, loc, scale),
             Positive::Log(log_scale) => score_by_log(x, &[loc, log_scale], &mut []),
+        })
+    }
+
+    /// -|x - loc| / scale - log(2 scale)
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            let (x, loc, scale) = (law.outcome(), law.argument(0), law.argument(1).positive()?);
+            Some(-(x - loc).curve(Curve::Abs) * scale.power(-1.0) - scale.log() - LN_2)
         })
     }
 

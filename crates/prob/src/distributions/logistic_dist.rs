@@ -7,6 +7,8 @@ use super::outcome;
 use crate::arguments;
 use crate::positive::{Positive, times_exp};
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
+use crate::smooth::Curve;
 use crate::support::Support;
 
 pub struct LogisticDist;
@@ -81,6 +83,15 @@ impl Distribution for LogisticDist {
         Ok(match scale {
             Positive::Plain(scale) => log_density(x, loc, scale),
             Positive::Log(log_scale) => score_by_log(x, &[loc, log_scale], &mut []),
+        })
+    }
+
+    /// With p = 1/(1 + e^-z), log p + log(1 - p) = 2 log p - z: one curve.
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            let (x, loc, scale) = (law.outcome(), law.argument(0), law.argument(1).positive()?);
+            let z = (x - loc) * scale.power(-1.0);
+            Some(2.0 * z.curve(Curve::LogLogistic) - z - scale.log())
         })
     }
 

@@ -9,6 +9,7 @@ use super::outcome;
 use crate::arguments;
 use crate::positive::Positive;
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct Lognormal;
@@ -79,6 +80,14 @@ impl Distribution for Lognormal {
         Ok(match sigma {
             Positive::Plain(sigma) => log_density(x, mu, sigma),
             Positive::Log(log_sigma) => score_by_log(x, &[mu, log_sigma], &mut []),
+        })
+    }
+
+    /// That of the normal law at log x, less log x.
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            let log_x = law.outcome().log();
+            Some(normal::formula(log_x, law.argument(0), law.argument(1).positive()?) - log_x)
         })
     }
 

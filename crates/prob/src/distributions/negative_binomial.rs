@@ -10,6 +10,7 @@ use super::{gamma, outcome, poisson};
 use crate::arguments;
 use crate::chance::{Chance, log_binomial_by_odds, slope_by_odds};
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct NegativeBinomial;
@@ -97,6 +98,15 @@ impl Distribution for NegativeBinomial {
         Ok(match p {
             Chance::Plain(p) => log_mass(k, r, p),
             Chance::LogOdds(log_odds) => log_mass_by_odds(k, r, log_odds),
+        })
+    }
+
+    /// log Gamma(k + r) - log k! - log Gamma(r) + r log p + k log(1 - p)
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            let (k, r, p) = (law.outcome(), law.argument(0), law.argument(1).chance()?);
+            let ways = (k + r).log_gamma() - k.log_factorial() - r.log_gamma();
+            Some(ways + p.log_of_trials(r, k))
         })
     }
 

@@ -10,6 +10,9 @@ use super::outcome;
 use crate::arguments;
 use crate::positive::{Positive, times_exp};
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
+use crate::recipe::write::{self, Term};
+use crate::smooth::Curve;
 use crate::support::Support;
 
 pub struct StudentT;
@@ -127,6 +130,20 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     log_density(x - loc, df, scale)
 }
 
+/// At a distance from the location: log Gamma((df + 1)/2) - log Gamma(df/2) - log(df pi)/2 - log scale
+/// - (df + 1)/2 log(1 + z^2 / df).
+pub(crate) fn formula<'w>(
+    distance: Term<'w>,
+    df: Term<'w>,
+    scale: write::Positive<'w>,
+) -> Term<'w> {
+    let half_df = 0.5 * df;
+    let constant =
+        (half_df + 0.5).log_gamma() - half_df.log_gamma() - 0.5 * (df.log() + LN_PI) - scale.log();
+    let z = distance * df.power(-0.5) * scale.power(-1.0);
+    constant - (half_df + 0.5) * z.curve(Curve::Log1pSquare)
+}
+
 impl Distribution for StudentT {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -143,6 +160,13 @@ impl Distribution for StudentT {
         Ok(match scale {
             Positive::Plain(scale) => log_density(x - loc, df, scale),
             Positive::Log(log_scale) => by_log(x - loc, df, log_scale, &mut []),
+        })
+    }
+
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            let distance = law.outcome() - law.argument_or(1, 0.0);
+            Some(formula(distance, law.argument(0), law.argument_or(2, 1.0).positive()?))
         })
     }
 

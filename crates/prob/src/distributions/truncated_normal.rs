@@ -3,14 +3,17 @@
 
 use rand_distr::{Distribution as _, StandardNormal};
 use smidgen_value::math::{HALF_LN_2PI, exp, expm1, ln, ln_1p};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::normal_tail::{
     Between, between_around_zero, log_mass_around_zero, log_mass_from, mean_beyond,
 };
-use super::outcome;
+use super::{normal, outcome};
 use crate::arguments;
 use crate::procedure::{Args, Arity, Distribution, Score, Spec, wanted};
+use crate::recipe::Recipe;
+use crate::recipe::write::{self, Term};
+use crate::smooth::Curve;
 use crate::support::Support;
 
 pub struct TruncatedNormal;
@@ -138,6 +141,11 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     parameters.log_density(x, &place)
 }
 
+/// log P(X > end) for a normal X, which is log P(X < mean) for one around the end.
+fn log_above<'w>(end: Term<'w>, mean: Term<'w>, sd: write::Positive<'w>) -> Term<'w> {
+    ((mean - end) * sd.power(-1.0)).curve(Curve::LogNormalCdf)
+}
+
 impl Distribution for TruncatedNormal {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -156,6 +164,30 @@ impl Distribution for TruncatedNormal {
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         let (parameters, place) = Parameters::read_and_place(args)?;
         Ok(parameters.log_density(outcome::number(x), &place))
+    }
+
+    /// That of the normal law, less the log of what lies between the ends, which for two finite ends a < b is that of what lies
+    /// above a, plus log(1 - r) with the ratio r of what lies above b to it: no term cancels.
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            law.unlinked()?;
+            let (x, mean, sd) = (law.outcome(), law.argument(0), law.argument(1).positive()?);
+            let ends = [(2, f64::NEG_INFINITY), (3, f64::INFINITY)];
+            let [low, high] =
+                ends.map(|(i, open)| (law.known(i) != Some(open)).then(|| law.argument(i)));
+            let normal = normal::formula(x, mean, sd);
+            Some(match (low, high) {
+                (None, None) => normal,
+                (Some(low), None) => normal - log_above(low, mean, sd) + (x - low).wall(),
+                (None, Some(high)) => normal - log_above(mean, high, sd) + (high - x).wall(),
+                (Some(low), Some(high)) => {
+                    let log_all = log_above(low, mean, sd);
+                    let log_ratio = log_above(high, mean, sd) - log_all;
+                    let log_mass = log_all + log_ratio.curve(Curve::Log1mExp);
+                    normal - log_mass + (x - low).wall() + (high - x).wall()
+                }
+            })
+        })
     }
 
     fn score(&self) -> Option<Score> {

@@ -1,11 +1,12 @@
 //! f(x) = 1 / (hi - lo) between lo and hi.
 
 use smidgen_value::math::{LN_2, ln};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
 use crate::procedure::{Args, Arity, Distribution, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct UniformContinuous;
@@ -74,6 +75,15 @@ impl Distribution for UniformContinuous {
         let (low, high) = parameters(args)?;
         let x = outcome::number(x);
         Ok(log_density(x, low, high))
+    }
+
+    /// -log(hi - lo), as long as both ends stay where they are of x.
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            law.unlinked()?;
+            let (x, low, high) = (law.outcome(), law.argument(0), law.argument(1));
+            Some((x - low).wall() + (high - x).wall() - (high - low).log())
+        })
     }
 
     fn score(&self) -> Option<Score> {

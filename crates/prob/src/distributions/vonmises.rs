@@ -1,11 +1,13 @@
 //! f(x) = exp(kappa cos(x - mu)) / (2 pi I_0(kappa)) on the circle, x from -pi to pi.
 
-use smidgen_value::math::{HALF_LN_2PI, PI, atan2, cos, hypot, ln, ln_1p, sin, xovery};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::math::{HALF_LN_2PI, PI, atan2, cos, hypot, ln, sin};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
 use crate::procedure::{Args, Arity, Distribution, Score, Spec, wanted};
+use crate::recipe::Recipe;
+use crate::smooth::{Curve, log_scaled_bessel};
 use crate::support::{Support, wrap};
 
 pub struct Vonmises;
@@ -26,30 +28,6 @@ fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
             x >= 0.0 && x.is_finite()
         })?,
     ))
-}
-
-/// log(e^-kappa I_0(kappa)) and its derivative, I_1(kappa) / I_0(kappa) - 1.
-fn log_scaled_bessel(kappa: f64) -> (f64, f64) {
-    // The terms are powers of kappa: the derivative of the sum is the sum of n times the term.
-    let (mut term, mut sum, mut weighted, mut n) = (1.0, 0.0, 0.0, 0.0);
-    if kappa < 30.0 {
-        // The sum over n > 0 of (kappa / 2)^2n / n!^2.
-        while term > 1e-17 * sum {
-            n += 1.0;
-            term *= 0.25 * kappa * kappa / (n * n);
-            sum += term;
-            weighted += n * term;
-        }
-        return (ln_1p(sum) - kappa, 2.0 * xovery(weighted, kappa * (1.0 + sum)) - 1.0);
-    }
-    // The asymptotic series, whose smallest term is far below rounding from 30 on.
-    while term > 1e-17 {
-        n += 1.0;
-        term *= (2.0 * n - 1.0) * (2.0 * n - 1.0) / (8.0 * kappa * n);
-        sum += term;
-        weighted += n * term;
-    }
-    (ln_1p(sum) - HALF_LN_2PI - 0.5 * ln(kappa), -(weighted / (1.0 + sum) + 0.5) / kappa)
 }
 
 /// An angle around 0, by Best and Fisher's (1979) rejection from the wrapped Cauchy law with
@@ -113,6 +91,16 @@ impl Distribution for Vonmises {
         let (mu, kappa) = parameters(args)?;
         let x = outcome::number(x);
         Ok(log_density(x, mu, kappa))
+    }
+
+    /// kappa (cos(x - mu) - 1) - log(e^-kappa I_0(kappa)) - log(2 pi)
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            law.unlinked()?;
+            let (x, mu, kappa) = (law.outcome(), law.argument(0), law.argument(1));
+            let turn = kappa * ((x - mu).curve(Curve::Cos) - 1.0);
+            Some(turn - kappa.curve(Curve::LogScaledBessel) - 2.0 * HALF_LN_2PI)
+        })
     }
 
     fn score(&self) -> Option<Score> {

@@ -8,6 +8,7 @@ use super::outcome;
 use crate::arguments;
 use crate::positive::Positive;
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::recipe::Recipe;
 use crate::support::Support;
 
 pub struct Weibull;
@@ -115,6 +116,16 @@ impl Distribution for Weibull {
         };
         Ok(log_and_hazard(x, shape, scale)
             .map_or(f64::NEG_INFINITY, |(log_t, hazard)| log_density(log_t, hazard, shape, scale)))
+    }
+
+    /// log shape + shape log t - log x - t^shape
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            let (shape, scale) = (law.argument(0), law.argument(1).positive()?);
+            let log_x = law.outcome().log();
+            let log_hazard = shape * (log_x - scale.log());
+            Some(shape.log() + log_hazard - log_x - log_hazard.exp())
+        })
     }
 
     fn score(&self) -> Option<Score> {

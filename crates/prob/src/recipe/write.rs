@@ -77,28 +77,31 @@ impl<'w> Writer<'w> {
         self.arguments[i]
     }
 
-    /// The positive argument that may be given by its logarithm; None if it is given through another link.
-    pub fn positive(&'w self, i: usize, default: f64) -> Option<Positive<'w>> {
-        let given = self.argument_or(i, default);
-        match self.link {
-            None => Some(Positive::Plain(given)),
-            Some(Link::Log) => Some(Positive::Log(given)),
-            Some(Link::LogOdds) => None,
-        }
-    }
-
-    /// The probability that may be given by its log odds; None if it is given through another link.
-    pub fn chance(&'w self, i: usize, default: f64) -> Option<Chance<'w>> {
-        let given = self.argument_or(i, default);
-        match self.link {
-            None => Some(Chance::Plain(given)),
-            Some(Link::LogOdds) => Some(Chance::LogOdds(given)),
-            Some(Link::Log) => None,
-        }
+    /// For a law whose arguments are given through no link.
+    pub fn unlinked(&self) -> Option<()> {
+        self.link.is_none().then_some(())
     }
 }
 
 impl<'w> Term<'w> {
+    /// The argument that may be given by its logarithm; None if it is given through another link.
+    pub fn positive(self) -> Option<Positive<'w>> {
+        match self.writer.link {
+            None => Some(Positive::Plain(self)),
+            Some(Link::Log) => Some(Positive::Log(self)),
+            Some(Link::LogOdds) => None,
+        }
+    }
+
+    /// The argument that may be given by its log odds; None if it is given through another link.
+    pub fn chance(self) -> Option<Chance<'w>> {
+        match self.writer.link {
+            None => Some(Chance::Plain(self)),
+            Some(Link::LogOdds) => Some(Chance::LogOdds(self)),
+            Some(Link::Log) => None,
+        }
+    }
+
     pub fn curve(self, curve: Curve) -> Term<'w> {
         match self.part {
             Part::Number(x) => self.writer.number(curve.value(x)),
@@ -119,7 +122,11 @@ impl<'w> Term<'w> {
     }
 
     pub fn power(self, power: f64) -> Term<'w> {
-        if power == 1.0 { self } else { self.curve(Curve::Power(power)) }
+        match power {
+            1.0 => self,
+            -1.0 => self.curve(Curve::Reciprocal),
+            _ => self.curve(Curve::Power(power)),
+        }
     }
 
     pub fn log_gamma(self) -> Term<'w> {

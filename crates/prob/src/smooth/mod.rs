@@ -15,6 +15,7 @@ mod curve;
 mod elementary;
 
 pub use aggregate::{Aggregate, Shape};
+pub(crate) use curve::log_scaled_bessel;
 pub use curve::{Curve, Interval, MOST_ORDER};
 pub use elementary::Elementary;
 

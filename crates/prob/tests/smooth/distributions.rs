@@ -12,7 +12,7 @@ use crate::distributions_common::Call;
 const NO_SCORE: &[&str] = &[];
 
 /// Every distribution with arguments to draw, in the words of [`argument`].
-const CASES: &[&str] = &[
+pub const CASES: &[&str] = &[
     "bernoulli",
     "bernoulli probability",
     "flip",
@@ -74,7 +74,7 @@ const CASES: &[&str] = &[
 
 /// How a number, a vector or a matrix may be moved.
 #[derive(Clone, Copy, PartialEq)]
-enum Motion {
+pub enum Motion {
     /// Not at all.
     Fixed,
     /// Every entry by itself.
@@ -90,9 +90,9 @@ enum Motion {
 }
 
 #[derive(Clone)]
-struct Part {
-    value: Value,
-    motion: Motion,
+pub struct Part {
+    pub value: Value,
+    pub motion: Motion,
 }
 
 fn entries(value: &Value) -> Vec<f64> {
@@ -113,7 +113,7 @@ fn like(value: &Value, entries: &[f64]) -> Value {
 }
 
 /// A random argument of this kind, which may depend on the arguments before it.
-fn argument(kind: &str, before: &[Part], rng: &mut Rng) -> Part {
+pub fn argument(kind: &str, before: &[Part], rng: &mut Rng) -> Part {
     use Motion::{Fixed, Free, Positive, Simplex, Symmetric, Unit};
     let earlier = |i: usize| entries(&before[i].value)[0];
     let last = || earlier(before.len() - 1);
@@ -163,7 +163,7 @@ fn argument(kind: &str, before: &[Part], rng: &mut Rng) -> Part {
     }
 }
 
-fn motion_of_outcome(support: &Support) -> Motion {
+pub fn motion_of_outcome(support: &Support) -> Motion {
     match support {
         Support::Reals | Support::Vectors { .. } => Motion::Free,
         Support::Interval { low: 0.0, high } if *high == f64::INFINITY => Motion::Positive,
@@ -296,7 +296,7 @@ pub fn score_of(name: &str) -> Score {
     distribution.score().unwrap_or_else(|| panic!("{name} has no derivatives"))
 }
 
-fn name_of(case: &str) -> &str {
+pub fn name_of(case: &str) -> &str {
     case.split_whitespace().next().expect("a name")
 }
 

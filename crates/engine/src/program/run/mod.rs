@@ -9,10 +9,14 @@
 //!
 //! The rows of a density as curved steps ([`super::curved`]) have readings of their own:
 //!
-//! * [`second_order`]: the value with its first and second derivatives.
+//! * [`second_order`]: the value with its first and second derivatives;
+//! * [`bounds`]: bounds of the third derivative over a ball;
+//! * [`remainder`]: what the second-order Taylor polynomial leaves out.
 
+pub(crate) mod bounds;
 mod categorical;
 mod gradient;
+pub(crate) mod remainder;
 mod sample;
 pub(crate) mod second_order;
 #[cfg(test)]

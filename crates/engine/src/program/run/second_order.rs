@@ -251,7 +251,16 @@ impl Jets {
             CurvedOp::Curve(curve, a) => {
                 let a = of(a);
                 let mut found = [[0.0; BLOCK]; 2];
-                curve_lanes(|_| *curve, &a, value, &mut found, n == 0);
+                match curve {
+                    Curve::LogLogistic => {
+                        let [first, second] = &mut found;
+                        wide.log_logistics(a.value, value, [first, second]);
+                    }
+                    Curve::Exp if wide.exponentials(a.value, value) => {
+                        found.iter_mut().for_each(|lanes_of| lanes_of[..lanes].copy_from_slice(value));
+                    }
+                    _ => curve_lanes(|_| *curve, &a, value, &mut found, n == 0),
+                }
                 out.through(&a, &found[0][..lanes], Some(&found[1][..lanes]));
             }
             CurvedOp::Power { base, exponent } => {
@@ -297,11 +306,17 @@ fn curve_lanes(
 impl crate::program::curved::Form {
     /// Σ_j c_j z_j in all lanes.
     pub(crate) fn value(&self, data: &Store, z: &[f64], out: &mut [f64]) {
+        self.value_from(0, data, z, out);
+    }
+
+    /// The same over the coordinates from the `first` on.
+    pub(crate) fn value_from(&self, first: u32, data: &Store, z: &[f64], out: &mut [f64]) {
         out.fill(0.0);
         let lanes = out.len();
         let column = |register: Register| data.lanes(register, lanes);
-        let coordinates = self.coordinates.chunks_exact(4);
-        let (rest, columns) = (coordinates.remainder(), self.columns.chunks_exact(4));
+        let start = self.coordinates.partition_point(|coordinate| *coordinate < first);
+        let coordinates = self.coordinates[start..].chunks_exact(4);
+        let (rest, columns) = (coordinates.remainder(), self.columns[start..].chunks_exact(4));
         let rest = rest.iter().zip(columns.remainder());
         for (j, k) in coordinates.zip(columns) {
             let weights = [0, 1, 2, 3].map(|n| z[j[n] as usize]);

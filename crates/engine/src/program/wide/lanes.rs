@@ -2,8 +2,8 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::products::dots;
 use super::Wide;
+use super::products::dots;
 
 impl Wide {
     /// out_l += a_l b_l
@@ -79,6 +79,24 @@ impl Wide {
         );
     }
 
+    /// out_zl = Σ_k w_kz x_kl for several vectors of weights: entry k of vector z at k·count + z, of lane l at k·stride + l, and
+    /// the product of z and l at z·stride + l.
+    pub(crate) fn linear_many(
+        self,
+        weights: &[f64],
+        count: usize,
+        data: &[f64],
+        stride: usize,
+        out: &mut [f64],
+    ) {
+        widely!(
+            self.0,
+            _simd,
+            { weights: &'a [f64], count: usize, data: &'a [f64], stride: usize, out: &'a mut [f64] } -> (),
+            linear_many(weights, count, data, stride, out)
+        );
+    }
+
     /// out_pq += Σ_l w_l a_pl b_ql for the columns a and b of the data, out row by row; what stands below its diagonal does
     /// not matter where a is b, and may be left as it is.
     pub(crate) fn add_gram(self, weights: &[f64], columns: Columns<'_>, out: &mut [f64]) {
@@ -132,6 +150,39 @@ fn add_gram<S: Simd>(simd: S, weights: &[f64], columns: Columns<'_>, out: &mut [
             };
             for (n, sum) in sums.iter().enumerate().take(some.len()) {
                 out[(first + n) * b.len() + q] += sum;
+            }
+        }
+    }
+}
+
+/// Vectors of weights and lanes of a tile whose products stay in registers.
+const WEIGHTS: usize = 4;
+const LANES: usize = 16;
+
+#[inline(always)]
+fn linear_many(weights: &[f64], count: usize, data: &[f64], stride: usize, out: &mut [f64]) {
+    for z in (0..count).step_by(WEIGHTS) {
+        for l in (0..stride).step_by(LANES) {
+            let mut sums = [[0.0; LANES]; WEIGHTS];
+            if z + WEIGHTS <= count && l + LANES <= stride {
+                for (w, x) in weights.chunks_exact(count).zip(data.chunks_exact(stride)) {
+                    let (w, x) = (&w[z..z + WEIGHTS], &x[l..l + LANES]);
+                    for n in 0..WEIGHTS {
+                        for k in 0..LANES {
+                            sums[n][k] += w[n] * x[k];
+                        }
+                    }
+                }
+            } else {
+                for (w, x) in weights.chunks_exact(count).zip(data.chunks_exact(stride)) {
+                    for (sums, w) in sums.iter_mut().zip(&w[z..]) {
+                        sums.iter_mut().zip(&x[l..]).for_each(|(sum, x)| *sum += w * x);
+                    }
+                }
+            }
+            for (n, sums) in sums.iter().enumerate().take(count - z) {
+                let out = &mut out[(z + n) * stride..(z + n + 1) * stride];
+                out[l..].iter_mut().zip(sums).for_each(|(out, sum)| *out = *sum);
             }
         }
     }

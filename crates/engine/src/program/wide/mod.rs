@@ -2,6 +2,7 @@
 //! run time. The order of every sum is fixed: the numbers are the same on every machine.
 
 use pulp::{Arch, Simd, WithSimd};
+use smidgen_prob::smooth::Elementary;
 use smidgen_value::Reals;
 
 use super::cells::Pick;
@@ -35,6 +36,7 @@ macro_rules! widely {
     }};
 }
 
+mod curves;
 pub(crate) mod lanes;
 
 impl Wide {
@@ -93,6 +95,46 @@ impl Wide {
             _simd,
             { out_slope: &'a [f64], rows: Reals<'a>, pick: Pick<'a>, slopes: &'a mut [f64] } -> (),
             products::pull_rows(out_slope, rows, pick, slopes)
+        );
+    }
+
+    /// out_l = f(a_l, b_l)
+    pub(crate) fn elementary(self, f: Elementary, a: &[f64], b: &[f64], out: &mut [f64]) {
+        widely!(
+            self.0,
+            _simd,
+            { f: Elementary, a: &'a [f64], b: &'a [f64], out: &'a mut [f64] } -> (),
+            f.value(a, b, out)
+        );
+    }
+
+    /// Adds the slopes of the first argument, given both, the results and their slopes.
+    pub(crate) fn pull_first(self, f: Elementary, given: [&[f64]; 4], slope: &mut [f64]) {
+        widely!(
+            self.0,
+            _simd,
+            { f: Elementary, given: [&'a [f64]; 4], slope: &'a mut [f64] } -> (),
+            f.pull_first(given[0], given[1], given[2], given[3], slope)
+        );
+    }
+
+    /// The same for the second argument.
+    pub(crate) fn pull_second(self, f: Elementary, given: [&[f64]; 4], slope: &mut [f64]) {
+        widely!(
+            self.0,
+            _simd,
+            { f: Elementary, given: [&'a [f64]; 4], slope: &'a mut [f64] } -> (),
+            f.pull_second(given[0], given[1], given[2], given[3], slope)
+        );
+    }
+
+    /// out_l += a_l b_l
+    pub(crate) fn multiply_add(self, a: &[f64], b: &[f64], out: &mut [f64]) {
+        widely!(
+            self.0,
+            _simd,
+            { a: &'a [f64], b: &'a [f64], out: &'a mut [f64] } -> (),
+            products::multiply_add(a, b, out)
         );
     }
 

@@ -69,6 +69,14 @@ pub(super) fn dot<S: Simd>(simd: S, a: &[f64], b: &[f64]) -> f64 {
     sum
 }
 
+/// out_l += a_l b_l
+#[inline(always)]
+pub(super) fn multiply_add(a: &[f64], b: &[f64], out: &mut [f64]) {
+    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+        *out += a * b;
+    }
+}
+
 /// Σ_l x_l
 #[inline(always)]
 pub(super) fn sum<S: Simd>(simd: S, xs: &[f64]) -> f64 {
@@ -88,7 +96,11 @@ pub(super) fn sum<S: Simd>(simd: S, xs: &[f64]) -> f64 {
 /// Loops count to constants, and nothing is a closure: so the sums stay in registers. A processor with
 /// narrow registers needs more of them; those beyond are never used.
 #[inline(always)]
-pub(super) fn dots<S: Simd, const N: usize>(simd: S, weights: &[f64], rows: [&[f64]; N]) -> [f64; N] {
+pub(super) fn dots<S: Simd, const N: usize>(
+    simd: S,
+    weights: &[f64],
+    rows: [&[f64]; N],
+) -> [f64; N] {
     let (wide, rest) = weights.as_chunks::<SUMS>();
     let mut parts: [&[[f64; SUMS]]; N] = [&[]; N];
     let mut tails: [&[f64]; N] = [&[]; N];

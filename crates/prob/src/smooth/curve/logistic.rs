@@ -4,7 +4,7 @@
 //! times s for even orders. Neither w nor s is found by a difference.
 
 use smidgen_value::link::logit;
-use smidgen_value::math::{exp, expm1, log_logistic, logistic};
+use smidgen_value::math::{exp, expm1, ln_1p};
 
 /// Polynomials in w, two orders each: p' = w, p'' = w s, p''' = w (1 - 6w), p'''' = w s (1 - 12w), ...
 const BY_W: [[f64; 4]; 8] = [
@@ -18,32 +18,53 @@ const BY_W: [[f64; 4]; 8] = [
     [1.0, -252.0, 5040.0, -20160.0],
 ];
 
-/// The derivatives of the logistic curve from the first on, times `sign`.
-fn slopes(x: f64, sign: f64, out: &mut [f64]) {
-    let e = exp(-x.abs());
-    let one_minus_e = if e > 0.75 { -expm1(-x.abs()) } else { 1.0 - e };
-    let w = e / ((1.0 + e) * (1.0 + e));
-    let s = -(one_minus_e / (1.0 + e)).copysign(x);
-    for (k, (out, [a, b, c, d])) in out.iter_mut().zip(BY_W).enumerate() {
-        let factor = if k % 2 == 0 { w } else { w * s };
-        *out = sign * factor * (a + w * (b + w * (c + w * d)));
+/// What all is made of.
+struct Point {
+    x: f64,
+    /// e^-|x|
+    e: f64,
+}
+
+impl Point {
+    fn new(x: f64) -> Point {
+        Point { x, e: exp(-x.abs()) }
+    }
+
+    /// p(x), or 1 - p(x) = p(-x).
+    fn chance(&self, of_success: bool) -> f64 {
+        let numerator = if (self.x >= 0.0) == of_success { 1.0 } else { self.e };
+        numerator / (1.0 + self.e)
+    }
+
+    /// The derivatives of p from the first on, times `sign`.
+    fn slopes(&self, sign: f64, out: &mut [f64]) {
+        let Point { x, e } = *self;
+        let one_minus_e = if e > 0.75 { -expm1(-x.abs()) } else { 1.0 - e };
+        let w = e / ((1.0 + e) * (1.0 + e));
+        let s = -(one_minus_e / (1.0 + e)).copysign(x);
+        for (k, (out, [a, b, c, d])) in out.iter_mut().zip(BY_W).enumerate() {
+            let factor = if k % 2 == 0 { w } else { w * s };
+            *out = sign * factor * (a + w * (b + w * (c + w * d)));
+        }
     }
 }
 
 pub fn derivatives(x: f64, out: &mut [f64]) {
+    let point = Point::new(x);
     if let [value, rest @ ..] = out {
-        *value = logistic(x);
-        slopes(x, 1.0, rest);
+        *value = point.chance(true);
+        point.slopes(1.0, rest);
     }
 }
 
 /// Of log p(x), whose slope is 1 - p(x).
 pub fn of_logarithm(x: f64, out: &mut [f64]) {
+    let point = Point::new(x);
     if let [value, rest @ ..] = out {
-        *value = log_logistic(x);
+        *value = x.min(0.0) - ln_1p(point.e);
         if let [slope, rest @ ..] = rest {
-            *slope = logistic(-x);
-            slopes(x, -1.0, rest);
+            *slope = point.chance(false);
+            point.slopes(-1.0, rest);
         }
     }
 }

@@ -5,22 +5,29 @@
 //! a true enclosure, whatever rounding does: samplers that rely on it are exact only if it holds.
 //!
 //! * [`interval`]; [`extremes`]: where derivatives are largest and least;
-//! * [`powers`], [`circular`], [`logistic`], [`squares`], [`gamma`]: the functions, by family.
+//! * [`powers`], [`circular`], [`logistic`], [`squares`], [`gamma`], [`normal`], [`complement`], [`bessel`]: the
+//!   functions, by family; [`cumulants`]: derivatives of log integrals.
 
+mod bessel;
 mod circular;
+mod complement;
+mod cumulants;
 mod extremes;
 mod gamma;
 mod interval;
 mod logistic;
+mod normal;
 mod powers;
 mod squares;
 
 use smidgen_value::math;
 
+pub(crate) use bessel::value_and_slope as log_scaled_bessel;
 pub use interval::Interval;
 
 use crate::support::{turns, wrap};
 use extremes::Extremes;
+use interval::larger;
 
 /// The highest order of derivatives.
 pub const MOST_ORDER: usize = 7;
@@ -32,7 +39,7 @@ const ORDERS: usize = MOST_ORDER + 2;
 const WIDENING: f64 = 1e-9;
 
 /// Where a derivative vanishes, its rounding is that of the orders around it.
-const NOISE: f64 = 1e-13;
+const NOISE: f64 = 1e-11;
 
 /// An analytic function of one number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,6 +68,15 @@ pub enum Curve {
     Log1pSquare,
     /// log Gamma(x), for x > 0
     LogGamma,
+    /// The normal distribution function.
+    NormalCdf,
+    LogNormalCdf,
+    /// log(1 - e^x), for x < 0
+    Log1mExp,
+    /// log(1 - exp(-e^x))
+    Log1mExpExp,
+    /// log(e^-x I_0(x)), with a modified Bessel function, for x >= 0
+    LogScaledBessel,
     /// Away from its kink only.
     Abs,
     /// The angle from -pi to pi that points the same way; away from its jumps only.
@@ -70,8 +86,9 @@ pub enum Curve {
 }
 
 use Curve::{
-    Abs, Cos, Exp, Expm1, Log, Log1p, Log1pSquare, LogGamma, LogLogistic, Logistic, Logit, Power,
-    Reciprocal, Sin, Sqrt, Square, Tan, Wall, Wrap,
+    Abs, Cos, Exp, Expm1, Log, Log1mExp, Log1mExpExp, Log1p, Log1pSquare, LogGamma, LogLogistic,
+    LogNormalCdf, LogScaledBessel, Logistic, Logit, NormalCdf, Power, Reciprocal, Sin, Sqrt,
+    Square, Tan, Wall, Wrap,
 };
 
 impl Curve {
@@ -101,6 +118,11 @@ impl Curve {
             LogLogistic => logistic::of_logarithm(x, out),
             Log1pSquare => squares::log_1p_square(x, out),
             LogGamma => gamma::log_gamma(x, out),
+            NormalCdf => normal::cdf(x, out),
+            LogNormalCdf => normal::log_cdf(x, out),
+            Log1mExp => complement::log_1m_exp(x, out),
+            Log1mExpExp => complement::log_1m_exp_exp(x, out),
+            LogScaledBessel => bessel::log_scaled(x, out),
             Abs => powers::line(x.abs(), if x == 0.0 { 0.0 } else { x.signum() }, out),
             Wrap => powers::line(wrap(x), 1.0, out),
             Wall => powers::line(if x >= 0.0 { 0.0 } else { f64::NEG_INFINITY }, 0.0, out),
@@ -123,14 +145,26 @@ impl Curve {
         let (mut at_lo, mut at_hi) = ([0.0; ORDERS], [0.0; ORDERS]);
         self.derivatives(lo, &mut at_lo[..orders]);
         self.derivatives(hi, &mut at_hi[..orders]);
+        let extremes = self.extremes();
         let mut below = 0.0;
         for (k, range) in out.iter_mut().enumerate() {
-            let exact = self.reach(k, Interval::hull(at_lo[k], at_hi[k]), lo, hi);
-            let above = at_lo[k + 1].abs().max(at_hi[k + 1].abs());
+            let mut exact = Interval::hull(at_lo[k], at_hi[k]);
+            for (x, value) in extremes[k] {
+                if lo < *x && *x < hi {
+                    exact = exact.with(*value);
+                }
+            }
+            if self.has_other_extremes() {
+                exact = self.reach(k, exact, lo, hi);
+            }
+            let above = larger(at_lo[k + 1].abs(), at_hi[k + 1].abs());
             let size = exact.magnitude();
-            *range = exact.widened(WIDENING * size + NOISE * above.min(below));
+            // The smallest normal double stands for what is lost below it; what is 0 throughout stays 0.
+            let least = if size > 0.0 { f64::MIN_POSITIVE } else { 0.0 };
+            let noise = if above < below { above } else { below };
+            *range = exact.widened(WIDENING * size + NOISE * noise + least);
             below = size;
-            if !(at_lo[k].is_finite() && at_hi[k].is_finite() && range.is_finite()) {
+            if !range.is_finite() {
                 return false;
             }
         }
@@ -140,7 +174,8 @@ impl Curve {
     /// Whether [lo, hi], with finite ends, lies in the domain, within one branch.
     fn is_analytic_on(self, lo: f64, hi: f64) -> bool {
         match self {
-            Exp | Expm1 | Square | Sin | Cos | Logistic | LogLogistic | Log1pSquare => true,
+            Exp | Expm1 | Square | Sin | Cos | Logistic | LogLogistic | Log1pSquare | NormalCdf
+            | LogNormalCdf | Log1mExpExp => true,
             Log | Sqrt | LogGamma => lo > 0.0,
             Log1p => lo > -1.0,
             Reciprocal => lo > 0.0 || hi < 0.0,
@@ -150,11 +185,17 @@ impl Curve {
             Logit => lo > 0.0 && hi < 1.0,
             Abs => lo >= 0.0 || hi <= 0.0,
             Wrap => turns(lo) == turns(hi),
-            Wall => lo >= 0.0,
+            Log1mExp => hi < 0.0,
+            Wall | LogScaledBessel => lo >= 0.0,
         }
     }
 
-    /// What f^(k) reaches on [lo, hi], given the hull of its values at the ends.
+    /// Whether there are extremes that depend on the interval or on the order in another way than by a table.
+    fn has_other_extremes(self) -> bool {
+        matches!(self, Sin | Cos | Tan | Logit | Square | Power(_))
+    }
+
+    /// What f^(k) reaches on [lo, hi] then, given the hull of its values at the ends.
     fn reach(self, k: usize, ends: Interval, lo: f64, hi: f64) -> Interval {
         let with = |x: f64| if lo < x && x < hi { ends.with(self.derivative(k, x)) } else { ends };
         match self {
@@ -164,10 +205,7 @@ impl Curve {
             Logit if k % 2 == 1 => with(0.5),
             // Monotone on either side of 0.
             Square | Power(_) => with(0.0),
-            _ => {
-                let inside = self.extremes()[k].iter().filter(|(x, _)| lo < *x && *x < hi);
-                inside.fold(ends, |range, (_, value)| range.with(*value))
-            }
+            _ => ends,
         }
     }
 
@@ -184,8 +222,12 @@ impl Curve {
             LogLogistic => &extremes::LOG_LOGISTIC,
             Log1pSquare => &extremes::LOG_1P_SQUARE,
             LogGamma => &extremes::LOG_GAMMA,
+            NormalCdf => &extremes::NORMAL_CDF,
+            LogNormalCdf => &extremes::LOG_NORMAL_CDF,
+            Log1mExpExp => &extremes::LOG_1M_EXP_EXP,
+            LogScaledBessel => &extremes::LOG_SCALED_BESSEL,
             Exp | Expm1 | Log | Log1p | Reciprocal | Square | Sqrt | Power(_) | Sin | Cos | Tan
-            | Logit | Abs | Wrap | Wall => &extremes::NONE,
+            | Logit | Log1mExp | Abs | Wrap | Wall => &extremes::NONE,
         }
     }
 }

@@ -1,0 +1,94 @@
+//! R_i and l_i of a few sections.
+
+use super::{Desk, Taylor};
+use crate::program::cells::Pick;
+use crate::program::rows::BLOCK;
+use crate::program::run::remainder::Points;
+
+impl Taylor {
+    /// R_i = l_i − T_i at two points, for sections by number; T_i is the second-order Taylor polynomial at `z_ref`.
+    pub fn remainders(
+        &mut self,
+        z_ref: &[f64],
+        rows: &[u32],
+        zs: [&[f64]; 2],
+        out: &mut [[f64; 2]],
+    ) {
+        let d = self.dimension;
+        let mut differences = std::mem::take(&mut self.differences);
+        differences.clear();
+        for z in zs {
+            differences.extend(z.iter().zip(z_ref).map(|(z, centre)| z - centre));
+        }
+        let (a, b) = differences.split_at(d);
+        let points = Points { centre: z_ref, differences: [a, b] };
+        self.each_kind(rows, |taylor, kind, places, these| {
+            let (kind, desk) = (&taylor.kinds[kind], &mut taylor.desks[0]);
+            if desk.at_hand != Some(kind.first) {
+                kind.data.fit(&mut desk.store);
+                kind.data.begin(&mut desk.store, &[]);
+                desk.at_hand = Some(kind.first);
+            }
+            kind.data.load(&mut desk.store, &[], Pick::These(these), these.len());
+            kind.data.run(&mut desk.store, these.len());
+            let mut found = [[0.0; 2]; BLOCK];
+            let found = &mut found[..these.len()];
+            desk.rests.run(&kind.curved, &desk.store, &points, found);
+            places.iter().zip(found).for_each(|(place, rest)| out[*place] = *rest);
+        });
+        self.differences = differences;
+    }
+
+    /// l_i at z, for sections by number; not finite where the row is impossible.
+    pub fn log_rows(&mut self, rows: &[u32], z: &[f64], out: &mut [f64]) {
+        let Some(globals) = self.globals(z) else { return out.fill(f64::NEG_INFINITY) };
+        self.each_kind(rows, |taylor, number, places, these| {
+            let (kind, globals) = (&taylor.kinds[number], &globals[number]);
+            taylor.desks[0].at_hand = None;
+            let store = &mut taylor.desks[0].store;
+            let rows = kind.scan.rows();
+            rows.fit(store);
+            rows.begin(store, globals);
+            rows.load(store, globals, Pick::These(these), these.len());
+            rows.value(store, globals, Pick::These(these), these.len());
+            let mut found = [0.0; BLOCK];
+            let found = &mut found[..these.len()];
+            rows.terms(store, found);
+            places.iter().zip(found).for_each(|(place, log_p)| out[*place] = *log_p);
+        });
+    }
+
+    /// Hands sections to `ask` by their kinds, at most a block at a time: the number of the kind, the places among those asked
+    /// for, and the rows of the table.
+    fn each_kind(
+        &mut self,
+        rows: &[u32],
+        mut ask: impl FnMut(&mut Taylor, usize, &[usize], &[u32]),
+    ) {
+        if self.desks.is_empty() {
+            self.desks.push(Desk::default());
+        }
+        let (mut places, mut these) = ([0; BLOCK], [0; BLOCK]);
+        for number in 0..self.kinds.len() {
+            let kind = &self.kinds[number];
+            let numbers = kind.first..kind.first + kind.rows();
+            let mut count = 0;
+            for (place, row) in rows.iter().enumerate() {
+                if !numbers.contains(&(*row as usize)) {
+                    continue;
+                }
+                let kind = &self.kinds[number];
+                (places[count], these[count]) =
+                    (place, kind.members.row(*row as usize - kind.first));
+                count += 1;
+                if count == BLOCK {
+                    ask(self, number, &places, &these);
+                    count = 0;
+                }
+            }
+            if count > 0 {
+                ask(self, number, &places[..count], &these[..count]);
+            }
+        }
+    }
+}

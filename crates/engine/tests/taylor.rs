@@ -1,0 +1,445 @@
+//! Sections with Taylor polynomials: with the rest they are the whole density; sums are its derivatives; remainders are what
+//! the polynomials leave out, and bounds hold in the whole ball. Plates and rows as nodes, of many kinds of regressions.
+
+mod debug_common;
+
+use std::sync::Arc;
+
+use smidgen_engine::environment::Environment;
+use smidgen_engine::model::{Code, RowObservation};
+use smidgen_engine::operand::Operand;
+use smidgen_engine::smooth::{Density, Form, Validity};
+use smidgen_engine::taylor::{Taylor, Unserved};
+use smidgen_engine::{Model, NodeId};
+use smidgen_lang::SourceId;
+use smidgen_lang::core::ExprRef;
+use smidgen_lang::lower::{Nothing, Scope, lower};
+use smidgen_lang::parser::parse_expression;
+use smidgen_value::{Column, Rng, Symbol, Table, Value, math};
+
+const ROWS: usize = 150;
+
+/// Assumptions, what is observed in each row, and as what.
+struct Case {
+    name: &'static str,
+    assumed: &'static str,
+    observed: &'static str,
+    outcome: &'static str,
+}
+
+const CASES: &[Case] = &[
+    Case {
+        name: "logistic",
+        assumed: "[assume w (multivariate_normal (zeros 4) (id_matrix 4))]",
+        observed: "(bernoulli (linear_logistic w row.v))",
+        outcome: "row.coin",
+    },
+    Case {
+        name: "logistic by hand",
+        assumed: "[assume a (normal 0 1)] [assume b (normal 0 1)]",
+        observed: "(bernoulli (logistic (- a (* b row.x))))",
+        outcome: "row.coin",
+    },
+    Case {
+        name: "normal",
+        assumed: "[assume w (multivariate_normal (zeros 3) (id_matrix 3))] [assume s (gamma 2 2)]",
+        observed: "(normal (dot w row.v) s)",
+        outcome: "row.y",
+    },
+    Case {
+        name: "normal of known sd",
+        assumed: "[assume a (normal 0 1)] [assume b (normal 0 1)]",
+        observed: "(normal (+ a (* b row.x)) 1.5)",
+        outcome: "row.y",
+    },
+    Case {
+        name: "normal by variance",
+        assumed: "[assume a (normal 0 1)] [assume v (inv_gamma 3 2)]",
+        observed: "(normal a (sqrt (* v (+ 1 (square row.x)))))",
+        outcome: "row.y",
+    },
+    Case {
+        name: "student_t",
+        assumed: "[assume a (normal 0 1)] [assume b (normal 0 1)] [assume s (gamma 2 2)]",
+        observed: "(student_t 4 (+ a (* b row.x)) s)",
+        outcome: "row.y",
+    },
+    Case {
+        name: "poisson",
+        assumed: "[assume a (normal 0 1)] [assume b (normal 0 0.5)]",
+        observed: "(poisson (exp (+ a (* b row.x))))",
+        outcome: "row.count",
+    },
+    Case {
+        name: "poisson with exposure",
+        assumed: "[assume a (gamma 3 2)] [assume b (normal 0 0.5)]",
+        observed: "(poisson (* (+ 0.5 (square row.x)) (+ a (exp b))))",
+        outcome: "row.count",
+    },
+    Case {
+        name: "robust logistic",
+        assumed: "[assume w (multivariate_normal (zeros 3) (id_matrix 3))]",
+        observed: "(bernoulli (+ 0.02 (* 0.96 (logistic (dot w row.v)))))",
+        outcome: "row.coin",
+    },
+    Case {
+        name: "saturation",
+        assumed: "[assume top (gamma 4 2)] [assume half (gamma 4 3)] [assume s (gamma 4 4)]",
+        observed: "(normal (/ (* top (exp row.x)) (+ half (exp row.x))) s)",
+        outcome: "row.y",
+    },
+    Case {
+        name: "groups",
+        assumed: "[assume g (multivariate_normal (zeros 3) (id_matrix 3))] [assume b (normal 0 1)]",
+        observed: "(bernoulli (logistic (+ (lookup g row.group) (* b row.x))))",
+        outcome: "row.coin",
+    },
+    Case {
+        name: "softmax",
+        assumed: "[assume a (multivariate_normal (zeros 2) (id_matrix 2))]
+                  [assume b (multivariate_normal (zeros 2) (id_matrix 2))]",
+        observed: "(categorical (array (exp (+ (lookup a 0) (* (lookup b 0) row.x)))
+                                       (exp (+ (lookup a 1) (* (lookup b 1) row.x))) 1))",
+        outcome: "row.group",
+    },
+    Case {
+        name: "mixed scales",
+        assumed: "[assume w (multivariate_normal (zeros 3) (id_matrix 3))] [assume t (normal 0 1)]",
+        observed: "(normal (* (exp t) (dot w row.v)) (exp (* 0.3 (+ t row.x))))",
+        outcome: "row.y",
+    },
+];
+
+/// Nearly so.
+fn normal(rng: &mut Rng) -> f64 {
+    (0..12).map(|_| rng.uniform()).sum::<f64>() - 6.0
+}
+
+fn table() -> Arc<Table> {
+    let mut rng = Rng::from_seed(3);
+    let mut reals = |f: &dyn Fn(&mut Rng) -> f64| {
+        Column::Reals((0..ROWS).map(|_| f(&mut rng)).collect::<Vec<_>>().into())
+    };
+    let x = reals(&|rng| 4.0 * rng.uniform() - 2.0);
+    let y = reals(&|rng| 1.5 * normal(rng) + 0.3);
+    let coin = reals(&|rng| f64::from(u8::from(rng.uniform() < 0.4)));
+    let count = reals(&|rng| rng.below(4) as f64);
+    let group = reals(&|rng| rng.below(3) as f64);
+    let features = (0..3 * ROWS).map(|_| normal(&mut rng)).collect::<Vec<_>>();
+    Arc::new(Table::new(vec![
+        (Symbol::new("x"), x),
+        (Symbol::new("y"), y),
+        (Symbol::new("coin"), coin),
+        (Symbol::new("count"), count),
+        (Symbol::new("group"), group),
+        (Symbol::new("v"), Column::Vectors { data: features.into(), width: 3 }),
+    ]))
+}
+
+fn lowered(text: &str, number: u64) -> ExprRef {
+    let scope = Scope::global().with_row(Symbol::new("row"), table());
+    let syntax = parse_expression(SourceId(0), text).expect("an expression");
+    lower(&syntax, &scope, &Nothing(number << 32)).expect("the text of a test is right")
+}
+
+/// The model with its rows as a plate, or as nodes.
+fn model(case: &Case, is_plate: bool) -> Model {
+    let mut rng = Rng::from_seed(1);
+    let mut model = Model::new();
+    debug_common::run(&mut model, case.assumed, &mut rng).expect("assumptions");
+    let (expr, outcome) = (lowered(case.observed, 1), lowered(case.outcome, 2));
+    let environment = Environment::default();
+    let observed = model.whole(|model| {
+        if is_plate {
+            let observation = RowObservation { expr: &expr, outcome: &outcome, label: None };
+            let rows = 0..ROWS as i64;
+            let all = model.observe_rows(&[observation], &environment, rows, &mut rng);
+            assert!(all.map_err(|found| found.error)?, "{}: no plate", case.name);
+            return Ok(());
+        }
+        for row in 0..ROWS {
+            let environment =
+                environment.push([Operand::Constant(Value::Number(row as f64))]);
+            let code = |expr| Code { expr, environment: &environment };
+            let value = model.constant(code(&outcome), &mut rng)?;
+            model.observe(code(&expr), value, None, &mut rng)?;
+        }
+        Ok(())
+    });
+    observed.unwrap_or_else(|error: smidgen_engine::EvalError| panic!("{}: {error}", case.name));
+    model
+}
+
+fn density(model: &mut Model) -> Density {
+    let choices: Vec<NodeId> = model.choices().to_vec();
+    let found = Density::compile(model.trace_mut(), &choices, Form::Plain).expect("no error");
+    found.unwrap_or_else(|why| panic!("{}", why.reason))
+}
+
+fn served(case: &Case, is_plate: bool) -> (Model, Density, Taylor) {
+    let mut model = model(case, is_plate);
+    let density = density(&mut model);
+    let taylor = density.taylor(100).unwrap_or_else(|why| panic!("{}: {why}", case.name));
+    assert_eq!(taylor.dimension(), density.dimension());
+    (model, density, taylor)
+}
+
+/// Every case, both ways.
+fn each(mut look: impl FnMut(&Case, Density, Taylor)) {
+    for case in CASES {
+        for is_plate in [true, false] {
+            // As nodes, rows of different groups read different choices.
+            if !is_plate && case.name == "groups" {
+                continue;
+            }
+            let (_, density, taylor) = served(case, is_plate);
+            look(case, density, taylor);
+        }
+    }
+}
+
+fn point(d: usize, seed: u64, size: f64) -> Vec<f64> {
+    let mut rng = Rng::from_seed(seed);
+    (0..d).map(|_| size * normal(&mut rng)).collect()
+}
+
+fn close(a: f64, b: f64, tolerance: f64) -> bool {
+    a == b || (a - b).abs() <= tolerance * (1.0 + a.abs().max(b.abs()))
+}
+
+#[test]
+fn sections_and_rest_are_the_whole_density() {
+    each(|case, mut density, mut taylor| {
+        let d = density.dimension();
+        assert!(taylor.rows() == ROWS || case.name == "groups", "{}: {}", case.name, taylor.rows());
+        let points: Vec<Vec<f64>> = (0..11).map(|seed| point(d, seed, 0.6)).collect();
+        let zs: Vec<&[f64]> = points.iter().map(|z| &z[..]).collect();
+        let mut of_many = vec![0.0; zs.len()];
+        taylor.log_sections_of_many(&zs, &mut of_many);
+        let all: Vec<u32> = (0..taylor.rows() as u32).rev().collect();
+        let mut rows = vec![0.0; all.len()];
+        for (z, of_many) in zs.iter().zip(of_many) {
+            let (mut gradient, mut of_rest) = (vec![0.0; d], vec![0.0; d]);
+            let whole = density.log_density(z, &mut gradient);
+            let sections = taylor.log_sections(z);
+            let rest = density.log_rest(&taylor, z);
+            let name = case.name;
+            assert!(close(sections + rest, whole, 1e-11), "{name}: {sections} {rest} {whole}");
+            assert!(close(of_many, sections, 1e-11), "{name}: {of_many} {sections}");
+            taylor.log_rows(&all, z, &mut rows);
+            assert!(close(rows.iter().sum(), sections, 1e-11), "{name}");
+            let again = density.log_rest_with_gradient(&taylor, z, &mut of_rest);
+            assert!(close(again, rest, 1e-12), "{name}: {again} {rest}");
+            let sums = taylor.sums(z, 1).expect("finite sums");
+            assert!(close(sums.value, sections, 1e-9), "{name}: {} {sections}", sums.value);
+            for ((whole, rest), sum) in gradient.iter().zip(&of_rest).zip(&sums.gradient) {
+                assert!(close(rest + sum, *whole, 1e-8), "{name}: {rest} + {sum} is not {whole}");
+            }
+        }
+    });
+}
+
+#[test]
+fn second_derivatives_are_differences_of_the_first() {
+    each(|case, _, mut taylor| {
+        let d = taylor.dimension();
+        let z = point(d, 5, 0.5);
+        let sums = taylor.sums(&z, 1).expect("finite sums");
+        let mut gradient = |j: usize, h: f64| {
+            let mut moved = z.clone();
+            moved[j] += h;
+            taylor.sums(&moved, 1).expect("finite sums").gradient
+        };
+        for j in 0..d {
+            let h = 1e-4;
+            let (up, down) = (gradient(j, h), gradient(j, -h));
+            for i in 0..d {
+                let difference = (up[i] - down[i]) / (2.0 * h);
+                let second = sums.hessian[i * d + j];
+                let name = case.name;
+                assert!(close(second, difference, 1e-6), "{name} {i} {j}: {second} {difference}");
+            }
+        }
+    });
+}
+
+/// A lower factor of about the inverse of minus the Hessian, its diagonal alone, and a little beside it.
+fn factor(taylor: &mut Taylor, z: &[f64]) -> Vec<f64> {
+    let d = z.len();
+    let sums = taylor.sums(z, 1).expect("finite sums");
+    let mut factor = vec![0.0; d * d];
+    for i in 0..d {
+        let scale = 1.0 / math::sqrt(1.0 + sums.hessian[i * d + i].abs());
+        factor[i * d + i] = scale;
+        for j in 0..i {
+            factor[i * d + j] = 0.3 * scale * if (i + j) % 2 == 0 { 1.0 } else { -1.0 };
+        }
+    }
+    factor
+}
+
+/// z_ref + L w for a random w of this length.
+fn in_ball(z_ref: &[f64], factor: &[f64], rho: f64, rng: &mut Rng) -> Vec<f64> {
+    let d = z_ref.len();
+    let w: Vec<f64> = (0..d).map(|_| normal(rng)).collect();
+    let norm = math::sqrt(w.iter().map(|w| w * w).sum());
+    let moved = |i: usize| (0..=i).map(|j| factor[i * d + j] * w[j]).sum::<f64>() * rho / norm;
+    (0..d).map(|i| z_ref[i] + moved(i)).collect()
+}
+
+#[test]
+fn remainders_are_what_the_polynomials_leave_out() {
+    each(|case, _, mut taylor| {
+        let (d, n) = (taylor.dimension(), taylor.rows());
+        let z_ref = point(d, 6, 0.4);
+        let sums = taylor.sums(&z_ref, 1).expect("finite sums");
+        let all: Vec<u32> = (0..n as u32).collect();
+        let mut rests = vec![[0.0; 2]; n];
+        for (size, seed) in [(0.5, 1), (0.05, 2), (0.005, 3)] {
+            let z: Vec<f64> =
+                z_ref.iter().zip(point(d, seed, size)).map(|(a, b)| a + b).collect();
+            let opposite: Vec<f64> = z_ref.iter().zip(&z).map(|(a, b)| 2.0 * a - b).collect();
+            taylor.remainders(&z_ref, &all, [&z, &opposite], &mut rests);
+            for (k, z) in [z, opposite].iter().enumerate() {
+                let u: Vec<f64> = z.iter().zip(&z_ref).map(|(a, b)| a - b).collect();
+                let mut polynomial = sums.value;
+                for i in 0..d {
+                    polynomial += sums.gradient[i] * u[i];
+                    for j in 0..d {
+                        polynomial += 0.5 * sums.hessian[i * d + j] * u[i] * u[j];
+                    }
+                }
+                let want = taylor.log_sections(z) - polynomial;
+                let found: f64 = rests.iter().map(|rest| rest[k]).sum();
+                let slack = 1e-12 * (1.0 + sums.value.abs());
+                let name = case.name;
+                assert!((found - want).abs() <= slack + 1e-9 * want.abs(), "{name}: {found} {want}");
+            }
+        }
+    });
+}
+
+/// The largest |R_i| / (c_i ρ³) over points of the ball, with bounds times `factor`.
+fn largest_share(taylor: &mut Taylor, seed: u64, radius: f64, times: f64) -> f64 {
+    let (d, n) = (taylor.dimension(), taylor.rows());
+    let mut rng = Rng::from_seed(seed);
+    let z_ref = point(d, seed, 0.4);
+    let factor = factor(taylor, &z_ref);
+    let mut bounds = Vec::new();
+    taylor.bounds(&z_ref, &factor, radius, &mut bounds);
+    assert_eq!(bounds.len(), n);
+    let all: Vec<u32> = (0..n as u32).collect();
+    let mut rests = vec![[0.0; 2]; n];
+    let mut largest = 0.0_f64;
+    for round in 0..40 {
+        let rho = radius * if round % 2 == 0 { 1.0 } else { rng.uniform() };
+        let z = in_ball(&z_ref, &factor, rho, &mut rng);
+        let other = in_ball(&z_ref, &factor, rho, &mut rng);
+        taylor.remainders(&z_ref, &all, [&z, &other], &mut rests);
+        for (bound, rest) in bounds.iter().zip(&rests) {
+            let most = times * f64::from(*bound) * rho * rho * rho;
+            for rest in rest {
+                if rest.abs() > 1e-14 {
+                    largest = largest.max(rest.abs() / most);
+                }
+            }
+        }
+    }
+    largest
+}
+
+#[test]
+fn bounds_hold_in_the_whole_ball() {
+    each(|case, _, mut taylor| {
+        for seed in 0..6 {
+            let share = largest_share(&mut taylor, seed, 3.0, 1.0);
+            assert!(share <= 1.0, "{}: {share} of the bound", case.name);
+        }
+    });
+}
+
+#[test]
+fn bounds_are_finite_and_not_far_off() {
+    each(|case, _, mut taylor| {
+        let share = |seed| largest_share(&mut taylor, seed, 0.3, 1.0);
+        let shares: Vec<f64> = (0..6).map(share).collect();
+        let share = shares.iter().fold(0.0_f64, |a, b| a.max(*b));
+        eprintln!("{}: {share}", case.name);
+        assert!(share > 0.01 || case.name == "normal of known sd", "{}: {share}", case.name);
+    });
+}
+
+#[test]
+fn bounds_that_are_a_fifth_too_small_are_noticed() {
+    let (_, _, mut taylor) = served(&CASES[0], true);
+    let noticed = (0..6).any(|seed| largest_share(&mut taylor, seed, 0.3, 0.9) > 1.0);
+    assert!(noticed);
+}
+
+#[test]
+fn a_normal_posterior_leaves_nothing_out() {
+    let (_, _, mut taylor) = served(&CASES[3], true);
+    let (z_ref, mut bounds) = (point(2, 1, 1.0), Vec::new());
+    taylor.bounds(&z_ref, &[1.0, 0.0, 0.5, 1.0], 5.0, &mut bounds);
+    assert!(bounds.iter().all(|bound| *bound == 0.0));
+    let mut rests = [[1.0; 2]; 3];
+    taylor.remainders(&z_ref, &[0, 7, 149], [&[3.0, 1.0], &[-2.0, 0.3]], &mut rests);
+    assert!(rests.iter().flatten().all(|rest| rest.abs() < 1e-15), "{rests:?}");
+}
+
+#[test]
+fn every_other_row_gives_about_the_same_sums() {
+    let (_, _, mut taylor) = served(&CASES[0], true);
+    let z = point(4, 3, 0.4);
+    let (all, some) = (taylor.sums(&z, 1).expect("sums"), taylor.sums(&z, 2).expect("sums"));
+    assert!((some.value / all.value - 1.0).abs() < 0.2 && some.value != all.value);
+    let rows: Vec<u32> = (0..ROWS as u32).step_by(2).collect();
+    let mut log_rows = vec![0.0; rows.len()];
+    taylor.log_rows(&rows, &z, &mut log_rows);
+    assert!(close(some.value, 2.0 * log_rows.iter().sum::<f64>(), 1e-11));
+}
+
+#[test]
+fn what_has_no_rule_is_said() {
+    let case = |observed, outcome| Case {
+        name: "",
+        assumed: "[assume a (normal 0 1)] [assume b (normal 0 1)]",
+        observed,
+        outcome,
+    };
+    let why = |observed, outcome| {
+        let mut model = model(&case(observed, outcome), true);
+        density(&mut model).taylor(100).map(|_| ()).expect_err("no rule")
+    };
+    let said = why("(normal (max a (* b row.x)) 1)", "row.y");
+    assert!(matches!(said, Unserved::NoRule(_)), "{said}");
+    let (_, density, _) = served(&CASES[0], true);
+    assert!(matches!(density.taylor(ROWS + 1), Err(Unserved::FewRows)));
+}
+
+#[test]
+fn numbers_outside_the_block_are_read_again() {
+    let mut model = model(&CASES[2], true);
+    let choices: Vec<NodeId> = model.choices().to_vec();
+    let trace = model.trace_mut();
+    let inside: Vec<NodeId> =
+        choices.iter().filter(|id| trace.origin(**id).0 != "gamma").copied().collect();
+    let found = Density::compile(trace, &inside, Form::Plain).expect("no error");
+    let mut density = found.unwrap_or_else(|why| panic!("{}", why.reason));
+    let mut taylor = density.taylor(100).expect("sections");
+    let z = point(3, 1, 0.5);
+    let before = taylor.log_sections(&z);
+    let outside: Vec<NodeId> =
+        choices.iter().filter(|id| !inside.contains(id)).copied().collect();
+    let found = Density::compile(model.trace_mut(), &outside, Form::Plain).expect("no error");
+    let mut of_outside = found.unwrap_or_else(|why| panic!("{}", why.reason));
+    let moved = of_outside.install(model.trace_mut(), &[1.0], &mut Rng::from_seed(1));
+    moved.expect("a move");
+    assert_eq!(density.refresh(model.trace_mut()).expect("no error"), Validity::Changed);
+    taylor.refresh(&density).expect("sections");
+    let after = taylor.log_sections(&z);
+    assert!((after - before).abs() > 1.0);
+    let (whole, rest) = (density.log_density(&z, &mut [0.0; 3]), density.log_rest(&taylor, &z));
+    assert!(close(after + rest, whole, 1e-11));
+    assert!(close(taylor.sums(&z, 1).expect("sums").value, after, 1e-10));
+}
