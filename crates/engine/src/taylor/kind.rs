@@ -95,18 +95,37 @@ impl Kind {
 
     fn new(density: &Density, scan: Scan, members: Members) -> Result<Kind, Unserved> {
         let mut sheet = Sheet::default();
-        let mut around = of_block(&mut sheet, density, &scan.reads())?;
-        if let Scan::Plate { program, registers } = &scan {
-            around = of_prelude(&mut sheet, program, registers, &around)?;
-        }
-        let result = of_rows(&mut sheet, scan.rows(), &around)?;
+        let around = of_block(&mut sheet, density, &scan.reads())?;
+        Kind::below(sheet, &around, scan, members)
+    }
+
+    /// A plate below a global part that has been followed for many: there is nothing in it that a sheet would have to know.
+    pub(super) fn of_plate_below(around: &Followed, term: &PlateTerm) -> Result<Kind, Unserved> {
+        let (program, registers) = (term.plate.program.clone(), term.registers.clone());
+        let scan = Scan::Plate { program, registers };
+        Kind::below(Sheet::default(), around, scan, term.plate.members.clone())
+    }
+
+    fn below(
+        mut sheet: Sheet,
+        around: &Followed,
+        scan: Scan,
+        members: Members,
+    ) -> Result<Kind, Unserved> {
+        let result = match &scan {
+            Scan::Plate { program, registers } => {
+                let around = of_prelude(&mut sheet, program, registers, around)?;
+                of_rows(&mut sheet, scan.rows(), &around)?
+            }
+            Scan::Rows(rows) => of_rows(&mut sheet, rows, around)?,
+        };
         let (data, curved) = sheet.finish(&result)?;
         Ok(Kind { first: 0, members, scan, data, curved })
     }
 }
 
 /// The registers of the global part of a density.
-fn of_block(
+pub(super) fn of_block(
     sheet: &mut Sheet,
     density: &Density,
     reads: &[Register],

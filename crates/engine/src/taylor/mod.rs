@@ -14,10 +14,12 @@
 //! | [`values`], [`sums`], [`bounds`] | passes over all rows |
 //! | [`remainders`] | a few rows |
 //! | [`rest`] | all but the sections |
+//! | [`patches`] | plates that read one effect each: derivatives of higher order along their linear predictors |
 
 mod bounds;
 mod follow;
 mod kind;
+pub mod patches;
 mod remainders;
 mod rest;
 mod sheet;
@@ -34,6 +36,7 @@ use crate::program::{Program, Source, chunks};
 use crate::smooth::{Density, Terms};
 use kind::Kind;
 
+pub use patches::Patches;
 pub use sums::Sums;
 
 /// Why the rows of a density have no Taylor polynomials with bounds.
@@ -47,6 +50,8 @@ pub enum Unserved {
     ManyForms,
     /// Something has no rule for its higher derivatives.
     NoRule(String),
+    /// The rows do not fall into patches of one effect each: what stands in the way.
+    NoPatches(&'static str),
 }
 
 impl fmt::Display for Unserved {
@@ -55,6 +60,7 @@ impl fmt::Display for Unserved {
             Unserved::FewRows => write!(f, "there are no rows enough of one kind"),
             Unserved::OwnChoices => write!(f, "rows of one kind read different choices"),
             Unserved::ManyForms => write!(f, "a row hangs on too many linear forms"),
+            Unserved::NoPatches(why) => write!(f, "{why}"),
             Unserved::NoRule(what) => write!(f, "{what} has no rule for higher derivatives"),
         }
     }

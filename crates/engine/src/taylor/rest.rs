@@ -1,22 +1,27 @@
 //! The rest of a density: all but its sections.
 
 use super::Taylor;
-use crate::smooth::{Density, Parts};
+use crate::smooth::{Density, Parts, Terms};
 
 impl Density {
     /// G(z): the log density of all but the sections; −∞ if it is impossible.
     pub fn log_rest(&mut self, taylor: &Taylor, z: &[f64]) -> f64 {
+        self.log_value_of(&taylor.rest, z)
+    }
+
+    /// The log density of some terms, without its gradient.
+    pub(super) fn log_value_of(&mut self, terms: &Terms, z: &[f64]) -> f64 {
         if !self.run_globals(z) {
             return f64::NEG_INFINITY;
         }
         let Parts { globals, rows, plates, .. } = &mut self.parts;
         let mut log_p = globals.total();
         let rows = rows.iter().zip(&mut self.stores).enumerate();
-        for (_, (rows, store)) in rows.filter(|(k, _)| taylor.rest.has_rows(*k)) {
+        for (_, (rows, store)) in rows.filter(|(k, _)| terms.has_rows(*k)) {
             log_p += rows.total(store, globals.values());
         }
         let plates = plates.iter_mut().enumerate();
-        for (_, plate) in plates.filter(|(k, _)| taylor.rest.has_plate(*k)) {
+        for (_, plate) in plates.filter(|(k, _)| terms.has_plate(*k)) {
             log_p += plate.value(globals.values());
         }
         if log_p.is_nan() { f64::NEG_INFINITY } else { log_p }

@@ -51,6 +51,17 @@ impl Quantity {
         self.data().filter(|x| !marked::is_marked(*x))
     }
 
+    /// Coefficients by coordinate and an offset, if they are numbers that no row has.
+    pub(super) fn line(&self) -> Option<(Vec<(u32, f64)>, f64)> {
+        let line = as_line(self)?;
+        let numbers = line.coefficients.iter().map(|(_, c)| *c);
+        if numbers.chain([line.scale, line.offset]).any(marked::is_marked) {
+            return None;
+        }
+        let scaled = line.coefficients.into_iter().map(|(j, c)| (j, line.scale * c));
+        Some((scaled.collect(), line.offset))
+    }
+
     fn is(&self, number: f64) -> bool {
         self.data() == Some(number)
     }

@@ -11,7 +11,8 @@
 //!
 //! * [`second_order`]: the value with its first and second derivatives;
 //! * [`bounds`]: bounds of the third derivative over a ball;
-//! * [`remainder`]: what the second-order Taylor polynomial leaves out.
+//! * [`remainder`]: what the second-order Taylor polynomial leaves out;
+//! * [`series`]: derivatives of high order along one number, and intervals that hold them.
 
 pub(crate) mod bounds;
 mod categorical;
@@ -19,6 +20,7 @@ mod gradient;
 pub(crate) mod remainder;
 mod sample;
 pub(crate) mod second_order;
+pub(crate) mod series;
 #[cfg(test)]
 mod tests;
 mod value;
