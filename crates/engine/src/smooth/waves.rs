@@ -178,9 +178,14 @@ impl Waves {
             }
         }
         let registers = self.store.values.len() as Register;
+        // A coordinate is known by its register: they have been put in another order.
+        let renumbered = |leaf: &Leaf| match leaf.source {
+            Source::Input(_) => Leaf { source: Source::Input(leaf.register), ..leaf.clone() },
+            _ => leaf.clone(),
+        };
         Program {
             steps,
-            leaves: self.leaves.clone(),
+            leaves: self.leaves.iter().map(renumbered).collect(),
             registers,
             is_global: true,
             ..Program::default()
