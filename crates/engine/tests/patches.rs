@@ -78,6 +78,13 @@ const CASES: &[[&str; 3]] = &[
         "(bernoulli (logistic (effect row.group)))",
         "row.coin",
     ],
+    // The factor of a row is no part of its linear predictor.
+    [
+        "[assume m (normal 0 2)] [assume s (gamma 2 2)]
+         [assume effect (mem (lambda (g) (normal m s)))]",
+        "(bernoulli (logistic (* row.x (+ m (effect row.group)))))",
+        "row.coin",
+    ],
     [
         "[assume m (normal 0 2)] [assume effect (mem (lambda (g) (normal m 0.7)))]",
         "(poisson (exp (effect row.group)))",
@@ -196,7 +203,7 @@ fn what_has_no_patches_says_why() {
                    [assume effect (mem (lambda (g) (normal m s)))]";
     for (observed, outcome) in [
         ("(normal (effect row.group) t)", "row.y"),
-        ("(bernoulli (logistic (* row.x (+ m (effect row.group)))))", "row.coin"),
+        ("(bernoulli (logistic (+ m (* row.x (effect row.group)))))", "row.coin"),
         ("(bernoulli (logistic (* m row.x)))", "row.coin"),
         ("(normal (* s (effect row.group)) 1)", "row.y"),
     ] {

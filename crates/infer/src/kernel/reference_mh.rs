@@ -8,6 +8,7 @@
 //! has a reference that is a function of the rest as well, made anew when the rest has changed.
 
 mod explain;
+mod patched;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ use crate::reference::chain::Chain;
 use crate::reference::preparation::{Preparation, Test, Want};
 use crate::run::{Log, Phase};
 use crate::spec::{Arguments, KernelSpec};
+use patched::{First, PatchedBlock};
 
 pub static SPEC: KernelSpec = KernelSpec {
     name: "reference_mh",
@@ -107,7 +109,33 @@ pub struct Blocks {
     known: FxHashMap<Vec<u64>, Result<Known, String>>,
 }
 
-struct Known {
+enum Known {
+    Tall(Box<TallBlock>),
+    Patched(Box<PatchedBlock>),
+}
+
+impl Known {
+    fn is_of_the_rest(&self) -> bool {
+        match self {
+            Known::Tall(known) => known.is_of_the_rest,
+            Known::Patched(known) => known.is_of_the_rest,
+        }
+    }
+
+    /// What trajectories cost, over what a transition does.
+    fn gain(&self) -> f64 {
+        match self {
+            Known::Tall(known) => {
+                let forecast = known.prepared.forecast;
+                forecast.nuts / (forecast.cost * forecast.accepted)
+            }
+            Known::Patched(known) => known.gain(),
+        }
+    }
+}
+
+/// A block above many sections.
+struct TallBlock {
     smoothed: Smoothed,
     taylor: Taylor,
     prepared: Arc<Preparation>,
@@ -184,7 +212,7 @@ impl Blocks {
     /// Whether the block has a reference that the warm-up has found.
     pub fn serves(&self, trace: &Trace, block: &[NodeId]) -> bool {
         let key = addresses(trace, block);
-        self.known.get(&key).is_some_and(|known| matches!(known, Ok(k) if !k.is_of_the_rest))
+        self.known.get(&key).is_some_and(|known| matches!(known, Ok(k) if !k.is_of_the_rest()))
     }
 
     /// One of so many transitions of a block should be accompanied by a trajectory: so that these are a small part of
@@ -192,9 +220,7 @@ impl Blocks {
     pub fn insurance(&self, trace: &Trace, block: &[NodeId]) -> u64 {
         let known = self.known.get(&addresses(trace, block));
         let Some(Ok(known)) = known else { return SELDOM };
-        let forecast = known.prepared.forecast;
-        let each = forecast.cost * forecast.accepted;
-        SELDOM.max((forecast.nuts / (PREMIUM * each)) as u64)
+        SELDOM.max((known.gain() / PREMIUM) as u64)
     }
 
     /// One transition of a block, or why it has none.
@@ -210,11 +236,17 @@ impl Blocks {
             Ok(known) => known,
             Err(why) => return Ok(Err(why.clone())),
         };
-        if let Err(why) = known.bring_up_to_date(trace, block, want)? {
-            return Ok(Err(why));
+        let ready = match known {
+            Known::Tall(known) => known.bring_up_to_date(trace, block, want)?,
+            Known::Patched(known) => known.bring_up_to_date(trace, block)?,
+        };
+        if ready.is_ok() {
+            match known {
+                Known::Tall(known) => known.transition(trace, rng, log)?,
+                Known::Patched(known) => known.transition(trace, rng, log)?,
+            }
         }
-        known.transition(trace, rng, log)?;
-        Ok(Ok(()))
+        Ok(ready)
     }
 
     /// What is known about a block, or why it is not served. The first time it is prepared for.
@@ -242,11 +274,23 @@ impl Blocks {
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<Result<Known, String>, EvalError> {
-        let smoothed = Smoothed::new(trace, block, Form::Plain, "reference_mh")?;
+        let mut smoothed = Smoothed::new(trace, block, Form::Plain, "reference_mh")?;
         let Some(state) = smoothed.density().position(trace)? else {
             return Ok(Err("the state lies on the edge of what is possible".to_owned()));
         };
         let is_best = self.want == Want::Best;
+        let is_faulty = trace.has_fault(Fault::NoBounds);
+        // Only in a warm-up may a reference hang on the state.
+        let may_learn = log.run.phase == Phase::Warmup;
+        let is_alone = !smoothed.density().reads_outside();
+        if !matches!(self.want, Want::This(_)) {
+            let state = &state;
+            let given = First { key, state, is_best, may_learn, is_alone, is_faulty };
+            match PatchedBlock::first(smoothed, &given, trace, rng, log) {
+                Ok(block) => return Ok(Ok(Known::Patched(Box::new(block)))),
+                Err(other) => smoothed = other,
+            }
+        }
         let least_rows = if is_best { WORTH_IT } else { LEAST_ROWS };
         let wanted = Wanted { least_rows, is_strict: is_best };
         let taylor = match smoothed.density().taylor(wanted) {
@@ -258,10 +302,6 @@ impl Blocks {
             return Ok(Err(format!("{d} coordinates are too many for one reference")));
         }
         let mut taylor = taylor;
-        let is_faulty = trace.has_fault(Fault::NoBounds);
-        // Only in a warm-up may a reference hang on the state.
-        let may_learn = log.run.phase == Phase::Warmup;
-        let is_alone = !smoothed.density().reads_outside();
         let start = if may_learn && !is_alone { state.clone() } else { origin(state.len()) };
         let mut prepare = || {
             let mut density = smoothed.density();
@@ -280,7 +320,7 @@ impl Blocks {
         let chain = Chain::new(rng);
         let is_of_the_rest = !may_learn && !is_alone;
         let order = order(trace, &smoothed);
-        let mut known = Known {
+        let mut known = TallBlock {
             smoothed,
             taylor,
             prepared,
@@ -291,13 +331,13 @@ impl Blocks {
             is_faulty,
         };
         known.go(&state);
-        Ok(Ok(known))
+        Ok(Ok(Known::Tall(Box::new(known))))
     }
 }
 
-impl Known {
+impl TallBlock {
     fn go(&mut self, state: &[f64]) {
-        let Known { smoothed, taylor, prepared, chain, is_faulty, .. } = self;
+        let TallBlock { smoothed, taylor, prepared, chain, is_faulty, .. } = self;
         let mut density = smoothed.density();
         chain.go(
             &mut TallDensity { density: &mut density, taylor, is_faulty: *is_faulty },
@@ -377,7 +417,7 @@ impl Known {
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
-        let Known { smoothed, taylor, prepared, chain, left, is_faulty, .. } = self;
+        let TallBlock { smoothed, taylor, prepared, chain, left, is_faulty, .. } = self;
         let mut density = smoothed.density();
         let moved = {
             let mut tall = TallDensity { density: &mut density, taylor, is_faulty: *is_faulty };

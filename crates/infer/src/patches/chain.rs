@@ -33,6 +33,11 @@ pub struct Swept {
 }
 
 impl Swept {
+    /// How often β was accepted.
+    pub fn shared_share(&self) -> f64 {
+        self.shared_accepted as f64 / self.sweeps.max(1) as f64
+    }
+
     pub fn add(&mut self, other: Swept) {
         self.sweeps += other.sweeps;
         self.effects_tried += other.effects_tried;

@@ -33,6 +33,12 @@ const FINE: f64 = 0.5;
 /// The mean share of the prior in the effects from which σ is moved together with them.
 const STRETCHED: f64 = 0.2;
 
+/// What a patch in a sweep and a row asked at random cost beside one that is scanned, and gradients of all rows for an effective
+/// draw by trajectories, in readings.
+const MOVE: f64 = 10.0;
+const AT_RANDOM: f64 = 100.0;
+const GRADIENTS: f64 = 36.0;
+
 /// What is asked for; None: what seems best.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Want {
@@ -80,6 +86,9 @@ pub struct Preparation {
     pub sums: Sums,
     pub bounds: Bounds,
     pub stretch: Option<Stretch>,
+    /// What the pilot did.
+    pub pilot: Swept,
+    want: Want,
 }
 
 impl Preparation {
@@ -102,15 +111,33 @@ impl Preparation {
             _ => 5,
         });
         let mut prepared = Preparation::at(model, reference, order, want)?;
-        while want.order.is_none() && prepared.sums.order < MOST {
-            let pilot = prepared.pilot(model);
-            if pilot.shared_accepted as f64 >= FINE * PILOT as f64 {
-                break;
-            }
+        prepared.pilot = prepared.pilot(model);
+        let may_rise = want.order.is_none() && model.shared() > 0;
+        while may_rise && prepared.sums.order < MOST && prepared.pilot.shared_share() < FINE {
             let order = prepared.sums.order + 1;
             prepared = Preparation::at(model, prepared.reference, order, want)?;
+            prepared.pilot = prepared.pilot(model);
         }
         Ok(prepared)
+    }
+
+    /// The same reference for rows that have changed.
+    pub fn renewed(&self, model: &mut dyn Patched) -> Result<Preparation, NoReference> {
+        let order = self.sums.order;
+        let made = Preparation::at(model, self.reference.clone(), order, self.want)?;
+        Ok(Preparation { pilot: self.pilot, ..made })
+    }
+
+    /// What a sweep costs, in readings of a row in order.
+    pub fn cost_of_sweep(&self) -> f64 {
+        let sweeps = self.pilot.sweeps.max(1) as f64;
+        let (asked, scanned) = (self.pilot.asked as f64, self.pilot.scanned as f64);
+        MOVE * self.groups.len() as f64 + (AT_RANDOM * asked + scanned) / sweeps
+    }
+
+    /// The same for a trajectory over so many rows.
+    pub fn cost_of_trajectory(&self, rows: f64) -> f64 {
+        GRADIENTS * rows
     }
 
     /// With a reference and an order.
@@ -161,6 +188,8 @@ impl Preparation {
             stretch: None,
             groups,
             reference,
+            pilot: Swept::default(),
+            want,
         };
         prepared.lean(model);
         let mean = prepared.shares.iter().sum::<f64>() / prepared.shares.len().max(1) as f64;
@@ -217,7 +246,7 @@ impl Preparation {
     }
 
     /// What some sweeps from the reference do. Their stream is no part of any chain.
-    pub fn pilot(&self, model: &mut dyn Patched) -> Swept {
+    fn pilot(&self, model: &mut dyn Patched) -> Swept {
         let mut rng = Rng::from_seed(1);
         let mut chain = Chain::new(&mut rng);
         chain.go(model, self, &self.reference.centre);

@@ -9,7 +9,7 @@ use crate::program::rows::{Column, Rows};
 use crate::program::{DensityOp, Op, Register};
 use crate::smooth::{Density, Terms};
 use crate::taylor::Unserved;
-use crate::taylor::follow::{Followed, needed};
+use crate::taylor::follow::{Followed, follow, needed};
 use crate::taylor::kind::{Kind, of_block};
 use crate::taylor::sheet::{Quantity, Sheet};
 
@@ -163,38 +163,57 @@ fn line(around: &Followed, register: Register) -> Option<Line> {
     around[register as usize].as_ref().and_then(Quantity::line)
 }
 
-/// The density of rows that are normal choices and nothing else.
+/// The density of rows that are normal choices and nothing else. Steps before it make what it reads.
 fn normal(rows: &Rows) -> Option<&DensityOp> {
     let program = rows.program();
-    let [step] = &program.steps[..] else { return None };
+    let step = program.steps.last()?;
     let Op::Density(op) = &step.op else { return None };
     let is_plain = op.outcome == 1 && op.args().len() == 2 && program.terms == [step.out];
     (op.law.family() == Family::Normal && is_plain).then_some(op)
 }
 
+/// What stands in the registers of a row before its density; None if that is more than linear.
+fn followed(rows: &Rows, row: usize, around: &Followed) -> Option<Followed> {
+    let program = rows.program();
+    let mut known: Followed = vec![None; program.registers as usize];
+    let mut leaves = Vec::with_capacity(program.leaves.len());
+    for (leaf, column) in rows.leaves() {
+        let numbers: Vec<Quantity> = match column {
+            Column::Constant(numbers) => numbers.iter().map(|x| Quantity::Data(*x)).collect(),
+            _ => global(column, row, leaf.len)
+                .map(|register| around[register as usize].clone())
+                .collect::<Option<_>>()?,
+        };
+        if numbers.len() != leaf.len as usize {
+            return None;
+        }
+        if leaf.register != Register::MAX {
+            for (k, number) in numbers.iter().enumerate() {
+                known[leaf.register as usize + k] = Some(number.clone());
+            }
+        }
+        leaves.push(numbers);
+    }
+    let needed = needed(program, normal(rows)?.registers.as_ref());
+    let of_leaf = |leaf: u32| leaves[leaf as usize].clone();
+    follow(&mut Sheet::default(), program, &needed, &of_leaf, &mut known).ok()?;
+    Some(known)
+}
+
 fn law(number: usize, rows: &Rows, around: &Followed) -> Option<Law> {
     let op = normal(rows)?;
-    let of = |register: Register, row: usize| -> Option<Line> {
-        let (leaf, column) = rows.leaves().find(|(leaf, _)| {
-            leaf.register != Register::MAX
-                && (leaf.register..leaf.register + leaf.len).contains(&register)
-        })?;
-        let k = register - leaf.register;
-        match column {
-            Column::Constant(numbers) => Some((Vec::new(), numbers[k as usize])),
-            _ => line(around, global(column, row, leaf.len).nth(k as usize)?),
-        }
-    };
     let (x, [mean, sd]) = (op.x()[0], [op.args()[0], op.args()[1]]);
     let link = op.linked.map(|linked| (linked.place, linked.link));
     let count = rows.count();
     let (mut choices, mut means, mut scale) = (Vec::new(), Vec::new(), None);
     for row in 0..count {
-        let (choice, 0.0) = of(x, row)? else { return None };
+        let known = followed(rows, row, around)?;
+        let of = |register: Register| line(&known, register);
+        let (choice, 0.0) = of(x)? else { return None };
         let [(coordinate, 1.0)] = choice[..] else { return None };
         choices.push(coordinate);
-        means.push(of(mean, row)?);
-        let own = match (link, of(sd, row)?) {
+        means.push(of(mean)?);
+        let own = match (link, of(sd)?) {
             (Some((1, Link::Log)), (line, 0.0)) if matches!(line[..], [(_, 1.0)]) => {
                 Scale::Coordinate(line[0].0)
             }

@@ -2,7 +2,7 @@
 
 use smidgen_engine::EvalError;
 
-use super::{Blocks, Known};
+use super::{Blocks, Known, TallBlock};
 use crate::block::Target;
 use crate::explain::{Explanation, Look, blocks};
 use crate::hamiltonian::Block;
@@ -32,13 +32,14 @@ impl Blocks {
         let mut log = Log::open(&mut run, 0);
         let known = self.find(look.trace, block, look.rng, &mut log)?;
         Ok(match known {
-            Ok(known) => Ok(known.words()),
+            Ok(Known::Tall(known)) => Ok(known.words()),
+            Ok(Known::Patched(known)) => Ok(known.words()),
             Err(why) => Err(why.clone()),
         })
     }
 }
 
-impl Known {
+impl TallBlock {
     fn words(&self) -> String {
         let prepared = &self.prepared;
         let forecast = prepared.forecast;

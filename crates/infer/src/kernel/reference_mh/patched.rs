@@ -1,0 +1,285 @@
+//! Blocks whose rows fall into patches, each with an effect of its own: a transition is a sweep of [`crate::patches`].
+//!
+//! As for other blocks, the reference is made in the warm-up and stays; if the rest of the program moves what the rows
+//! read, sums, bounds and hard patches are made anew for the same reference, as functions of the rest.
+
+use std::sync::Arc;
+
+use smidgen_engine::smooth::{Density, Validity};
+use smidgen_engine::taylor::Patches;
+use smidgen_engine::taylor::patches::PatchRows;
+use smidgen_engine::{EvalError, Trace};
+use smidgen_value::Rng;
+
+use super::{WORTH_IT, near, order, origin};
+use crate::hamiltonian::{Block, Smoothed};
+use crate::patches::arrowhead::Point;
+use crate::patches::chain::{Chain, Swept};
+use crate::patches::preparation::{Preparation, Want};
+use crate::patches::{Patched, Rows};
+use crate::run::Log;
+
+/// More shared coordinates than these make sums of patches too large.
+const MOST_SHARED: usize = 30;
+/// β is accepted less often than this in a pilot: another kernel is better.
+const LEAST_ACCEPTED: f64 = 0.1;
+/// Names what chains share.
+const PATCHES: u64 = 0x7061_7463_6865_7300;
+
+/// A density in patches, as the methods of [`crate::patches`] ask for it.
+struct PatchedDensity<'a> {
+    density: &'a mut Density,
+    patches: &'a mut Patches,
+    /// Whether the bounds are 0, by mistake.
+    is_faulty: bool,
+}
+
+fn rows(Rows { first, step, count }: Rows) -> PatchRows {
+    PatchRows { first, step, count }
+}
+
+impl Patched for PatchedDensity<'_> {
+    fn shared(&self) -> usize {
+        self.patches.shared()
+    }
+
+    fn groups(&self) -> usize {
+        self.patches.groups()
+    }
+
+    fn patch(&self, group: usize) -> Rows {
+        let range = self.patches.patch(group);
+        Rows { first: range.start, step: 1, count: range.len() }
+    }
+
+    fn coefficients(&mut self, these: Rows, out: &mut [f64]) {
+        // What a row adds to its linear predictor is in its log weight.
+        let (x, offsets) = out.split_at_mut(self.patches.shared() * these.count);
+        self.patches.coefficients(rows(these), x);
+        offsets.fill(0.0);
+    }
+
+    fn log_weight(&mut self, these: Rows, eta: &[f64]) -> f64 {
+        self.patches.log_weight(rows(these), eta)
+    }
+
+    fn derivatives(&mut self, these: Rows, eta: &[f64], out: &mut [f64]) {
+        self.patches.derivatives(rows(these), eta, out);
+    }
+
+    fn most(&mut self, these: Rows, eta: &[f64], radius: f64, order: usize, out: &mut [f64]) {
+        self.patches.most(rows(these), eta, radius, order, out);
+        if self.is_faulty {
+            out.fill(0.0);
+        }
+    }
+
+    fn location(&self, group: usize, out: &mut [f64]) -> f64 {
+        self.patches.location(group, out)
+    }
+
+    fn is_scale_free(&self) -> bool {
+        self.patches.is_scale_free()
+    }
+
+    fn log_prior(&mut self, shared: &[f64], log_scale: f64) -> f64 {
+        self.patches.log_prior(self.density, shared, log_scale)
+    }
+}
+
+/// A block that is moved by sweeps.
+pub(super) struct PatchedBlock {
+    smoothed: Smoothed,
+    patches: Patches,
+    pub(super) prepared: Arc<Preparation>,
+    chain: Chain,
+    pub(super) is_of_the_rest: bool,
+    order: Vec<u64>,
+    left: Option<u64>,
+    is_faulty: bool,
+    /// Where the chain is, in the coordinates of the block.
+    z: Vec<f64>,
+}
+
+/// What a block is prepared from.
+pub(super) struct First<'a> {
+    pub key: &'a [u64],
+    pub state: &'a [f64],
+    /// Whether another kernel is taken where that is better.
+    pub is_best: bool,
+    pub may_learn: bool,
+    pub is_alone: bool,
+    pub is_faulty: bool,
+}
+
+impl First<'_> {
+    /// The patches of a density and what sweeps over them need; None if it has none, or sweeps would not serve it.
+    fn prepare(
+        &self,
+        density: &mut Density,
+        log: &Log<'_>,
+    ) -> Option<(Patches, Arc<Preparation>)> {
+        let mut patches = density.patches().ok()?;
+        if patches.shared() > MOST_SHARED || self.is_best && patches.rows() < WORTH_IT {
+            return None;
+        }
+        // Only in a warm-up may a reference hang on the state.
+        let is_from_state = self.may_learn && !self.is_alone;
+        let start = match is_from_state {
+            true => point(&patches, self.state),
+            false => point(&patches, &origin(self.state.len())),
+        };
+        let is_faulty = self.is_faulty;
+        let prepare = || {
+            let mut model = PatchedDensity { density, patches: &mut patches, is_faulty };
+            Preparation::new(&mut model, start, Want::default()).map(Arc::new)
+        };
+        let prepared = match self.is_alone {
+            // Another kind of reference may be kept under the addresses alone.
+            true => log.run.shared.get_or_make(&[self.key, &[PATCHES]].concat(), prepare),
+            false => prepare(),
+        };
+        let prepared = prepared.ok()?;
+        let is_served = !self.is_best || prepared.pilot.shared_share() >= LEAST_ACCEPTED;
+        is_served.then_some((patches, prepared))
+    }
+}
+
+impl PatchedBlock {
+    /// Gives the density back if it is not served.
+    pub(super) fn first(
+        smoothed: Smoothed,
+        given: &First<'_>,
+        trace: &Trace,
+        rng: &mut Rng,
+        log: &Log<'_>,
+    ) -> Result<PatchedBlock, Smoothed> {
+        let found = given.prepare(&mut smoothed.density(), log);
+        let Some((patches, prepared)) = found else { return Err(smoothed) };
+        let mut block = PatchedBlock {
+            order: order(trace, &smoothed),
+            smoothed,
+            patches,
+            prepared,
+            chain: Chain::new(rng),
+            is_of_the_rest: !given.may_learn && !given.is_alone,
+            left: None,
+            is_faulty: given.is_faulty,
+            z: Vec::new(),
+        };
+        block.go(given.state);
+        Ok(block)
+    }
+
+    fn go(&mut self, state: &[f64]) {
+        let PatchedBlock { smoothed, patches, prepared, chain, is_faulty, z, .. } = self;
+        let to = point(patches, state);
+        let mut density = smoothed.density();
+        let mut model =
+            PatchedDensity { density: &mut density, patches, is_faulty: *is_faulty };
+        chain.go(&mut model, prepared, &to);
+        z.clear();
+        z.extend_from_slice(state);
+    }
+
+    /// Follows what other moves have changed.
+    pub(super) fn bring_up_to_date(
+        &mut self,
+        trace: &mut Trace,
+        block: Block<'_>,
+    ) -> Result<Result<(), String>, EvalError> {
+        if self.left == Some(trace.revision()) {
+            return Ok(Ok(()));
+        }
+        let validity = self.smoothed.refresh(trace, block, "reference_mh")?;
+        if validity != Validity::Same {
+            let order = order(trace, &self.smoothed);
+            // A reference for other coordinates is none.
+            self.is_of_the_rest |= order != self.order;
+            self.order = order;
+            if let Err(why) = self.renew() {
+                return Ok(Err(why));
+            }
+        }
+        let Some(state) = self.smoothed.density().position(trace)? else {
+            return Ok(Err("the state lies on the edge of what is possible".to_owned()));
+        };
+        if validity != Validity::Same || !near(&state, &self.z) {
+            self.go(&state);
+        }
+        Ok(Ok(()))
+    }
+
+    /// Sums and bounds for rows that have changed.
+    fn renew(&mut self) -> Result<(), String> {
+        let PatchedBlock { smoothed, patches, prepared, is_faulty, is_of_the_rest, .. } = self;
+        let mut density = smoothed.density();
+        *patches = density.patches().map_err(|why| why.to_string())?;
+        let start = point(patches, &origin(density.dimension()));
+        let mut model =
+            PatchedDensity { density: &mut density, patches, is_faulty: *is_faulty };
+        let renewed = match is_of_the_rest {
+            true => Preparation::new(&mut model, start, Want::default()),
+            false => prepared.renewed(&mut model),
+        };
+        let renewed = renewed.map_err(|_| "no reference was found".to_owned())?;
+        *prepared = Arc::new(renewed);
+        Ok(())
+    }
+
+    pub(super) fn transition(
+        &mut self,
+        trace: &mut Trace,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<(), EvalError> {
+        let PatchedBlock { smoothed, patches, prepared, chain, left, is_faulty, z, .. } = self;
+        let mut density = smoothed.density();
+        let swept = {
+            let mut model =
+                PatchedDensity { density: &mut density, patches, is_faulty: *is_faulty };
+            chain.sweep(&mut model, prepared, rng)
+        };
+        let Point { shared, effects, log_scale } = chain.point(prepared);
+        patches.join(&shared, &effects, log_scale, z);
+        density.install(trace, z, rng)?;
+        *left = Some(trace.revision());
+        let Swept { asked, scanned, violations, shared_accepted, .. } = swept;
+        let (read, rows) = (asked + scanned, patches.rows() as u64);
+        let tally = &mut log.tally;
+        tally.transitions += 1;
+        tally.accepted += shared_accepted;
+        tally.sections_used += read;
+        tally.population += rows;
+        tally.by_reference += 1;
+        tally.reference_rows += read;
+        tally.reference_population += rows;
+        tally.violations += violations;
+        Ok(())
+    }
+
+    /// Readings of a row that trajectories would take, over those of a sweep.
+    pub(super) fn gain(&self) -> f64 {
+        let rows = self.patches.rows() as f64;
+        self.prepared.cost_of_trajectory(rows) / self.prepared.cost_of_sweep()
+    }
+
+    pub(super) fn words(&self) -> String {
+        let prepared = &self.prepared;
+        let (pilot, soft, all) = (prepared.pilot, prepared.soft, prepared.groups.len());
+        let read = (pilot.asked + pilot.scanned) as f64 / pilot.sweeps.max(1) as f64;
+        let percent = 100.0 * pilot.shared_share();
+        let rows = self.patches.rows();
+        format!(
+            "exact, in sweeps over the effects of {all} groups, {soft} of them by sums of order {}: {read:.3} of {rows} rows read per sweep; {percent:.0} % of the moves of what they share accepted in a pilot",
+            prepared.sums.order
+        )
+    }
+}
+
+/// A state in the words of patches.
+fn point(patches: &Patches, z: &[f64]) -> Point {
+    let (mut shared, mut effects) = (Vec::new(), Vec::new());
+    let log_scale = patches.split(z, &mut shared, &mut effects);
+    Point { shared, effects, log_scale }
+}
