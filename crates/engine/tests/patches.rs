@@ -106,7 +106,12 @@ fn served(case: &[&str; 3]) -> (Density, Patches) {
 }
 
 /// η of the rows of a patch.
-fn predictors(patches: &mut Patches, group: usize, shared: &[f64], effect: f64) -> (PatchRows, Vec<f64>) {
+fn predictors(
+    patches: &mut Patches,
+    group: usize,
+    shared: &[f64],
+    effect: f64,
+) -> (PatchRows, Vec<f64>) {
     let range = patches.patch(group);
     let rows = PatchRows { first: range.start, step: 1, count: range.len() };
     let mut x = vec![0.0; shared.len() * rows.count];
@@ -208,6 +213,9 @@ fn what_has_no_patches_says_why() {
         ("(normal (* s (effect row.group)) 1)", "row.y"),
     ] {
         let found = why(assumed, observed, outcome);
-        assert!(matches!(found, Unserved::NoPatches(_) | Unserved::ManyForms), "{observed}: {found}");
+        assert!(
+            matches!(found, Unserved::NoPatches(_) | Unserved::ManyForms),
+            "{observed}: {found}"
+        );
     }
 }

@@ -21,6 +21,7 @@ mod invariance;
 mod matrix;
 mod memory;
 mod particles_two_roads;
+mod patches;
 mod pgibbs;
 mod pgibbs_invariance;
 mod properties;

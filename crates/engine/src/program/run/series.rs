@@ -247,7 +247,8 @@ mod tests {
                 let mut line = [zero; TERMS];
                 line[0] = Interval { lo: centre - radius, hi: centre + radius };
                 line[1] = Interval::point(0.7);
-                let (mut sine, mut squared, mut out) = ([zero; TERMS], [zero; TERMS], [zero; TERMS]);
+                let (mut sine, mut squared, mut out) =
+                    ([zero; TERMS], [zero; TERMS], [zero; TERMS]);
                 through(Curve::Sin, &line, Degree::Linear, TERMS, &mut sine).expect("analytic");
                 product(&sine, &line, TERMS, &mut squared);
                 through(Curve::LogLogistic, &squared, Degree::Curved, TERMS, &mut out)

@@ -102,7 +102,14 @@ impl Patches {
     }
 
     /// An upper bound of |f^(order)| over [η − radius, η + radius]; infinite where there is none.
-    pub fn most(&mut self, rows: PatchRows, eta: &[f64], radius: f64, order: usize, out: &mut [f64]) {
+    pub fn most(
+        &mut self,
+        rows: PatchRows,
+        eta: &[f64],
+        radius: f64,
+        order: usize,
+        out: &mut [f64],
+    ) {
         self.each_plate(rows, |plate, desk, place, count| {
             for (lane, eta) in eta[place..place + count].iter().enumerate() {
                 let at = Lane { curved: &plate.kind.curved, data: &desk.store, lane };

@@ -114,11 +114,7 @@ pub(super) struct First<'a> {
 
 impl First<'_> {
     /// The patches of a density and what sweeps over them need; None if it has none, or sweeps would not serve it.
-    fn prepare(
-        &self,
-        density: &mut Density,
-        log: &Log<'_>,
-    ) -> Option<(Patches, Arc<Preparation>)> {
+    fn prepare(&self, density: &mut Density, log: &Log<'_>) -> Option<(Patches, Arc<Preparation>)> {
         let mut patches = density.patches().ok()?;
         if patches.shared() > MOST_SHARED || self.is_best && patches.rows() < WORTH_IT {
             return None;
@@ -167,7 +163,16 @@ impl PatchedBlock {
             is_faulty: given.is_faulty,
             z: Vec::new(),
         };
-        block.go(given.state);
+        if given.may_learn {
+            // Polynomials are of no use far from the reference, and sweeps from there would not come near it soon.
+            let Point { shared, effects, log_scale } = &block.prepared.reference.centre;
+            let mut centre = Vec::new();
+            block.patches.join(shared, effects, *log_scale, &mut centre);
+            block.go(&centre);
+            block.left = Some(trace.revision());
+        } else {
+            block.go(given.state);
+        }
         Ok(block)
     }
 
@@ -175,8 +180,7 @@ impl PatchedBlock {
         let PatchedBlock { smoothed, patches, prepared, chain, is_faulty, z, .. } = self;
         let to = point(patches, state);
         let mut density = smoothed.density();
-        let mut model =
-            PatchedDensity { density: &mut density, patches, is_faulty: *is_faulty };
+        let mut model = PatchedDensity { density: &mut density, patches, is_faulty: *is_faulty };
         chain.go(&mut model, prepared, &to);
         z.clear();
         z.extend_from_slice(state);
@@ -216,8 +220,7 @@ impl PatchedBlock {
         let mut density = smoothed.density();
         *patches = density.patches().map_err(|why| why.to_string())?;
         let start = point(patches, &origin(density.dimension()));
-        let mut model =
-            PatchedDensity { density: &mut density, patches, is_faulty: *is_faulty };
+        let mut model = PatchedDensity { density: &mut density, patches, is_faulty: *is_faulty };
         let renewed = match is_of_the_rest {
             true => Preparation::new(&mut model, start, Want::default()),
             false => prepared.renewed(&mut model),
