@@ -107,7 +107,6 @@ pub static DECLARED: &[(&str, f64)] = &[
     ("exact start: patches, counts", 5e-6),
     ("exact start: patches and (mh default one 3)", 5e-6),
     ("exact start: patches and (nuts default all 'step 0.3 1)", 5e-6),
-    ("exact start: patches, long", 5e-6),
     ("one step of random programs: default kernel", 1e-4),
     ("one step of random programs: other kernels", 1e-4),
     ("kit: exact start", 5e-6),

@@ -129,6 +129,11 @@ impl Terms {
     pub(crate) fn has_plate(&self, number: usize) -> bool {
         !self.without_plates.contains(&number)
     }
+
+    /// Whether any of so many plates is meant.
+    pub(crate) fn has_plates(&self, count: usize) -> bool {
+        self.without_plates.len() < count
+    }
 }
 
 impl Density {

@@ -20,9 +20,12 @@ impl Density {
         for (_, (rows, store)) in rows.filter(|(k, _)| terms.has_rows(*k)) {
             log_p += rows.total(store, globals.values());
         }
-        let plates = plates.iter_mut().enumerate();
-        for (_, plate) in plates.filter(|(k, _)| terms.has_plate(*k)) {
-            log_p += plate.value(globals.values());
+        // There may be very many, and none of them meant.
+        if terms.has_plates(plates.len()) {
+            let plates = plates.iter_mut().enumerate();
+            for (_, plate) in plates.filter(|(k, _)| terms.has_plate(*k)) {
+                log_p += plate.value(globals.values());
+            }
         }
         if log_p.is_nan() { f64::NEG_INFINITY } else { log_p }
     }
