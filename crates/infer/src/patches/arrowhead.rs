@@ -143,12 +143,12 @@ impl Climb<'_> {
             }
         }
         let mut cell = 0;
-        for j in 0..p {
+        for (j, scale) in scales.iter_mut().enumerate() {
             for l in 0..=j {
                 (look.schur[j * p + l], look.schur[l * p + j]) = (lower[cell], lower[cell]);
                 cell += 1;
             }
-            scales[j] = 1.0 / math::sqrt(look.schur[j * p + j].max(1e-12));
+            *scale = 1.0 / math::sqrt(look.schur[j * p + j].max(1e-12));
         }
         look.prior = Prior::new(model, &at.shared, at.log_scale, &scales)?;
         look.gradient.iter_mut().zip(&look.prior.gradient).for_each(|(sum, g)| *sum += g);

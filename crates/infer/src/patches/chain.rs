@@ -51,6 +51,14 @@ impl Swept {
     }
 }
 
+/// What a sweep works with.
+pub(super) struct Work<'a> {
+    pub model: &'a mut dyn Patched,
+    pub prepared: &'a Preparation,
+    pub rng: &'a mut Rng,
+    pub swept: Swept,
+}
+
 /// Where a patch is: s_g and β − β*.
 #[derive(Clone, Copy)]
 pub(super) struct Spot<'a> {
@@ -153,18 +161,20 @@ impl Chain {
         prepared: &Preparation,
         rng: &mut Rng,
     ) -> Swept {
-        let mut swept = Swept { sweeps: 1, ..Swept::default() };
+        let swept = Swept { sweeps: 1, ..Swept::default() };
+        let is_scale_free = model.is_scale_free();
+        let mut work = Work { model, prepared, rng, swept };
         self.sweeps += 1;
         let is_walk = self.sweeps.is_multiple_of(SELDOM);
-        self.move_effects(model, prepared, is_walk, rng, &mut swept);
-        self.move_shared(model, prepared, is_walk, rng, &mut swept);
-        if model.is_scale_free() {
-            self.move_scale(model, prepared, rng, &mut swept);
-            if prepared.stretch.is_some() {
-                self.stretch(model, prepared, rng, &mut swept);
+        self.move_effects(&mut work, is_walk);
+        self.move_shared(&mut work, is_walk);
+        if is_scale_free {
+            self.move_scale(&mut work);
+            if let Some(fixed) = &prepared.stretch {
+                self.stretch(&mut work, fixed);
             }
         }
-        swept
+        work.swept
     }
 
     /// Makes the polynomials in s those at d.
@@ -224,25 +234,24 @@ impl Readings {
     #[inline]
     pub fn object(
         &mut self,
-        model: &mut dyn Patched,
-        prepared: &Preparation,
+        work: &mut Work<'_>,
         place: usize,
-        spots: [Spot; 2],
+        spots: [Spot<'_>; 2],
         mean: f64,
-        rng: &mut Rng,
-        swept: &mut Swept,
     ) -> bool {
         self.clock.pass(mean);
-        while self.clock.rings(rng) {
-            let Rows { first, step, count } = prepared.rows[place];
-            let row = first + step * rng.below(count);
+        while self.clock.rings(work.rng) {
+            let Rows { first, step, count } = work.prepared.rows[place];
+            let row = first + step * work.rng.below(count);
             let bound = mean / count as f64;
-            let (change, size) = self.change(model, prepared, place, row, spots);
-            swept.asked += 1;
-            swept.violations += u64::from(!(change.abs() <= bound + ROUNDING * (1.0 + size)));
+            let (change, size) = self.change(work.model, work.prepared, place, row, spots);
+            let is_within = change.abs() <= bound + ROUNDING * (1.0 + size);
+            work.swept.asked += 1;
+            work.swept.violations += u64::from(!is_within);
             // What is no number objects.
-            if !(rng.uniform() * bound >= -change) {
-                self.clock.stop(rng);
+            let is_content = work.rng.uniform() * bound >= -change;
+            if !is_content {
+                self.clock.stop(work.rng);
                 return true;
             }
         }

@@ -5,10 +5,9 @@
 //! ball, for s or s', by a scan. Hard ones have a t in the place of the normal, and are always scanned.
 
 use smidgen_prob::collapsed::draw::standard_normal;
-use smidgen_value::{Rng, math};
+use smidgen_value::math;
 
-use super::Patched;
-use super::chain::{Chain, Spot, Swept, accepts};
+use super::chain::{Chain, Spot, Work, accepts};
 use super::preparation::Preparation;
 
 /// Patches that are moved together.
@@ -26,14 +25,8 @@ const WIDER: f64 = 1.05;
 type Lanes = [f64; LANES];
 
 impl Chain {
-    pub(super) fn move_effects(
-        &mut self,
-        model: &mut dyn Patched,
-        prepared: &Preparation,
-        is_walk: bool,
-        rng: &mut Rng,
-        swept: &mut Swept,
-    ) {
+    pub(super) fn move_effects(&mut self, work: &mut Work<'_>, is_walk: bool) {
+        let prepared = work.prepared;
         self.collapse(prepared);
         let mut means = std::mem::take(&mut self.powers);
         self.means(prepared, &mut means);
@@ -41,36 +34,29 @@ impl Chain {
         for first in (0..prepared.soft).step_by(LANES) {
             let count = LANES.min(prepared.soft - first);
             let law = Law { precision, means: &means[first..first + count] };
-            self.move_soft(model, prepared, first, law, is_walk, rng, swept);
+            self.move_soft(work, first, law, is_walk);
         }
         for place in prepared.soft..prepared.groups.len() {
             let law = Law { precision, means: &means[place..=place] };
-            self.move_hard(model, prepared, place, law, is_walk, rng, swept);
+            self.move_hard(work, place, law, is_walk);
         }
         self.powers = means;
     }
 
-    fn move_soft(
-        &mut self,
-        model: &mut dyn Patched,
-        prepared: &Preparation,
-        first: usize,
-        law: Law,
-        is_walk: bool,
-        rng: &mut Rng,
-        swept: &mut Swept,
-    ) {
+    fn move_soft(&mut self, work: &mut Work<'_>, first: usize, law: Law<'_>, is_walk: bool) {
+        let prepared = work.prepared;
         let n = law.means.len();
         let (mut to, mut log_first, mut objections) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
         let from = &self.s[first..first + n];
         let proposal = self.proposals(prepared, first, law);
         if is_walk {
-            for i in 0..n {
-                to[i] = from[i] + STEP * standard_normal(rng) / proposal.start[i].sqrt();
+            for ((to, from), bend) in to.iter_mut().zip(from).zip(&proposal.start) {
+                *to = from + STEP * standard_normal(work.rng) / bend.sqrt();
             }
         } else {
-            for i in 0..n {
-                to[i] = proposal.mode[i] + standard_normal(rng) / proposal.bend[i].sqrt();
+            let laws = proposal.mode.iter().zip(&proposal.bend);
+            for (to, (mode, bend)) in to[..n].iter_mut().zip(laws) {
+                *to = mode + standard_normal(work.rng) / bend.sqrt();
             }
             for i in 0..n {
                 let [from, to] = [from[i], to[i]].map(|s| square(s - proposal.mode[i]));
@@ -85,29 +71,29 @@ impl Chain {
             log_first[i] -= 0.5 * law.precision * (gaps[1] - gaps[0]);
             objections[i] = prepared.bounds.of_effect(first + i, [from[i], to[i]], self.rho);
         }
-        swept.effects_tried += n as u64;
+        work.swept.effects_tried += n as u64;
         for i in 0..n {
             let place = first + i;
             let s = [self.s[place], to[i]];
             let spots = s.map(|s| Spot { s, d: &self.d });
             let reads = &mut self.readings;
             let accepted = if s.iter().all(|s| prepared.bounds.holds(place, *s, self.rho)) {
-                accepts(log_first[i] + after[i] - before[i], rng)
-                    && !reads.object(model, prepared, place, spots, objections[i], rng, swept)
+                accepts(log_first[i] + after[i] - before[i], work.rng)
+                    && !reads.object(work, place, spots, objections[i])
             } else {
-                swept.scanned += 2 * prepared.rows[place].count as u64;
-                let [at, to] = spots.map(|spot| reads.scan(model, prepared, place, spot));
-                accepts(log_first[i] + to - at, rng)
+                work.swept.scanned += 2 * prepared.rows[place].count as u64;
+                let [at, to] = spots.map(|spot| reads.scan(work.model, prepared, place, spot));
+                accepts(log_first[i] + to - at, work.rng)
             };
             if accepted {
                 self.s[place] = to[i];
-                swept.effects_accepted += 1;
+                work.swept.effects_accepted += 1;
             }
         }
     }
 
     /// Two Newton steps for every lane.
-    fn proposals(&self, prepared: &Preparation, first: usize, law: Law) -> Proposals {
+    fn proposals(&self, prepared: &Preparation, first: usize, law: Law<'_>) -> Proposals {
         let n = law.means.len();
         let places = first..first + n;
         let mut found = Proposals { mode: [0.0; LANES], bend: [0.0; LANES], start: [0.0; LANES] };
@@ -137,28 +123,20 @@ impl Chain {
         found
     }
 
-    fn move_hard(
-        &mut self,
-        model: &mut dyn Patched,
-        prepared: &Preparation,
-        place: usize,
-        law: Law,
-        is_walk: bool,
-        rng: &mut Rng,
-        swept: &mut Swept,
-    ) {
+    fn move_hard(&mut self, work: &mut Work<'_>, place: usize, law: Law<'_>, is_walk: bool) {
+        let prepared = work.prepared;
         let start = self.proposals(prepared, place, law);
         let (sd, s) = (1.0 / start.start[0].sqrt(), self.s[place]);
         // The quadratic at 0: a polynomial of higher order is no guide where rows are few.
         let slope = self.collapsed.a(1, place..place + 1)[0];
         let mode = (slope + law.means[0] * law.precision) / start.start[0];
         let (to, log_q_ratio) = match is_walk {
-            true => (s + STEP * sd * standard_normal(rng), 0.0),
+            true => (s + STEP * sd * standard_normal(work.rng), 0.0),
             false => {
-                let chi: f64 = (0..FREEDOM).map(|_| square(standard_normal(rng))).sum();
+                let chi: f64 = (0..FREEDOM).map(|_| square(standard_normal(work.rng))).sum();
                 let scale = WIDER * sd;
                 let freedom = FREEDOM as f64;
-                let to = mode + scale * standard_normal(rng) * math::sqrt(freedom / chi);
+                let to = mode + scale * standard_normal(work.rng) * math::sqrt(freedom / chi);
                 let log_t = |s: f64| {
                     -0.5 * (freedom + 1.0) * math::ln_1p(square((s - mode) / scale) / freedom)
                 };
@@ -166,16 +144,16 @@ impl Chain {
             }
         };
         let spot = Spot { s: to, d: &self.d };
-        let log_weight = self.readings.scan(model, prepared, place, spot);
-        swept.scanned += prepared.rows[place].count as u64;
-        swept.effects_tried += 1;
+        let log_weight = self.readings.scan(work.model, prepared, place, spot);
+        work.swept.scanned += prepared.rows[place].count as u64;
+        work.swept.effects_tried += 1;
         let known = &mut self.log_weights[place - prepared.soft];
         let gaps = [s, to].map(|s| square(s - law.means[0]));
         let log_law = -0.5 * law.precision * (gaps[1] - gaps[0]);
-        if accepts(log_weight - *known + log_law + log_q_ratio, rng) {
+        if accepts(log_weight - *known + log_law + log_q_ratio, work.rng) {
             *known = log_weight;
             self.s[place] = to;
-            swept.effects_accepted += 1;
+            work.swept.effects_accepted += 1;
         }
     }
 }

@@ -8,11 +8,10 @@
 //! the patches, a function of ξ. The Jacobian is e^{Σ κ_g δ}. Patches are weighed as in a move of the effects.
 
 use smidgen_prob::collapsed::draw::{log_gamma_variate, standard_normal};
-use smidgen_value::{Rng, math};
+use smidgen_value::math;
 
-use super::Patched;
-use super::chain::{Chain, Spot, Swept, accepts};
-use super::preparation::Preparation;
+use super::chain::{Chain, Spot, Work, accepts};
+use super::preparation::{Preparation, Stretch};
 
 /// A curvature below this share of the expected one is not believed.
 const FLAT: f64 = 0.1;
@@ -25,38 +24,28 @@ impl Chain {
         centre.iter().zip(&self.d).map(|(c, d)| c + d).collect()
     }
 
-    pub(super) fn move_scale(
-        &mut self,
-        model: &mut dyn Patched,
-        prepared: &Preparation,
-        rng: &mut Rng,
-        swept: &mut Swept,
-    ) {
+    pub(super) fn move_scale(&mut self, work: &mut Work<'_>) {
+        let prepared = work.prepared;
         let mut means = std::mem::take(&mut self.powers);
         self.means(prepared, &mut means);
         let squares: f64 = self.s.iter().zip(&means).map(|(s, m)| (s - m) * (s - m)).sum();
         self.powers = means;
         let effects = self.s.len() as f64;
         let freedom = prepared.reference.prior.freedom(self.s.len());
-        let to = 0.5 * (math::ln(0.5 * squares) - log_gamma_variate(0.5 * freedom, rng));
+        let to = 0.5 * (math::ln(0.5 * squares) - log_gamma_variate(0.5 * freedom, work.rng));
         let shared = self.shared_now(prepared);
         // The law of the effects is σ^{−G} e^{−S/2σ²}, the proposal's σ^{−freedom} e^{−S/2σ²}.
-        let log_ratio = model.log_prior(&shared, to) - model.log_prior(&shared, self.log_scale)
+        let log_ratio = work.model.log_prior(&shared, to)
+            - work.model.log_prior(&shared, self.log_scale)
             + (freedom - effects) * (to - self.log_scale);
-        if to.is_finite() && accepts(log_ratio, rng) {
+        if to.is_finite() && accepts(log_ratio, work.rng) {
             self.log_scale = to;
-            swept.scale_accepted += 1;
+            work.swept.scale_accepted += 1;
         }
     }
 
-    pub(super) fn stretch(
-        &mut self,
-        model: &mut dyn Patched,
-        prepared: &Preparation,
-        rng: &mut Rng,
-        swept: &mut Swept,
-    ) {
-        let Some(fixed) = &prepared.stretch else { return };
+    pub(super) fn stretch(&mut self, work: &mut Work<'_>, fixed: &Stretch) {
+        let prepared = work.prepared;
         self.collapse(prepared);
         let n = self.s.len();
         let at_reference = prepared.reference.centre.log_scale;
@@ -78,7 +67,7 @@ impl Chain {
             }
             let log_scale = at_reference + by;
             let precision = math::exp(-2.0 * log_scale);
-            model.log_prior(&shared, log_scale) + slope * by - 0.5 * precision * squares
+            work.model.log_prior(&shared, log_scale) + slope * by - 0.5 * precision * squares
         };
         let collapsed = &self.collapsed;
         let mut log_p = |by: f64, factor: &dyn Fn(usize) -> f64| {
@@ -95,7 +84,7 @@ impl Chain {
             true => ((above - below) / (2.0 * w * bend), WIDER / math::sqrt(bend)),
             false => (0.0, w),
         };
-        let z = standard_normal(rng);
+        let z = standard_normal(work.rng);
         let (to, z_from) = (mode + sd * z, (from - mode) / sd);
         let mut log_first = 0.5 * (z * z - z_from * z_from);
         log_first -= log_law(from, &|i| math::exp(prepared.shares[i] * from), &mut s);
@@ -118,21 +107,21 @@ impl Chain {
             }
             let [here, there] = pair.map(|s| Spot { s, d: &self.d });
             let count = prepared.rows[place].count as u64;
-            swept.scanned += count;
-            let log_weight = self.readings.scan(model, prepared, place, there);
+            work.swept.scanned += count;
+            let log_weight = self.readings.scan(work.model, prepared, place, there);
             let known = match place.checked_sub(prepared.soft) {
                 Some(hard) => {
                     log_weights.push(log_weight);
                     self.log_weights[hard]
                 }
                 None => {
-                    swept.scanned += count;
-                    self.readings.scan(model, prepared, place, here)
+                    work.swept.scanned += count;
+                    self.readings.scan(work.model, prepared, place, here)
                 }
             };
             log_first += log_weight - known;
         }
-        if !accepts(log_first, rng) {
+        if !accepts(log_first, work.rng) {
             return;
         }
         for place in 0..prepared.soft {
@@ -142,11 +131,11 @@ impl Chain {
             }
             let mean = prepared.bounds.of_effect(place, pair, self.rho);
             let spots = pair.map(|s| Spot { s, d: &self.d });
-            if self.readings.object(model, prepared, place, spots, mean, rng, swept) {
+            if self.readings.object(work, place, spots, mean) {
                 return;
             }
         }
-        swept.stretch_accepted += 1;
+        work.swept.stretch_accepted += 1;
         self.s = s;
         self.log_scale = at_reference + to;
         self.log_weights = log_weights;

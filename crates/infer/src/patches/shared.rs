@@ -10,8 +10,7 @@ use smidgen_prob::collapsed::draw::standard_normal;
 use smidgen_prob::linalg;
 use smidgen_value::{Matrix, Rng, math};
 
-use super::Patched;
-use super::chain::{Chain, Spot, Swept, accepts};
+use super::chain::{Chain, Spot, Work, accepts};
 use super::preparation::Preparation;
 use super::reading::{At, Bend};
 use super::sums::Quadratic;
@@ -20,14 +19,8 @@ use super::sums::Quadratic;
 const STEP: f64 = 1.2;
 
 impl Chain {
-    pub(super) fn move_shared(
-        &mut self,
-        model: &mut dyn Patched,
-        prepared: &Preparation,
-        is_walk: bool,
-        rng: &mut Rng,
-        swept: &mut Swept,
-    ) {
+    pub(super) fn move_shared(&mut self, work: &mut Work<'_>, is_walk: bool) {
+        let prepared = work.prepared;
         let p = self.d.len();
         if p == 0 {
             return;
@@ -35,16 +28,16 @@ impl Chain {
         let mut quadratic = std::mem::take(&mut self.quadratic);
         self.make_quadratic(prepared, &mut quadratic);
         let mut hard = Quadratic::new(p);
-        self.add_hard(model, prepared, &mut hard, swept);
+        self.add_hard(work, &mut hard);
         quadratic.add(&hard);
-        let proposal = propose(prepared, &quadratic, &self.d, is_walk, rng);
+        let proposal = propose(prepared, &quadratic, &self.d, is_walk, work.rng);
         let d = proposal.d;
         let centre = &prepared.reference.centre;
         let theta =
             |d: &[f64]| d.iter().zip(&centre.shared).map(|(d, c)| d + c).collect::<Vec<_>>();
         let mut log_first = proposal.log_first;
-        log_first += model.log_prior(&theta(&d), self.log_scale)
-            - model.log_prior(&theta(&self.d), self.log_scale);
+        log_first += work.model.log_prior(&theta(&d), self.log_scale)
+            - work.model.log_prior(&theta(&self.d), self.log_scale);
         log_first -=
             prepared.reference.prior.polynomial(&d) - prepared.reference.prior.polynomial(&self.d);
         log_first -= hard.at(&d) - hard.at(&self.d);
@@ -62,24 +55,24 @@ impl Chain {
             }
             let count = prepared.rows[place].count as u64;
             let reads = &mut self.readings;
-            let there = reads.scan(model, prepared, place, Spot { s, d: &d });
-            swept.scanned += count;
+            let there = reads.scan(work.model, prepared, place, Spot { s, d: &d });
+            work.swept.scanned += count;
             let here = match is_soft {
                 false => {
                     log_weights.push(there);
                     self.log_weights[place - prepared.soft]
                 }
                 true => {
-                    swept.scanned += count;
+                    work.swept.scanned += count;
                     let mut own = Quadratic::new(p);
                     prepared.sums.quadratic_of(place, s, &mut own);
                     log_first -= own.at(&d) - own.at(&self.d);
-                    reads.scan(model, prepared, place, Spot { s, d: &self.d })
+                    reads.scan(work.model, prepared, place, Spot { s, d: &self.d })
                 }
             };
             log_first += there - here;
         }
-        if !accepts(log_first, rng) {
+        if !accepts(log_first, work.rng) {
             return;
         }
         for place in 0..prepared.soft {
@@ -89,11 +82,11 @@ impl Chain {
             }
             let mean = prepared.bounds.of_shared(place, s, most, length);
             let spots = [&self.d, &d].map(|d| Spot { s, d });
-            if self.readings.object(model, prepared, place, spots, mean, rng, swept) {
+            if self.readings.object(work, place, spots, mean) {
                 return;
             }
         }
-        swept.shared_accepted += 1;
+        work.swept.shared_accepted += 1;
         self.d = d;
         self.rho = rho;
         self.is_collapsed = false;
@@ -124,13 +117,8 @@ impl Chain {
     }
 
     /// Adds the quadratics of hard patches at (s, β*).
-    fn add_hard(
-        &mut self,
-        model: &mut dyn Patched,
-        prepared: &Preparation,
-        out: &mut Quadratic,
-        swept: &mut Swept,
-    ) {
+    fn add_hard(&mut self, work: &mut Work<'_>, out: &mut Quadratic) {
+        let prepared = work.prepared;
         let p = self.d.len();
         let n = prepared.groups.len();
         let mut bend = Bend::default();
@@ -139,7 +127,8 @@ impl Chain {
             let effect = prepared.effects[place] + self.s[place];
             let at = At { shared: &prepared.reference.centre.shared, effect };
             let rows = prepared.rows[place];
-            swept.scanned += bend.read(model, &mut self.readings.reader, rows, at, 1) as u64;
+            work.swept.scanned +=
+                bend.read(work.model, &mut self.readings.reader, rows, at, 1) as u64;
             k.iter_mut().enumerate().for_each(|(j, k)| *k = prepared.shear[j * n + place]);
             let [_, first, second, _] = bend.f;
             let mut cell = 0;

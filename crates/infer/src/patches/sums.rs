@@ -141,10 +141,10 @@ impl Sums {
         let n = s.len();
         powers.clear();
         powers.resize(n, 1.0);
-        for k in 0..self.order {
+        for (k, inverse) in INVERSE[..self.order].iter().enumerate() {
             if k > 0 {
                 // s^k/k!
-                powers.iter_mut().zip(s).for_each(|(power, s)| *power *= s * INVERSE[k]);
+                powers.iter_mut().zip(s).for_each(|(power, s)| *power *= s * inverse);
             }
             for (j, g) in out.gradient.iter_mut().enumerate() {
                 *g += linalg::dot(powers, &self.x(k + 1, j)[..n]);
@@ -160,9 +160,9 @@ impl Sums {
     /// The same of one patch.
     pub fn quadratic_of(&self, patch: usize, s: f64, out: &mut Quadratic) {
         let mut power = 1.0;
-        for k in 0..self.order {
+        for (k, inverse) in INVERSE[..self.order].iter().enumerate() {
             if k > 0 {
-                power *= s * INVERSE[k];
+                power *= s * inverse;
             }
             for (j, g) in out.gradient.iter_mut().enumerate() {
                 *g += power * self.x(k + 1, j)[patch];
