@@ -71,16 +71,6 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     log_density(x, a, b)
 }
 
-/// (a - 1) log x + (b - 1) log(1 - x) - log B(a, b)
-fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-    Recipe::write(arguments, link, |law| {
-        law.unlinked()?;
-        let (x, a, b) = (law.outcome(), law.argument(0), law.argument(1));
-        let powers = (a - 1.0) * x.log() + (b - 1.0) * (-x).curve(Curve::Log1p);
-        Some(powers + (a + b).log_gamma() - a.log_gamma() - b.log_gamma())
-    })
-}
-
 impl Distribution for Beta {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -99,8 +89,14 @@ impl Distribution for Beta {
         Ok(log_density(x, a, b))
     }
 
+    /// (a - 1) log x + (b - 1) log(1 - x) - log B(a, b)
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-        recipe(arguments, link)
+        Recipe::write(arguments, link, |law| {
+            law.unlinked()?;
+            let (x, a, b) = (law.outcome(), law.argument(0), law.argument(1));
+            let powers = (a - 1.0) * x.log() + (b - 1.0) * (-x).curve(Curve::Log1p);
+            Some(powers + (a + b).log_gamma() - a.log_gamma() - b.log_gamma())
+        })
     }
 
     fn score(&self) -> Option<Score> {

@@ -105,15 +105,6 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     log_mass(x, n, p)
 }
 
-/// log C(n, k) + k log p + (n - k) log(1 - p)
-fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-    Recipe::write(arguments, link, |law| {
-        let (k, n, p) = (law.outcome(), law.argument(0), law.chance(1, 0.5)?);
-        let choices = n.log_factorial() - k.log_factorial() - (n - k).log_factorial();
-        Some(choices + p.log_of_trials(k, n - k))
-    })
-}
-
 impl Distribution for Binomial {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -137,8 +128,13 @@ impl Distribution for Binomial {
         })
     }
 
+    /// log C(n, k) + k log p + (n - k) log(1 - p)
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-        recipe(arguments, link)
+        Recipe::write(arguments, link, |law| {
+            let (k, n, p) = (law.outcome(), law.argument(0), law.argument(1).chance()?);
+            let choices = n.log_factorial() - k.log_factorial() - (n - k).log_factorial();
+            Some(choices + p.log_of_trials(k, n - k))
+        })
     }
 
     fn score(&self) -> Option<Score> {

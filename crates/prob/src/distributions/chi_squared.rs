@@ -34,15 +34,6 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     log_density
 }
 
-/// That of gamma(df/2, 1/2).
-fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-    Recipe::write(arguments, link, |law| {
-        law.unlinked()?;
-        let rate = write::Positive::Plain(law.number(0.5));
-        Some(gamma::formula(law.outcome(), 0.5 * law.argument(0), rate))
-    })
-}
-
 impl Distribution for ChiSquared {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -59,8 +50,13 @@ impl Distribution for ChiSquared {
         Ok(gamma::log_density(x, 0.5 * df, 0.5))
     }
 
+    /// That of gamma(df/2, 1/2).
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-        recipe(arguments, link)
+        Recipe::write(arguments, link, |law| {
+            law.unlinked()?;
+            let rate = write::Positive::Plain(law.number(0.5));
+            Some(gamma::formula(law.outcome(), 0.5 * law.argument(0), rate))
+        })
     }
 
     fn score(&self) -> Option<Score> {

@@ -50,14 +50,6 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     log_rate - t
 }
 
-/// log rate - rate x
-fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-    Recipe::write(arguments, link, |law| {
-        let rate = law.positive(0, 1.0)?;
-        Some(rate.log() - law.outcome() * rate.power(1.0))
-    })
-}
-
 impl Distribution for Expon {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -81,8 +73,12 @@ impl Distribution for Expon {
         })
     }
 
+    /// log rate - rate x
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-        recipe(arguments, link)
+        Recipe::write(arguments, link, |law| {
+            let rate = law.argument(0).positive()?;
+            Some(rate.log() - law.outcome() * rate.power(1.0))
+        })
     }
 
     fn score(&self) -> Option<Score> {

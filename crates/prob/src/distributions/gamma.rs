@@ -137,7 +137,7 @@ impl Distribution for Gamma {
 
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
         Recipe::write(arguments, link, |law| {
-            Some(formula(law.outcome(), law.argument(0), law.positive(1, 1.0)?))
+            Some(formula(law.outcome(), law.argument(0), law.argument(1).positive()?))
         })
     }
 

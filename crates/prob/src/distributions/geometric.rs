@@ -53,13 +53,6 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     log_mass(x, Chance::Plain(p))
 }
 
-/// log p + k log(1 - p)
-fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-    Recipe::write(arguments, link, |law| {
-        Some(law.chance(0, 0.5)?.log_of_trials(law.number(1.0), law.outcome()))
-    })
-}
-
 impl Distribution for Geometric {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -77,8 +70,11 @@ impl Distribution for Geometric {
         Ok(log_mass(k, p))
     }
 
+    /// log p + k log(1 - p)
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-        recipe(arguments, link)
+        Recipe::write(arguments, link, |law| {
+            Some(law.argument(0).chance()?.log_of_trials(law.number(1.0), law.outcome()))
+        })
     }
 
     fn score(&self) -> Option<Score> {

@@ -44,13 +44,6 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if x >= 0.0 { cauchy::by_log(x, args[0], slope) + LN_2 } else { f64::NEG_INFINITY }
 }
 
-/// Twice that of Cauchy's law.
-fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-    Recipe::write(arguments, link, |law| {
-        Some(cauchy::formula(law.outcome(), law.positive(0, 1.0)?) + LN_2)
-    })
-}
-
 impl Distribution for HalfCauchy {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -70,8 +63,11 @@ impl Distribution for HalfCauchy {
         })
     }
 
+    /// Twice that of Cauchy's law.
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-        recipe(arguments, link)
+        Recipe::write(arguments, link, |law| {
+            Some(cauchy::formula(law.outcome(), law.argument(0).positive()?) + LN_2)
+        })
     }
 
     fn score(&self) -> Option<Score> {

@@ -50,14 +50,6 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if x >= 0.0 { log_density + LN_2 } else { f64::NEG_INFINITY }
 }
 
-/// Twice that of the normal law.
-fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-    Recipe::write(arguments, link, |law| {
-        let (x, mean) = (law.outcome(), law.number(0.0));
-        Some(normal::formula(x, mean, law.positive(0, 1.0)?) + LN_2)
-    })
-}
-
 impl Distribution for HalfNormal {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -78,8 +70,12 @@ impl Distribution for HalfNormal {
         })
     }
 
+    /// Twice that of the normal law.
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-        recipe(arguments, link)
+        Recipe::write(arguments, link, |law| {
+            let (x, mean) = (law.outcome(), law.number(0.0));
+            Some(normal::formula(x, mean, law.argument(0).positive()?) + LN_2)
+        })
     }
 
     fn score(&self) -> Option<Score> {

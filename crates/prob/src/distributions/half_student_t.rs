@@ -47,14 +47,6 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     if x >= 0.0 { student_t::by_log(x, args[0], args[1], slope) + LN_2 } else { f64::NEG_INFINITY }
 }
 
-/// Twice that of Student's law.
-fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-    Recipe::write(arguments, link, |law| {
-        let df = law.argument(0);
-        Some(student_t::formula(law.outcome(), df, law.positive(1, 1.0)?) + LN_2)
-    })
-}
-
 impl Distribution for HalfStudentT {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -74,8 +66,12 @@ impl Distribution for HalfStudentT {
         })
     }
 
+    /// Twice that of Student's law.
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-        recipe(arguments, link)
+        Recipe::write(arguments, link, |law| {
+            let df = law.argument(0);
+            Some(student_t::formula(law.outcome(), df, law.argument(1).positive()?) + LN_2)
+        })
     }
 
     fn score(&self) -> Option<Score> {

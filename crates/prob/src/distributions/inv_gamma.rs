@@ -63,16 +63,6 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     log_gamma_kernel(shape + 1.0, shape, t, log_t) - log_scale
 }
 
-/// shape log(scale / x) - log x - scale / x - log Gamma(shape)
-fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-    Recipe::write(arguments, link, |law| {
-        let (x, shape, scale) = (law.outcome(), law.argument(0), law.positive(1, 1.0)?);
-        let log_x = x.log();
-        let t = x.power(-1.0) * scale.power(1.0);
-        Some(shape * (scale.log() - log_x) - log_x - t - shape.log_gamma())
-    })
-}
-
 impl Distribution for InvGamma {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -95,8 +85,14 @@ impl Distribution for InvGamma {
         })
     }
 
+    /// shape log(scale / x) - log x - scale / x - log Gamma(shape)
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-        recipe(arguments, link)
+        Recipe::write(arguments, link, |law| {
+            let (x, shape, scale) = (law.outcome(), law.argument(0), law.argument(1).positive()?);
+            let log_x = x.log();
+            let t = x.power(-1.0) * scale.power(1.0);
+            Some(shape * (scale.log() - log_x) - log_x - t - shape.log_gamma())
+        })
     }
 
     fn score(&self) -> Option<Score> {

@@ -66,14 +66,6 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     -z.abs() - log_scale - LN_2
 }
 
-/// -|x - loc| / scale - log(2 scale)
-fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-    Recipe::write(arguments, link, |law| {
-        let (x, loc, scale) = (law.outcome(), law.argument(0), law.positive(1, 1.0)?);
-        Some(-(x - loc).curve(Curve::Abs) * scale.power(-1.0) - scale.log() - LN_2)
-    })
-}
-
 impl Distribution for Laplace {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -95,8 +87,12 @@ impl Distribution for Laplace {
         })
     }
 
+    /// -|x - loc| / scale - log(2 scale)
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-        recipe(arguments, link)
+        Recipe::write(arguments, link, |law| {
+            let (x, loc, scale) = (law.outcome(), law.argument(0), law.argument(1).positive()?);
+            Some(-(x - loc).curve(Curve::Abs) * scale.power(-1.0) - scale.log() - LN_2)
+        })
     }
 
     fn score(&self) -> Option<Score> {

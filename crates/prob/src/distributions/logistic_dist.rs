@@ -66,15 +66,6 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     -z.abs() - 2.0 * ln_1p(exp(-z.abs())) - log_scale
 }
 
-/// With p = 1/(1 + e^-z), log p + log(1 - p) = 2 log p - z: one curve.
-fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-    Recipe::write(arguments, link, |law| {
-        let (x, loc, scale) = (law.outcome(), law.argument(0), law.positive(1, 1.0)?);
-        let z = (x - loc) * scale.power(-1.0);
-        Some(2.0 * z.curve(Curve::LogLogistic) - z - scale.log())
-    })
-}
-
 impl Distribution for LogisticDist {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -95,8 +86,13 @@ impl Distribution for LogisticDist {
         })
     }
 
+    /// With p = 1/(1 + e^-z), log p + log(1 - p) = 2 log p - z: one curve.
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-        recipe(arguments, link)
+        Recipe::write(arguments, link, |law| {
+            let (x, loc, scale) = (law.outcome(), law.argument(0), law.argument(1).positive()?);
+            let z = (x - loc) * scale.power(-1.0);
+            Some(2.0 * z.curve(Curve::LogLogistic) - z - scale.log())
+        })
     }
 
     fn score(&self) -> Option<Score> {

@@ -63,14 +63,6 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     log_density
 }
 
-/// That of the normal law at log x, less log x.
-fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-    Recipe::write(arguments, link, |law| {
-        let log_x = law.outcome().log();
-        Some(normal::formula(log_x, law.argument(0), law.positive(1, 1.0)?) - log_x)
-    })
-}
-
 impl Distribution for Lognormal {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -91,8 +83,12 @@ impl Distribution for Lognormal {
         })
     }
 
+    /// That of the normal law at log x, less log x.
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-        recipe(arguments, link)
+        Recipe::write(arguments, link, |law| {
+            let log_x = law.outcome().log();
+            Some(normal::formula(log_x, law.argument(0), law.argument(1).positive()?) - log_x)
+        })
     }
 
     fn score(&self) -> Option<Score> {

@@ -76,15 +76,6 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     log_mass
 }
 
-/// log Gamma(k + r) - log k! - log Gamma(r) + r log p + k log(1 - p)
-fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-    Recipe::write(arguments, link, |law| {
-        let (k, r, p) = (law.outcome(), law.argument(0), law.chance(1, 0.5)?);
-        let ways = (k + r).log_gamma() - k.log_factorial() - r.log_gamma();
-        Some(ways + p.log_of_trials(r, k))
-    })
-}
-
 impl Distribution for NegativeBinomial {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -110,8 +101,13 @@ impl Distribution for NegativeBinomial {
         })
     }
 
+    /// log Gamma(k + r) - log k! - log Gamma(r) + r log p + k log(1 - p)
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-        recipe(arguments, link)
+        Recipe::write(arguments, link, |law| {
+            let (k, r, p) = (law.outcome(), law.argument(0), law.argument(1).chance()?);
+            let ways = (k + r).log_gamma() - k.log_factorial() - r.log_gamma();
+            Some(ways + p.log_of_trials(r, k))
+        })
     }
 
     fn score(&self) -> Option<Score> {

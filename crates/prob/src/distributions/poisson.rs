@@ -83,14 +83,6 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     }
 }
 
-/// k log rate - rate - log k!
-fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-    Recipe::write(arguments, link, |law| {
-        let (k, rate) = (law.outcome(), law.positive(0, 1.0)?);
-        Some(k * rate.log() - rate.power(1.0) - k.log_factorial())
-    })
-}
-
 impl Distribution for Poisson {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -109,8 +101,12 @@ impl Distribution for Poisson {
         Ok(log_mass(x, rate(args)?))
     }
 
+    /// k log rate - rate - log k!
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-        recipe(arguments, link)
+        Recipe::write(arguments, link, |law| {
+            let (k, rate) = (law.outcome(), law.argument(0).positive()?);
+            Some(k * rate.log() - rate.power(1.0) - k.log_factorial())
+        })
     }
 
     fn score(&self) -> Option<Score> {

@@ -166,7 +166,7 @@ impl Distribution for StudentT {
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
         Recipe::write(arguments, link, |law| {
             let distance = law.outcome() - law.argument_or(1, 0.0);
-            Some(formula(distance, law.argument(0), law.positive(2, 1.0)?))
+            Some(formula(distance, law.argument(0), law.argument_or(2, 1.0).positive()?))
         })
     }
 

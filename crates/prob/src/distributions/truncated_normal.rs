@@ -141,30 +141,6 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     parameters.log_density(x, &place)
 }
 
-/// That of the normal law, less the log of what lies between the ends, which for two finite ends a < b is that of what lies
-/// above a, plus log(1 - r) with the ratio r of what lies above b to it: no term cancels.
-fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-    Recipe::write(arguments, link, |law| {
-        law.unlinked()?;
-        let (x, mean, sd) = (law.outcome(), law.argument(0), law.positive(1, 1.0)?);
-        let ends = [(2, f64::NEG_INFINITY), (3, f64::INFINITY)];
-        let [low, high] =
-            ends.map(|(i, open)| (law.known(i) != Some(open)).then(|| law.argument(i)));
-        let normal = normal::formula(x, mean, sd);
-        Some(match (low, high) {
-            (None, None) => normal,
-            (Some(low), None) => normal - log_above(low, mean, sd) + (x - low).wall(),
-            (None, Some(high)) => normal - log_above(mean, high, sd) + (high - x).wall(),
-            (Some(low), Some(high)) => {
-                let log_all = log_above(low, mean, sd);
-                let log_ratio = log_above(high, mean, sd) - log_all;
-                let log_mass = log_all + log_ratio.curve(Curve::Log1mExp);
-                normal - log_mass + (x - low).wall() + (high - x).wall()
-            }
-        })
-    })
-}
-
 /// log P(X > end) for a normal X, which is log P(X < mean) for one around the end.
 fn log_above<'w>(end: Term<'w>, mean: Term<'w>, sd: write::Positive<'w>) -> Term<'w> {
     ((mean - end) * sd.power(-1.0)).curve(Curve::LogNormalCdf)
@@ -190,8 +166,28 @@ impl Distribution for TruncatedNormal {
         Ok(parameters.log_density(outcome::number(x), &place))
     }
 
+    /// That of the normal law, less the log of what lies between the ends, which for two finite ends a < b is that of what lies
+    /// above a, plus log(1 - r) with the ratio r of what lies above b to it: no term cancels.
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-        recipe(arguments, link)
+        Recipe::write(arguments, link, |law| {
+            law.unlinked()?;
+            let (x, mean, sd) = (law.outcome(), law.argument(0), law.argument(1).positive()?);
+            let ends = [(2, f64::NEG_INFINITY), (3, f64::INFINITY)];
+            let [low, high] =
+                ends.map(|(i, open)| (law.known(i) != Some(open)).then(|| law.argument(i)));
+            let normal = normal::formula(x, mean, sd);
+            Some(match (low, high) {
+                (None, None) => normal,
+                (Some(low), None) => normal - log_above(low, mean, sd) + (x - low).wall(),
+                (None, Some(high)) => normal - log_above(mean, high, sd) + (high - x).wall(),
+                (Some(low), Some(high)) => {
+                    let log_all = log_above(low, mean, sd);
+                    let log_ratio = log_above(high, mean, sd) - log_all;
+                    let log_mass = log_all + log_ratio.curve(Curve::Log1mExp);
+                    normal - log_mass + (x - low).wall() + (high - x).wall()
+                }
+            })
+        })
     }
 
     fn score(&self) -> Option<Score> {

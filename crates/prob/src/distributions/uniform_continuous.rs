@@ -56,15 +56,6 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     log_density(x, low, high)
 }
 
-/// -log(hi - lo), as long as both ends stay where they are of x.
-fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-    Recipe::write(arguments, link, |law| {
-        law.unlinked()?;
-        let (x, low, high) = (law.outcome(), law.argument(0), law.argument(1));
-        Some((x - low).wall() + (high - x).wall() - (high - low).log())
-    })
-}
-
 impl Distribution for UniformContinuous {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -86,8 +77,13 @@ impl Distribution for UniformContinuous {
         Ok(log_density(x, low, high))
     }
 
+    /// -log(hi - lo), as long as both ends stay where they are of x.
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-        recipe(arguments, link)
+        Recipe::write(arguments, link, |law| {
+            law.unlinked()?;
+            let (x, low, high) = (law.outcome(), law.argument(0), law.argument(1));
+            Some((x - low).wall() + (high - x).wall() - (high - low).log())
+        })
     }
 
     fn score(&self) -> Option<Score> {

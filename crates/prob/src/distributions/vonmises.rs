@@ -77,16 +77,6 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     log_density(x, mu, kappa)
 }
 
-/// kappa (cos(x - mu) - 1) - log(e^-kappa I_0(kappa)) - log(2 pi)
-fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-    Recipe::write(arguments, link, |law| {
-        law.unlinked()?;
-        let (x, mu, kappa) = (law.outcome(), law.argument(0), law.argument(1));
-        let turn = kappa * ((x - mu).curve(Curve::Cos) - 1.0);
-        Some(turn - kappa.curve(Curve::LogScaledBessel) - 2.0 * HALF_LN_2PI)
-    })
-}
-
 impl Distribution for Vonmises {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -103,8 +93,14 @@ impl Distribution for Vonmises {
         Ok(log_density(x, mu, kappa))
     }
 
+    /// kappa (cos(x - mu) - 1) - log(e^-kappa I_0(kappa)) - log(2 pi)
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-        recipe(arguments, link)
+        Recipe::write(arguments, link, |law| {
+            law.unlinked()?;
+            let (x, mu, kappa) = (law.outcome(), law.argument(0), law.argument(1));
+            let turn = kappa * ((x - mu).curve(Curve::Cos) - 1.0);
+            Some(turn - kappa.curve(Curve::LogScaledBessel) - 2.0 * HALF_LN_2PI)
+        })
     }
 
     fn score(&self) -> Option<Score> {

@@ -94,16 +94,6 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     ln(shape) - log_scale + log_power - hazard
 }
 
-/// log shape + shape log t - log x - t^shape
-fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-    Recipe::write(arguments, link, |law| {
-        let (shape, scale) = (law.argument(0), law.positive(1, 1.0)?);
-        let log_x = law.outcome().log();
-        let log_hazard = shape * (log_x - scale.log());
-        Some(shape.log() + log_hazard - log_x - log_hazard.exp())
-    })
-}
-
 impl Distribution for Weibull {
     fn spec(&self) -> &'static Spec {
         &SPEC
@@ -128,8 +118,14 @@ impl Distribution for Weibull {
             .map_or(f64::NEG_INFINITY, |(log_t, hazard)| log_density(log_t, hazard, shape, scale)))
     }
 
+    /// log shape + shape log t - log x - t^shape
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
-        recipe(arguments, link)
+        Recipe::write(arguments, link, |law| {
+            let (shape, scale) = (law.argument(0), law.argument(1).positive()?);
+            let log_x = law.outcome().log();
+            let log_hazard = shape * (log_x - scale.log());
+            Some(shape.log() + log_hazard - log_x - log_hazard.exp())
+        })
     }
 
     fn score(&self) -> Option<Score> {

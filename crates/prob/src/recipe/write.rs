@@ -81,29 +81,27 @@ impl<'w> Writer<'w> {
     pub fn unlinked(&self) -> Option<()> {
         self.link.is_none().then_some(())
     }
+}
 
-    /// The positive argument that may be given by its logarithm; None if it is given through another link.
-    pub fn positive(&'w self, i: usize, default: f64) -> Option<Positive<'w>> {
-        let given = self.argument_or(i, default);
-        match self.link {
-            None => Some(Positive::Plain(given)),
-            Some(Link::Log) => Some(Positive::Log(given)),
+impl<'w> Term<'w> {
+    /// The argument that may be given by its logarithm; None if it is given through another link.
+    pub fn positive(self) -> Option<Positive<'w>> {
+        match self.writer.link {
+            None => Some(Positive::Plain(self)),
+            Some(Link::Log) => Some(Positive::Log(self)),
             Some(Link::LogOdds) => None,
         }
     }
 
-    /// The probability that may be given by its log odds; None if it is given through another link.
-    pub fn chance(&'w self, i: usize, default: f64) -> Option<Chance<'w>> {
-        let given = self.argument_or(i, default);
-        match self.link {
-            None => Some(Chance::Plain(given)),
-            Some(Link::LogOdds) => Some(Chance::LogOdds(given)),
+    /// The argument that may be given by its log odds; None if it is given through another link.
+    pub fn chance(self) -> Option<Chance<'w>> {
+        match self.writer.link {
+            None => Some(Chance::Plain(self)),
+            Some(Link::LogOdds) => Some(Chance::LogOdds(self)),
             Some(Link::Log) => None,
         }
     }
-}
 
-impl<'w> Term<'w> {
     pub fn curve(self, curve: Curve) -> Term<'w> {
         match self.part {
             Part::Number(x) => self.writer.number(curve.value(x)),

@@ -143,8 +143,33 @@ fn check_ranges(range: Range) -> Result<(), String> {
             }
             check_on(*curve, lo, hi, range)?;
         }
+        // Where a derivative vanishes nothing but rounding is left of it.
+        for zero in zeros(*curve, least.max(-8.0), most.min(8.0)) {
+            check_on(*curve, zero - 1e-13, zero + 1e-13, range)?;
+        }
     }
     Ok(())
+}
+
+/// Zeros of all derivatives.
+fn zeros(curve: Curve, least: f64, most: f64) -> Vec<f64> {
+    const POINTS: usize = 300;
+    let at = |i: usize| least + (most - least) * (i as f64 + 0.3) / POINTS as f64;
+    let mut zeros = Vec::new();
+    for (k, i) in (1..=MOST_ORDER).flat_map(|k| (1..POINTS).map(move |i| (k, i))) {
+        let is_positive = |x: f64| derivatives(curve, x)[k] > 0.0;
+        let (mut lo, mut hi) = (at(i - 1), at(i));
+        let rises = is_positive(hi);
+        if is_positive(lo) == rises {
+            continue;
+        }
+        for _ in 0..60 {
+            let middle = 0.5 * (lo + hi);
+            *(if is_positive(middle) == rises { &mut hi } else { &mut lo }) = middle;
+        }
+        zeros.push(lo);
+    }
+    zeros
 }
 
 fn check_on(curve: Curve, lo: f64, hi: f64, range: Range) -> Result<(), String> {
@@ -178,7 +203,7 @@ fn check_on(curve: Curve, lo: f64, hi: f64, range: Range) -> Result<(), String> 
         }
         let steepest = seen[k + 1].ok_or("no point")?.magnitude();
         let around = if k == 0 { 0.0 } else { seen[k - 1].ok_or("no point")?.magnitude() };
-        let rounding = 2e-13 * around.min(steepest) + 2.0 * f64::MIN_POSITIVE;
+        let rounding = 2e-11 * around.min(steepest) + 2.0 * f64::MIN_POSITIVE;
         let slack = 2e-9 * seen_here.magnitude() + steepest * gap + rounding;
         let excess = (seen_here.lo - range.lo).max(range.hi - seen_here.hi);
         if excess > slack {
@@ -212,6 +237,11 @@ fn a_wrong_range_is_caught() {
         let [a, b] = [lo, hi].map(|x| derivatives(curve, x)[k]);
         Some(Interval::hull(a, b))
     };
+    let no_noise: Range = |curve, k, lo, hi| {
+        let range = curve.range(k, lo, hi)?;
+        let is_around_zero = range.lo < 0.0 && range.hi > 0.0;
+        Some(if is_around_zero && hi - lo < 1e-12 { Interval::point(0.0) } else { range })
+    };
     let too_wide: Range = |curve, k, lo, hi| {
         let range = curve.range(k, lo, hi)?;
         Some(range.widened(0.3 * range.magnitude()))
@@ -220,6 +250,7 @@ fn a_wrong_range_is_caught() {
         ("halved", halved),
         ("one halved", one_halved),
         ("ends only", ends_only),
+        ("no noise", no_noise),
         ("too wide", too_wide),
     ] {
         assert!(check_ranges(wrong).is_err(), "{name}");

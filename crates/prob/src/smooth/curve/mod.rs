@@ -27,6 +27,7 @@ pub use interval::Interval;
 
 use crate::support::{turns, wrap};
 use extremes::Extremes;
+use interval::larger;
 
 /// The highest order of derivatives.
 pub const MOST_ORDER: usize = 7;
@@ -38,7 +39,7 @@ const ORDERS: usize = MOST_ORDER + 2;
 const WIDENING: f64 = 1e-9;
 
 /// Where a derivative vanishes, its rounding is that of the orders around it.
-const NOISE: f64 = 1e-13;
+const NOISE: f64 = 1e-11;
 
 /// An analytic function of one number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -144,16 +145,26 @@ impl Curve {
         let (mut at_lo, mut at_hi) = ([0.0; ORDERS], [0.0; ORDERS]);
         self.derivatives(lo, &mut at_lo[..orders]);
         self.derivatives(hi, &mut at_hi[..orders]);
+        let extremes = self.extremes();
         let mut below = 0.0;
         for (k, range) in out.iter_mut().enumerate() {
-            let exact = self.reach(k, Interval::hull(at_lo[k], at_hi[k]), lo, hi);
-            let above = at_lo[k + 1].abs().max(at_hi[k + 1].abs());
+            let mut exact = Interval::hull(at_lo[k], at_hi[k]);
+            for (x, value) in extremes[k] {
+                if lo < *x && *x < hi {
+                    exact = exact.with(*value);
+                }
+            }
+            if self.has_other_extremes() {
+                exact = self.reach(k, exact, lo, hi);
+            }
+            let above = larger(at_lo[k + 1].abs(), at_hi[k + 1].abs());
             let size = exact.magnitude();
             // The smallest normal double stands for what is lost below it; what is 0 throughout stays 0.
             let least = if size > 0.0 { f64::MIN_POSITIVE } else { 0.0 };
-            *range = exact.widened(WIDENING * size + NOISE * above.min(below) + least);
+            let noise = if above < below { above } else { below };
+            *range = exact.widened(WIDENING * size + NOISE * noise + least);
             below = size;
-            if !(at_lo[k].is_finite() && at_hi[k].is_finite() && range.is_finite()) {
+            if !range.is_finite() {
                 return false;
             }
         }
@@ -179,7 +190,12 @@ impl Curve {
         }
     }
 
-    /// What f^(k) reaches on [lo, hi], given the hull of its values at the ends.
+    /// Whether there are extremes that depend on the interval or on the order in another way than by a table.
+    fn has_other_extremes(self) -> bool {
+        matches!(self, Sin | Cos | Tan | Logit | Square | Power(_))
+    }
+
+    /// What f^(k) reaches on [lo, hi] then, given the hull of its values at the ends.
     fn reach(self, k: usize, ends: Interval, lo: f64, hi: f64) -> Interval {
         let with = |x: f64| if lo < x && x < hi { ends.with(self.derivative(k, x)) } else { ends };
         match self {
@@ -189,10 +205,7 @@ impl Curve {
             Logit if k % 2 == 1 => with(0.5),
             // Monotone on either side of 0.
             Square | Power(_) => with(0.0),
-            _ => {
-                let inside = self.extremes()[k].iter().filter(|(x, _)| lo < *x && *x < hi);
-                inside.fold(ends, |range, (_, value)| range.with(*value))
-            }
+            _ => ends,
         }
     }
 
