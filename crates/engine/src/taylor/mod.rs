@@ -22,6 +22,8 @@ mod remainders;
 mod rest;
 mod sheet;
 mod sums;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use std::fmt;

@@ -20,7 +20,7 @@ pub(crate) mod remainder;
 mod sample;
 pub(crate) mod second_order;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod value;
 
 use smallvec::SmallVec;

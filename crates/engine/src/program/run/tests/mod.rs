@@ -16,10 +16,10 @@ use smidgen_value::{Link, Matrix, Rng, Symbol, Value};
 use super::{NO_LINEAR, Store};
 use crate::program::{Op, Program, Register, Source, lower, marked};
 
-const LANES: usize = 7;
+pub(crate) const LANES: usize = 7;
 
 /// What each lane gives a linked parameter.
-const ETAS: [f64; LANES] = [-2.5, -1.0, -0.3, 0.1, 0.6, 1.2, 2.0];
+pub(crate) const ETAS: [f64; LANES] = [-2.5, -1.0, -0.3, 0.1, 0.6, 1.2, 2.0];
 const FAR: [f64; LANES] = [-800.0, -720.0, -300.0, 5.0, 300.0, 720.0, 800.0];
 
 // ------------------------------------------------------------- the table
@@ -59,11 +59,11 @@ fn example(law: &dyn Distribution) -> Vec<Value> {
 }
 
 /// A law in one form, with arguments and an outcome for each lane.
-struct Case {
-    law: &'static dyn Distribution,
-    linked: Option<Linked>,
+pub(crate) struct Case {
+    pub(crate) law: &'static dyn Distribution,
+    pub(crate) linked: Option<Linked>,
     /// In each lane, as the language would give them.
-    args: Vec<Vec<Value>>,
+    pub(crate) args: Vec<Vec<Value>>,
     x: Vec<Value>,
 }
 
@@ -104,7 +104,7 @@ impl Case {
     }
 
     /// The program of the density, and the numbers of its leaves in each lane, leaf by leaf.
-    fn program(&self) -> (Program, Vec<Vec<f64>>) {
+    pub(crate) fn program(&self) -> (Program, Vec<Vec<f64>>) {
         let mut program = Program::default();
         let mut columns: Vec<Vec<f64>> = Vec::new();
         let mut leaf = |program: &mut Program, values: Vec<&Value>, by: Option<Link>| {
@@ -152,7 +152,7 @@ impl Case {
 }
 
 /// Every law in every form.
-fn cases(etas: [f64; LANES]) -> Vec<Case> {
+pub(crate) fn cases(etas: [f64; LANES]) -> Vec<Case> {
     let mut cases = Vec::new();
     for law in ALL {
         cases.push(Case::new(*law, false, etas));
@@ -164,7 +164,7 @@ fn cases(etas: [f64; LANES]) -> Vec<Case> {
     cases
 }
 
-fn store(program: &Program, columns: &[Vec<f64>]) -> Store {
+pub(crate) fn store(program: &Program, columns: &[Vec<f64>]) -> Store {
     let mut store = Store::new(program, LANES);
     let registers = program.leaves.iter().flat_map(|leaf| leaf.register..leaf.register + leaf.len);
     let cells = program.leaves.iter().filter(|leaf| matches!(leaf.source, Source::Cell(_)));
