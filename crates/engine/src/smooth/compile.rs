@@ -55,6 +55,8 @@ pub(super) struct Compiler<'t> {
     rows: Vec<RowsBuilder>,
     /// Values outside D that the programs rely on as they are.
     pinned: Vec<(NodeId, Value)>,
+    /// Values outside D whose numbers the programs read: they have to keep their form.
+    watched: Vec<(NodeId, Value)>,
     /// Registers of the locations and scales that choices are standardised by.
     locations: Vec<Register>,
     scales: Vec<Register>,
@@ -101,6 +103,7 @@ pub(super) fn compile(
         shapes: FxHashMap::default(),
         rows: Vec::new(),
         pinned: Vec::new(),
+        watched: Vec::new(),
         locations: Vec::new(),
         scales: Vec::new(),
     };
@@ -223,8 +226,9 @@ impl Compiler<'_> {
         coordinates.sort_unstable_by_key(|coordinates| coordinates.first);
         let new = |registers: &[Register]| registers.iter().map(|r| names.of(*r)).collect();
         let standard = Standard::new(new(&self.locations), new(&self.scales));
-        let pinned = std::mem::take(&mut self.pinned);
-        Ok(Parts { coordinates, dimension, globals, rows, plates, pinned, standard })
+        let (pinned, watched) =
+            (std::mem::take(&mut self.pinned), std::mem::take(&mut self.watched));
+        Ok(Parts { coordinates, dimension, globals, rows, plates, pinned, watched, standard })
     }
 
     /// The registers of the coordinates, by the first coordinate of each choice.
@@ -354,8 +358,7 @@ impl Compiler<'_> {
             return Ok(self.global_values[&id].clone());
         }
         let value = self.trace.value(id)?.clone();
-        let program = self.program(global);
-        match lower::live(program, id, &value) {
+        match self.live(id, &value, global) {
             Some(marked) => {
                 if global {
                     self.global_values.insert(id, marked.clone());
@@ -364,6 +367,15 @@ impl Compiler<'_> {
             }
             None => Ok(self.pin(id, value)),
         }
+    }
+
+    /// The marked value of a node outside D, if it holds nothing but numbers.
+    pub(super) fn live(&mut self, id: NodeId, value: &Value, global: bool) -> Option<Value> {
+        let marked = lower::live(self.program(global), id, value)?;
+        if value.as_number().is_none() {
+            self.watched.push((id, marked.clone()));
+        }
+        Some(marked)
     }
 
     pub(super) fn pin(&mut self, id: NodeId, value: Value) -> Value {
