@@ -281,7 +281,7 @@ fn vectors_that_change_their_length_are_noticed() {
          [observe (normal (+ a (size v)) 1) 3]",
         "[assume n (scope_include 'other 0 (uniform_discrete 2 5))]
          [assume w (scope_include 'other 1 (dirichlet (fill n 1)))] [assume a (normal 0 1)]
-         [observe (normal (+ a (mean w)) 1) 3]",
+         [observe (normal (sum (* w a)) 1) 3]",
     ];
     for (text, with_vector) in [(texts[0], true), (texts[1], false)] {
         let mut seen = [false; 2];

@@ -11,9 +11,9 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`transform`] | unconstrained coordinates |
-//! | [`compile`], [`owners`], [`terms`], [`plates`] | from the scaffold to programs: what is computed once, and the rows |
+//! | [`compile`], [`owners`], [`terms`], [`plates`], [`places`] | from the scaffold to programs: what is computed once, and the rows |
 //! | [`branch`], [`check`], [`blame`] | what can be followed, and who is to blame if something cannot |
-//! | [`waves`] | the global part, over many numbers at once |
+//! | [`order`], [`waves`] | the global part, over many numbers at once |
 //! | [`position`], [`install`] | from the trace to coordinates, and back |
 
 mod blame;
@@ -21,7 +21,9 @@ pub(crate) mod branch;
 mod check;
 mod compile;
 mod install;
+mod order;
 mod owners;
+mod places;
 mod plates;
 mod position;
 mod terms;

@@ -344,43 +344,54 @@ impl Stretch {
             self.rho.copy_from_slice(&self.first.p);
         }
         let is_single = next.doublings == 0;
-        let size = self.rho.len();
-        let rho = &mut self.rho[..size];
-        let next_rho = if is_single { &next.first.p[..size] } else { &next.rho[..size] };
+        let next_rho = if is_single { &next.first.p } else { &next.rho };
         // The two states at the join, and those at the ends.
         let (left, right) = (&self.last, &next.first);
         let end = if is_single { &next.first } else { &next.last };
-        let (first, last) = (&self.first.velocity[..size], &end.velocity[..size]);
-        let (left_p, left_v) = (&left.p[..size], &left.velocity[..size]);
-        let (right_p, right_v) = (&right.p[..size], &right.velocity[..size]);
-        let mut sums = [[0.0; PARTS]; 6];
-        let mut add = |i: usize, part: usize| {
-            let both = rho[i] + next_rho[i];
-            let (more, less) = (rho[i] + right_p[i], next_rho[i] + left_p[i]);
-            sums[0][part] += both * first[i];
-            sums[1][part] += both * last[i];
-            sums[2][part] += more * first[i];
-            sums[3][part] += more * right_v[i];
-            sums[4][part] += less * left_v[i];
-            sums[5][part] += less * last[i];
-            rho[i] = both;
-        };
-        for start in (0..size - size % PARTS).step_by(PARTS) {
-            for part in 0..PARTS {
-                add(start + part, part);
-            }
-        }
-        for i in size - size % PARTS..size {
-            add(i, 0);
-        }
+        let velocities = [&self.first, end, left, right].map(|state| &state.velocity[..]);
+        let [first, last, left_v, right_v] = velocities;
+        let given = [next_rho, &right.p, &left.p, first, last, left_v, right_v];
+        let turns = add_up(&mut self.rho, given);
         std::mem::swap(&mut self.last, if is_single { &mut next.first } else { &mut next.last });
         self.doublings += 1;
-        !sums.iter().all(|parts| parts.iter().sum::<f64>() > 0.0)
+        !turns.iter().all(|turn| *turn > 0.0)
     }
 }
 
 /// Sums run in so many parts, side by side.
 const PARTS: usize = 2;
+
+/// Adds ρ' to ρ. The products of both with the velocities at their ends, and those of each half together with the nearest
+/// state of the other, given ρ', the momenta right and left of the join, the velocities at the ends and at the join.
+fn add_up(rho: &mut [f64], given: [&[f64]; 7]) -> [f64; 6] {
+    let (wide, rest) = rho.as_chunks_mut::<PARTS>();
+    let mut turns = products(wide, given.map(|xs| xs.as_chunks::<PARTS>().0));
+    let (rest, _) = rest.as_chunks_mut::<1>();
+    let others = products(rest, given.map(|xs| xs.as_chunks::<PARTS>().1.as_chunks::<1>().0));
+    turns.iter_mut().zip(others).for_each(|(turn, other)| *turn += other);
+    turns
+}
+
+fn products<const N: usize>(rho: &mut [[f64; N]], given: [&[[f64; N]]; 7]) -> [f64; 6] {
+    let chunks = rho.len();
+    let [next_rho, right_p, left_p, first, last, left_v, right_v] = given.map(|xs| &xs[..chunks]);
+    let mut sums = [[0.0; N]; 6];
+    for i in 0..chunks {
+        for k in 0..N {
+            let both = rho[i][k] + next_rho[i][k];
+            let more = rho[i][k] + right_p[i][k];
+            let less = next_rho[i][k] + left_p[i][k];
+            sums[0][k] += both * first[i][k];
+            sums[1][k] += both * last[i][k];
+            sums[2][k] += more * first[i][k];
+            sums[3][k] += more * right_v[i][k];
+            sums[4][k] += less * left_v[i][k];
+            sums[5][k] += less * last[i][k];
+            rho[i][k] = both;
+        }
+    }
+    sums.map(|parts| parts.iter().sum())
+}
 
 /// log(eᵃ + eᵇ), where one of them at least is finite.
 fn log_add(a: f64, b: f64) -> f64 {

@@ -12,6 +12,7 @@
 //! where it is needed.
 //!
 //! Found over windows of the warm-up that double, and fixed afterwards: turns are coins that do not depend on the state.
+//! Until something is found, a form that takes more gradients than the other has fewer turns, so that both cost the same.
 
 use smidgen_engine::{NodeId, Trace};
 
@@ -21,14 +22,18 @@ pub const STANDARDISED: usize = 1;
 
 /// Rounds before the first window: on the way to the posterior nothing is to be learnt.
 const FIRST: u64 = 32;
+/// The weight of the last trajectory in what they cost of late.
+const LATELY: f64 = 0.2;
 /// Trajectories of a form from which on a window says something about it.
-const FEWEST: f64 = 16.0;
+const FEWEST: f64 = 8.0;
 /// The share of the gradients that the form without a turn has: more in the warm-up, where it has still to learn.
 const SPARE: f64 = 0.05;
 const SPARE_IN_WARMUP: f64 = 0.2;
 
 pub struct Forms {
     turns: Turns,
+    /// Gradients of a trajectory, of late.
+    costs: [Option<f64>; FORMS],
     block: Vec<NodeId>,
     /// Rounds seen with this block, and when the window ends.
     seen: u64,
@@ -40,6 +45,7 @@ pub struct Forms {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Turns {
+    Unknown,
     Both,
     /// One form, and what the other costs in its gradients.
     One {
@@ -76,7 +82,8 @@ struct Efficiency {
 impl Default for Forms {
     fn default() -> Forms {
         Forms {
-            turns: Turns::Both,
+            turns: Turns::Unknown,
+            costs: [None; FORMS],
             block: Vec::new(),
             seen: 0,
             end: FIRST,
@@ -90,17 +97,23 @@ impl Default for Forms {
 impl Forms {
     /// The share of rounds in which each form has its turn.
     pub fn shares(&self, in_warmup: bool) -> [f64; FORMS] {
-        let Turns::One { form, other } = self.turns else { return [1.0; FORMS] };
-        let spare = if in_warmup { SPARE_IN_WARMUP } else { SPARE };
-        let mut shares = [(spare / other).min(1.0); FORMS];
-        shares[form] = 1.0;
-        shares
+        match (self.turns, self.costs) {
+            (Turns::One { form, other }, _) => {
+                let spare = if in_warmup { SPARE_IN_WARMUP } else { SPARE };
+                let mut shares = [(spare / other).min(1.0); FORMS];
+                shares[form] = 1.0;
+                shares
+            }
+            (Turns::Unknown, [Some(a), Some(b)]) => [(b / a).min(1.0), (a / b).min(1.0)],
+            _ => [1.0; FORMS],
+        }
     }
 
     /// The block is about to move.
     pub fn begin(&mut self, trace: &Trace, block: &[NodeId]) {
         if self.block != block {
-            *self = Forms { block: block.to_vec(), turns: self.turns, ..Forms::default() };
+            let Forms { turns, costs, .. } = *self;
+            *self = Forms { block: block.to_vec(), turns, costs, ..Forms::default() };
         }
         read(trace, block, &mut self.now);
     }
@@ -109,7 +122,10 @@ impl Forms {
     pub fn note(&mut self, trace: &Trace, form: usize, gradients: u64) {
         let mut after = Vec::with_capacity(self.now.len());
         read(trace, &self.block, &mut after);
-        self.window.add(form, &self.now, &after, gradients as f64);
+        let gradients = gradients as f64;
+        self.window.add(form, &self.now, &after, gradients);
+        let before = self.costs[form].unwrap_or(gradients);
+        self.costs[form] = Some(before + LATELY * (gradients - before));
         self.now = after;
     }
 
@@ -119,18 +135,25 @@ impl Forms {
         if self.seen < self.end {
             return;
         }
-        let window = std::mem::take(&mut self.window);
-        if self.end > FIRST {
-            for (form, known) in self.known.iter_mut().enumerate() {
-                if let Some(found) = window.efficiency(form) {
-                    *known = Some(found);
-                }
-            }
-            if let [Some(plain), Some(standardised)] = &self.known {
-                self.turns = turns([plain, standardised]);
-            }
+        if self.end == FIRST {
+            self.window = Window::default();
+        } else {
+            self.look();
         }
         self.end *= 2;
+    }
+
+    /// A window that has seen too little of a form that nothing is known about goes on.
+    fn look(&mut self) {
+        for (form, known) in self.known.iter_mut().enumerate() {
+            if let Some(found) = self.window.efficiency(form) {
+                *known = Some(found);
+            }
+        }
+        if let [Some(plain), Some(standardised)] = &self.known {
+            self.turns = turns([plain, standardised]);
+            self.window = Window::default();
+        }
     }
 }
 
@@ -221,6 +244,13 @@ mod tests {
     fn forms_that_help_each_other_have_turns_both() {
         let (one, other) = (efficiency(&[1.0, 0.1], 10.0), efficiency(&[0.2, 1.0], 15.0));
         assert_eq!(turns([&one, &other]), Turns::Both);
+    }
+
+    #[test]
+    fn until_something_is_known_both_cost_the_same() {
+        let forms = Forms { costs: [Some(100.0), Some(20.0)], ..Forms::default() };
+        assert_eq!(forms.shares(true), [0.2, 1.0]);
+        assert_eq!(Forms::default().shares(true), [1.0, 1.0]);
     }
 
     #[test]
