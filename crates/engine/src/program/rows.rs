@@ -563,7 +563,7 @@ impl Rows {
     ) {
         let Rows { program, columns, stride, .. } = self;
         let (stride, wide) = (*stride, store.wide);
-        store.clear_slopes();
+        store.clear_slopes_of(program);
         let weights = |leaf: u32| self.weights(globals, leaf);
         let data = |leaf: u32| self.block(pick, leaf);
         let linear = Linear { weights: &weights, data: &data };
@@ -586,9 +586,7 @@ impl Rows {
                     Column::Run(first) => {
                         let first = *first as usize + pick.first();
                         let slope = store.slope(leaf.register, lanes);
-                        for (sum, slope) in slopes[first..first + lanes].iter_mut().zip(slope) {
-                            *sum += slope;
-                        }
+                        wide.add(slope, &mut slopes[first..first + lanes]);
                     }
                     Column::Gather(registers) => {
                         let slope = store.slope(leaf.register + k, lanes);

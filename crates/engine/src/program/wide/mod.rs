@@ -128,6 +128,16 @@ impl Wide {
         );
     }
 
+    /// out_l += x_l
+    pub(crate) fn add(self, xs: &[f64], out: &mut [f64]) {
+        widely!(
+            self.0,
+            _simd,
+            { xs: &'a [f64], out: &'a mut [f64] } -> (),
+            out.iter_mut().zip(xs).for_each(|(out, x)| *out += x)
+        );
+    }
+
     /// out_l += a_l b_l
     pub(crate) fn multiply_add(self, a: &[f64], b: &[f64], out: &mut [f64]) {
         widely!(
