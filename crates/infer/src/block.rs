@@ -1,7 +1,7 @@
 //! Which choices a kernel moves: a scope and a block of it.
 
 use smidgen_engine::tag::Scopes;
-use smidgen_engine::{EvalError, NodeId, Trace};
+use smidgen_engine::{EvalError, NodeId, Proposal, Trace};
 use smidgen_value::{Rng, Symbol, Value};
 
 use crate::run::Log;
@@ -89,6 +89,14 @@ impl Scope {
         match self {
             Scope::Default => trace.choices().len(),
             Scope::Named(id) => trace.scopes().number_of_blocks(id),
+        }
+    }
+
+    /// The same in the trace as proposed. What is rehearsed has no tags.
+    pub fn count_in(&self, proposal: &Proposal<'_>) -> usize {
+        match self {
+            Scope::Default => proposal.choices(),
+            Scope::Named(_) => self.count(proposal.trace()),
         }
     }
 }

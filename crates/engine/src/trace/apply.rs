@@ -17,6 +17,7 @@ use crate::trace::address::address;
 use crate::trace::eval::{Evaluation, Phase, Portion, Site};
 use crate::trace::journal::Edit;
 use crate::trace::node::{Made, MemoEntry, MemoKey, Observed, Op, StructureKind};
+use crate::trace::proposal::given_up;
 use crate::trace::script::not_alike;
 
 impl Trace {
@@ -163,6 +164,9 @@ impl Trace {
                 }
             }
         };
+        if cx.rehearsal.is_some() {
+            return self.rehearsed_choice(value, site, cx);
+        }
         let place = (cx.family, cx.tags.clone(), site.span);
         let id = self.add_node(Op::Random(distribution), operands, value, place);
         self.finish_choice(id, observed.is_some(), cx)?;
@@ -177,6 +181,9 @@ impl Trace {
         cx: &mut Evaluation<'_>,
         want: Option<&Observed>,
     ) -> Result<Operand, EvalError> {
+        if cx.rehearsal.is_some() {
+            return Err(given_up(Site::at(span)));
+        }
         // Settles a maker that has yet to absorb a change of its parameters, before anything
         // new is counted.
         self.settle(maker, cx)?;
@@ -257,6 +264,9 @@ impl Trace {
         site: Site<'_>,
         cx: &mut Evaluation<'_>,
     ) -> Result<Operand, EvalError> {
+        if cx.rehearsal.is_some() {
+            return Err(given_up(site));
+        }
         for operand in &operands {
             self.settle_operand(operand, cx)?;
         }
@@ -338,6 +348,9 @@ impl Trace {
             let kind = StructureKind::Request { memo };
             return self.structure(kind, &Default::default(), operands, site.span, cx, want);
         };
+        if cx.rehearsal.is_some() {
+            return self.rehearsed_request(memo, &key, site, cx);
+        }
         let family = self.request(memo, key, site.span, cx, want)?;
         let asking = &mut self.families[cx.family.index()];
         asking.requests.push((asking.nodes.len() as u32, family));

@@ -39,11 +39,11 @@ impl Trace {
         match &expr.kind {
             ExprKind::Constant(value) => Ok(Operand::Constant(value.clone())),
             ExprKind::Local { depth, slot, name } => match env.get(*depth, *slot) {
-                Some(operand) => Ok(operand.clone()),
+                Some(operand) => self.rehearsed_operand(operand.clone(), cx),
                 None => cx.fail(EvalError::new(Mistake::UsedTooEarly(*name), expr.span)),
             },
             ExprKind::Global(name) => match self.global(*name) {
-                Some(operand) => Ok(operand),
+                Some(operand) => self.rehearsed_operand(operand, cx),
                 None => cx.fail(self.unbound(*name, expr.span)),
             },
             ExprKind::Lambda(lambda) => {

@@ -61,6 +61,10 @@ impl Trace {
         Savepoint(self.journal.len())
     }
 
+    pub(crate) fn edits_since(&self, savepoint: Savepoint) -> &[Edit] {
+        &self.journal[savepoint.0..]
+    }
+
     pub(crate) fn has_added_nodes(&self, since: Savepoint) -> bool {
         self.journal[since.0..].iter().any(|edit| matches!(edit, Edit::NodeAdded(_)))
     }

@@ -21,7 +21,8 @@ use smallvec::SmallVec;
 use crate::id::{FamilyId, NodeId};
 use crate::operand::Operand;
 use crate::trace::Trace;
-use crate::trace::node::{Observed, Op, Role};
+use crate::trace::node::{NOWHERE, Observed, Op, Role};
+use crate::trace::proposal::Credit;
 
 /// Nodes that are searched for one by one; more are hashed.
 const FEW: usize = 16;
@@ -67,6 +68,12 @@ pub struct Scaffold {
     pub(crate) claimed: Vec<(NodeId, Observed)>,
     /// Whether an observation may come to refer to another choice.
     pub(crate) observation_moves: bool,
+    /// Whether a structure of D gets another body.
+    pub(crate) restructures: bool,
+    /// Whether T is plain choices, functions and structure, and how many choices of it are unconstrained: known if it is.
+    pub(crate) transient_is_plain: bool,
+    pub(crate) transient_choices: usize,
+    pub(crate) credit: Credit,
     /// Principals, released and claimed choices.
     sources: Vec<NodeId>,
     stack: Vec<(NodeId, u32)>,
@@ -273,9 +280,11 @@ impl Scaffold {
 
     /// Families all of whose references come from restructured nodes or from T.
     fn close_transient(&mut self, trace: &mut Trace) {
+        (self.restructures, self.transient_is_plain, self.transient_choices) = (false, true, 0);
         for k in 0..self.target.len() {
             let id = self.target[k];
             if trace.node(id).role == Role::Restructured {
+                self.restructures = true;
                 self.disable(trace, trace.node(id).expansion);
             }
         }
@@ -283,12 +292,21 @@ impl Scaffold {
         while done < self.transient.len() {
             let family = self.transient[done].index();
             done += 1;
+            let of_family = &trace.families[family];
+            self.transient_is_plain &= of_family.memo.is_none() && of_family.requests.is_empty();
             for k in 0..trace.families[family].nodes.len() {
                 let id = trace.families[family].nodes[k];
                 let counted = trace.role(id) == Some(Role::Restructured);
-                let expansion = trace.node(id).expansion;
-                if matches!(trace.node(id).op, Op::Structure(_)) && !counted {
-                    self.disable(trace, expansion);
+                let node = trace.node(id);
+                self.transient_is_plain &= match node.op {
+                    Op::Random(_) => !node.constrained && node.tags.is_empty(),
+                    Op::Function(_) => true,
+                    Op::Structure(_) => node.observed.is_none(),
+                    _ => false,
+                };
+                self.transient_choices += usize::from(node.choice_place != NOWHERE);
+                if matches!(node.op, Op::Structure(_)) && !counted {
+                    self.disable(trace, node.expansion);
                 }
                 trace.mark(id, Role::Transient);
             }

@@ -97,10 +97,10 @@ pub fn mh_move(
     tally: &mut Tally,
 ) -> Result<MoveOutcome, EvalError> {
     let log_u = rng.log_uniform();
-    let proposal = Proposal::propose(trace, scaffold, principals, proposer, rng)?;
+    let proposal = Proposal::rehearse(trace, scaffold, principals, proposer, rng)?;
     let mut log_ratio = proposal.log_ratio();
     if let Some((scope, before)) = selection {
-        let after = scope.count(proposal.trace());
+        let after = scope.count_in(&proposal);
         if after != before {
             log_ratio += math::ln(before as f64) - math::ln(after as f64);
         }
@@ -112,7 +112,7 @@ pub fn mh_move(
     let accepted = log_u < log_ratio;
     if accepted {
         tally.accepted += 1;
-        proposal.commit();
+        proposal.install(rng)?;
     }
     Ok(MoveOutcome { acceptance: math::exp(log_ratio.min(0.0)), accepted })
 }

@@ -17,20 +17,9 @@ impl Trace {
     ) -> Result<f64, EvalError> {
         let weighs = proposer.is_some();
         let mut log_old = 0.0;
-        // Everything that will be read or written is made fresh first, while nothing has changed: what is brought back when
-        // the move is undone counts as fresh if anybody has looked at it meanwhile.
-        if self.last_lazy > 0 {
-            for id in scaffold.absorbing.iter().chain(&scaffold.makers).chain(&scaffold.target) {
-                self.refresh_arguments(*id)?;
-            }
-            for id in &scaffold.target {
-                self.refresh(*id)?;
-            }
-        }
+        self.refresh_scaffold(scaffold)?;
         if weighs {
-            for id in &scaffold.absorbing {
-                log_old += self.log_density(*id)?;
-            }
+            log_old += self.log_absorbed(scaffold)?;
         }
         for id in scaffold.target.iter().rev() {
             if self.node(*id).role == Role::Restructured {
@@ -49,10 +38,38 @@ impl Trace {
                 log_old += self.log_marginal(*id)?;
             }
         }
+        self.set_pending(scaffold);
+        Ok(if weighs { log_old } else { 0.0 })
+    }
+
+    /// Everything that will be read or written is made fresh first, while nothing has changed: what is brought back when
+    /// the move is undone counts as fresh if anybody has looked at it meanwhile.
+    pub(super) fn refresh_scaffold(&mut self, scaffold: &Scaffold) -> Result<(), EvalError> {
+        if self.last_lazy > 0 {
+            for id in scaffold.absorbing.iter().chain(&scaffold.makers).chain(&scaffold.target) {
+                self.refresh_arguments(*id)?;
+            }
+            for id in &scaffold.target {
+                self.refresh(*id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Σ_A log p(x|Par) as things stand.
+    pub(super) fn log_absorbed(&self, scaffold: &Scaffold) -> Result<f64, EvalError> {
+        let mut log_absorbed = 0.0;
+        for id in &scaffold.absorbing {
+            log_absorbed += self.log_density(*id)?;
+        }
+        Ok(log_absorbed)
+    }
+
+    /// D waits for its new values.
+    pub(super) fn set_pending(&mut self, scaffold: &Scaffold) {
         for id in scaffold.target.iter().chain(&scaffold.makers) {
             self.node_mut(*id).pending = true;
         }
-        Ok(if weighs { log_old } else { 0.0 })
     }
 
     fn detach_choice(

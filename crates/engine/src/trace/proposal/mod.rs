@@ -19,6 +19,7 @@ mod detach;
 mod proposer;
 mod redirect;
 mod regenerate;
+mod rehearse;
 mod walls;
 
 use std::ops::ControlFlow;
@@ -37,6 +38,8 @@ pub(crate) use proposer::Preset;
 pub use proposer::{Choice, FromPrior, Proposed, Proposer};
 use redirect::Redirection;
 pub(crate) use redirect::circular;
+use rehearse::Rehearsed;
+pub(crate) use rehearse::{Credit, Rehearsal, given_up};
 
 enum Beforehand {
     /// The draw is the current value: there is nothing to do.
@@ -62,6 +65,8 @@ pub struct Proposal<'t> {
     /// Why the regeneration stopped half-way, if it did: such a proposal can only be dropped.
     stopped: Option<EvalError>,
     committed: bool,
+    /// If what would be made is not there.
+    rehearsed: Option<Rehearsed>,
 }
 
 impl<'t> Proposal<'t> {
@@ -74,6 +79,16 @@ impl<'t> Proposal<'t> {
         proposer: &mut dyn Proposer,
         rng: &mut Rng,
     ) -> Result<Proposal<'t>, EvalError> {
+        Proposal::propose_or_rehearse(trace, scaffold, principals, proposer, (rng, false))
+    }
+
+    fn propose_or_rehearse(
+        trace: &'t mut Trace,
+        scaffold: &'t mut Scaffold,
+        principals: &[NodeId],
+        proposer: &mut dyn Proposer,
+        (rng, rehearses): (&mut Rng, bool),
+    ) -> Result<Proposal<'t>, EvalError> {
         let id = match principals {
             [id] if matches!(trace.node(*id).op, Op::Random(_)) => *id,
             _ => {
@@ -83,7 +98,7 @@ impl<'t> Proposal<'t> {
             }
         };
         // A draw that comes out as the value that is there needs no scaffold.
-        let mut drawn = match draw_beforehand(trace, id, proposer, rng)? {
+        let drawn = match draw_beforehand(trace, id, proposer, rng)? {
             Beforehand::Unchanged => {
                 scaffold.clear(principals);
                 return Ok(Proposal::unchanged(trace, scaffold, None));
@@ -94,8 +109,9 @@ impl<'t> Proposal<'t> {
         scaffold.build(trace, principals);
         let replay = scaffold.observation_moves.then(|| rng.seed());
         let proposal = Proposal::unchanged(trace, scaffold, replay);
-        match &mut drawn {
-            Some(preset) => proposal.attempted(preset, rng),
+        match drawn {
+            Some(preset) if rehearses => proposal.rehearsed(preset, rng),
+            Some(mut preset) => proposal.attempted(&mut preset, rng),
             None => proposal.attempted(proposer, rng),
         }
     }
@@ -166,6 +182,7 @@ impl<'t> Proposal<'t> {
             impossible: (0, 0),
             stopped: None,
             committed: false,
+            rehearsed: None,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::error::{EvalError, Mistake};
 use crate::id::{FamilyId, NodeId};
 use crate::tag::Tags;
 use crate::trace::Trace;
-use crate::trace::eval::{Evaluation, Making, Phase, Portion};
+use crate::trace::eval::{Evaluation, Making, Phase, Portion, Site};
 use crate::trace::journal::{Edit, OldRoot};
 use crate::trace::node::{Op, Role};
 use crate::trace::proposal::{Choice, Proposed};
@@ -76,10 +76,7 @@ impl Trace {
             Op::Structure(_) if restructured => self.restructure(id, cx),
             Op::Function(_) | Op::Structure(_) => {
                 let value = self.follow_arguments(id)?;
-                if !self.node(id).value.is_identical(&value) {
-                    self.set_value(id, value);
-                }
-                Ok(())
+                self.write_changed(id, value)
             }
             Op::Maker(made) if made.maker.latent().is_none() => {
                 let log_marginal = self.log_marginal(id)?;
@@ -220,6 +217,12 @@ impl Trace {
             .iter()
             .map(|arg| self.settled_value(&arg.operand).clone())
             .collect();
+        if cx.rehearsal.is_some() {
+            let (outer, site) = (cx.suspend(), Site::at(self.node(id).origin));
+            let value = self.rehearse_body(&structure, &values, site, cx);
+            cx.resume(outer);
+            return self.write_changed(id, value?);
+        }
         let (span, observed) = (self.node(id).origin, self.node(id).observed.clone());
         let outer = cx.suspend();
         let place = (span, self.node(id).address);
@@ -243,6 +246,11 @@ impl Trace {
         self.journal.push(Edit::Root(id, Box::new(old)));
         self.link(id, root_slot);
         let value = self.settled_value(&root).clone();
+        self.write_changed(id, value)
+    }
+
+    /// Writes a value that follows from others, if it is another one.
+    fn write_changed(&mut self, id: NodeId, value: Value) -> Result<(), EvalError> {
         if !self.node(id).value.is_identical(&value) {
             self.set_value(id, value);
         }
