@@ -101,6 +101,12 @@ impl Scope {
     }
 }
 
+/// An unconstrained choice, drawn uniformly, and of how many.
+fn draw_choice(trace: &Trace, rng: &mut Rng) -> Option<(NodeId, usize)> {
+    let choices = trace.choices();
+    (!choices.is_empty()).then(|| (choices[rng.below(choices.len())], choices.len()))
+}
+
 impl Target {
     /// Draws or lists the blocks of one transition. `spare` is a buffer to fill.
     pub fn turn(&self, trace: &Trace, rng: &mut Rng, mut spare: Vec<NodeId>) -> Turn {
@@ -111,7 +117,7 @@ impl Target {
         }
         match (&self.scope, &self.block) {
             (Scope::Default, Block::One) => {
-                spare.push(trace.choices()[rng.below(blocks)]);
+                spare.extend(draw_choice(trace, rng).map(|(choice, _)| choice));
                 Turn::Drawn { principals: spare, blocks }
             }
             (Scope::Default, Block::All) => {
@@ -153,6 +159,14 @@ impl Target {
         spare: &mut Vec<NodeId>,
         one_move: &mut OneMove<'_>,
     ) -> Result<(), EvalError> {
+        if let (Scope::Default, Block::One) = (&self.scope, &self.block)
+            && let Some((choice, blocks)) = draw_choice(trace, rng)
+        {
+            // By far the most frequent: no list is filled.
+            one_move(trace, &[choice], Some((&self.scope, blocks)), rng, log)?;
+            log.kinds(trace, &[choice]);
+            return Ok(());
+        }
         match self.turn(trace, rng, std::mem::take(spare)) {
             Turn::Nothing => log.warn(self.nothing(trace)),
             Turn::Drawn { principals, blocks } => {

@@ -7,6 +7,9 @@ use crate::trace::node::{Op, Role};
 use crate::trace::proposal::{Choice, Proposer};
 use crate::trace::scaffold::Scaffold;
 
+/// Where more absorb, their densities are not kept one by one.
+const MOST_KEPT: usize = 8;
+
 impl Trace {
     /// Takes D and T out of the trace. Returns the log weights of the old trace; 0 without a
     /// proposer, for weights that are known already.
@@ -57,10 +60,15 @@ impl Trace {
     }
 
     /// Σ_A log p(x|Par) as things stand.
-    pub(super) fn log_absorbed(&self, scaffold: &Scaffold) -> Result<f64, EvalError> {
+    pub(super) fn log_absorbed(&mut self, scaffold: &Scaffold) -> Result<f64, EvalError> {
+        let few = scaffold.absorbing.len() <= MOST_KEPT;
+        let keeps = few && self.journal.is_empty() && !self.is_lenient;
         let mut log_absorbed = 0.0;
         for id in &scaffold.absorbing {
-            log_absorbed += self.log_density(*id)?;
+            log_absorbed += match keeps {
+                true => self.kept_log_density(*id)?,
+                false => self.log_density(*id)?,
+            };
         }
         Ok(log_absorbed)
     }

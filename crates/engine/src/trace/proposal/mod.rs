@@ -16,6 +16,7 @@
 //! Observations that move are the business of `redirect`.
 
 mod detach;
+mod plain;
 mod proposer;
 mod redirect;
 mod regenerate;
@@ -65,6 +66,8 @@ pub struct Proposal<'t> {
     /// Why the regeneration stopped half-way, if it did: such a proposal can only be dropped.
     stopped: Option<EvalError>,
     committed: bool,
+    /// Whether nothing was detached, and nothing is pending.
+    in_place: bool,
     /// If what would be made is not there.
     rehearsed: Option<Rehearsed>,
 }
@@ -108,12 +111,16 @@ impl<'t> Proposal<'t> {
         };
         scaffold.build(trace, principals);
         let replay = scaffold.observation_moves.then(|| rng.seed());
-        let proposal = Proposal::unchanged(trace, scaffold, replay);
+        let mut proposal = Proposal::unchanged(trace, scaffold, replay);
         match drawn {
-            Some(preset) if rehearses => proposal.rehearsed(preset, rng),
-            Some(mut preset) => proposal.attempted(&mut preset, rng),
-            None => proposal.attempted(proposer, rng),
+            drawn if proposal.scaffold.is_plain() => {
+                proposal.propose_values(drawn, proposer, rng)?
+            }
+            Some(preset) if rehearses => proposal.rehearse_or_attempt(preset, rng)?,
+            Some(mut preset) => proposal.attempt_all(&mut preset, rng)?,
+            None => proposal.attempt_all(proposer, rng)?,
         }
+        Ok(proposal)
     }
 
     /// The same with a given seed for what runs for T' where observations may move.
@@ -182,6 +189,7 @@ impl<'t> Proposal<'t> {
             impossible: (0, 0),
             stopped: None,
             committed: false,
+            in_place: false,
             rehearsed: None,
         }
     }
@@ -193,33 +201,40 @@ impl<'t> Proposal<'t> {
         proposer: &mut dyn Proposer,
         rng: &mut Rng,
     ) -> Result<Proposal<'t>, EvalError> {
-        let proposal = Proposal::unchanged(trace, scaffold, replay);
-        let [id] = proposal.scaffold.principals[..] else {
-            return proposal.attempted(proposer, rng);
-        };
+        let mut proposal = Proposal::unchanged(trace, scaffold, replay);
+        proposal.begin_attempts(proposer, rng)?;
+        Ok(proposal)
+    }
+
+    fn begin_attempts(
+        &mut self,
+        proposer: &mut dyn Proposer,
+        rng: &mut Rng,
+    ) -> Result<(), EvalError> {
+        let [id] = self.scaffold.principals[..] else { return self.attempt_all(proposer, rng) };
         // A draw that founds a new table takes the smallest free label, so "the value it has"
         // may be another table: then T has to be redrawn with it.
-        let relabels = matches!(proposal.trace.node(id).op, Op::Draw(_));
-        if relabels && !proposal.scaffold.transient.is_empty() {
-            return proposal.attempted(proposer, rng);
+        let relabels = matches!(self.trace.node(id).op, Op::Draw(_));
+        if relabels && !self.scaffold.transient.is_empty() {
+            return self.attempt_all(proposer, rng);
         }
-        match draw_beforehand(proposal.trace, id, proposer, rng)? {
-            Beforehand::Unchanged => Ok(proposal),
-            Beforehand::Drawn(mut preset) => proposal.attempted(&mut preset, rng),
-            Beforehand::No => proposal.attempted(proposer, rng),
+        match draw_beforehand(self.trace, id, proposer, rng)? {
+            Beforehand::Unchanged => Ok(()),
+            Beforehand::Drawn(mut preset) => self.attempt_all(&mut preset, rng),
+            Beforehand::No => self.attempt_all(proposer, rng),
         }
     }
 
-    /// The proposal after as many attempts as it takes.
-    fn attempted(
-        mut self,
+    /// As many attempts as it takes.
+    fn attempt_all(
+        &mut self,
         proposer: &mut dyn Proposer,
         rng: &mut Rng,
-    ) -> Result<Proposal<'t>, EvalError> {
+    ) -> Result<(), EvalError> {
         if let ControlFlow::Continue(redirection) = self.attempt(proposer, rng)? {
             self.attempt_claiming(redirection, proposer, rng)?;
         }
-        Ok(self)
+        Ok(())
     }
 
     /// log α of equation 3, without terms for the choice of the block.
@@ -268,7 +283,9 @@ impl<'t> Proposal<'t> {
 
     pub fn commit(mut self) {
         self.committed = true;
-        self.trace.commit();
+        if !self.is_identity() {
+            self.trace.commit();
+        }
     }
 
     /// Makes the global part lasting. What lies below becomes stale, at no cost.
@@ -351,6 +368,9 @@ impl<'t> Proposal<'t> {
 
     fn undo(&mut self) {
         self.trace.rollback_to(self.savepoint);
+        if self.in_place {
+            return;
+        }
         for id in self.scaffold.target.iter().chain(&self.scaffold.makers) {
             let node = self.trace.node_mut(*id);
             (node.pending, node.in_progress) = (false, false);

@@ -29,6 +29,15 @@ impl Trace {
                 self.regenerate_node(*id, cx)?;
             }
         }
+        cx.add_weight(self.log_absorbed_unless_impossible(scaffold)?);
+        Ok(())
+    }
+
+    /// Σ_A log p(x|Par'), no further than to the first that is impossible.
+    pub(super) fn log_absorbed_unless_impossible(
+        &self,
+        scaffold: &Scaffold,
+    ) -> Result<f64, EvalError> {
         let mut log_absorbed = 0.0;
         for id in &scaffold.absorbing {
             log_absorbed += self.log_density(*id)?;
@@ -36,8 +45,7 @@ impl Trace {
                 break;
             }
         }
-        cx.add_weight(log_absorbed);
-        Ok(())
+        Ok(log_absorbed)
     }
 
     /// Gives a node of D its new value.
@@ -76,7 +84,8 @@ impl Trace {
             Op::Structure(_) if restructured => self.restructure(id, cx),
             Op::Function(_) | Op::Structure(_) => {
                 let value = self.follow_arguments(id)?;
-                self.write_changed(id, value)
+                self.write_changed(id, value);
+                Ok(())
             }
             Op::Maker(made) if made.maker.latent().is_none() => {
                 let log_marginal = self.log_marginal(id)?;
@@ -172,11 +181,14 @@ impl Trace {
         let node = self.node(id);
         let (name, drawn) = match &node.op {
             Op::Random(distribution) => {
-                let name = distribution.spec().name;
+                let name = || distribution.spec().name;
                 if !distribution.is_proper() {
-                    return Err(EvalError::new(Mistake::Improper(name), node.origin));
+                    return Err(EvalError::new(Mistake::Improper(name()), node.origin));
                 }
-                (name, self.with_args(id, |args| distribution.sample(args, rng)))
+                match self.with_args(id, |args| distribution.sample(args, rng)) {
+                    Ok(value) => return Ok(value),
+                    drawn => (name(), drawn),
+                }
             }
             Op::Draw(maker) => (
                 self.maker_name(*maker),
@@ -221,7 +233,8 @@ impl Trace {
             let (outer, site) = (cx.suspend(), Site::at(self.node(id).origin));
             let value = self.rehearse_body(&structure, &values, site, cx);
             cx.resume(outer);
-            return self.write_changed(id, value?);
+            self.write_changed(id, value?);
+            return Ok(());
         }
         let (span, observed) = (self.node(id).origin, self.node(id).observed.clone());
         let outer = cx.suspend();
@@ -246,15 +259,16 @@ impl Trace {
         self.journal.push(Edit::Root(id, Box::new(old)));
         self.link(id, root_slot);
         let value = self.settled_value(&root).clone();
-        self.write_changed(id, value)
+        self.write_changed(id, value);
+        Ok(())
     }
 
     /// Writes a value that follows from others, if it is another one.
-    fn write_changed(&mut self, id: NodeId, value: Value) -> Result<(), EvalError> {
+    #[inline]
+    pub(super) fn write_changed(&mut self, id: NodeId, value: Value) {
         if !self.node(id).value.is_identical(&value) {
             self.set_value(id, value);
         }
-        Ok(())
     }
 
     #[inline]
@@ -289,7 +303,7 @@ struct Suspended {
 
 impl Evaluation<'_> {
     #[inline]
-    fn add_weight(&mut self, log_weight: f64) {
+    pub(super) fn add_weight(&mut self, log_weight: f64) {
         if let Phase::Proposal(regeneration) = &mut self.phase {
             regeneration.log_new += log_weight;
         }

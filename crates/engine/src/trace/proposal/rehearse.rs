@@ -24,7 +24,7 @@ use crate::operand::{Operand, Operands};
 use crate::trace::Trace;
 use crate::trace::eval::{Evaluation, Phase, Regeneration, Site};
 use crate::trace::journal::Edit;
-use crate::trace::node::{MemoEntry, MemoKey, Op, Structure, StructureKind};
+use crate::trace::node::{MemoEntry, MemoKey, Op, Role, Structure, StructureKind};
 use crate::trace::scaffold::Scaffold;
 
 /// What an evaluation that makes nothing has drawn.
@@ -104,26 +104,26 @@ impl<'t> Proposal<'t> {
     }
 
     /// The proposal of this value, rehearsed if that is the way.
-    pub(super) fn rehearsed(
-        mut self,
+    pub(super) fn rehearse_or_attempt(
+        &mut self,
         mut preset: Preset,
         rng: &mut Rng,
-    ) -> Result<Proposal<'t>, EvalError> {
+    ) -> Result<(), EvalError> {
         if !self.scaffold.can_be_rehearsed(self.trace) || !self.scaffold.credit.allows() {
-            return self.attempted(&mut preset, rng);
+            return self.attempt_all(&mut preset, rng);
         }
         let place = rng.place();
         match self.attempt_rehearsal(&mut preset, rng)? {
             ControlFlow::Break(choices) => {
                 self.scaffold.credit.add(1);
                 self.rehearsed = Some(Rehearsed { value: preset.0, place, choices });
-                Ok(self)
+                Ok(())
             }
             ControlFlow::Continue(()) => {
                 self.scaffold.credit.add(-4);
                 self.undo();
                 rng.go_back(place);
-                self.attempted(&mut preset, rng)
+                self.attempt_all(&mut preset, rng)
             }
         }
     }
@@ -140,7 +140,7 @@ impl<'t> Proposal<'t> {
         self.trace.set_pending(self.scaffold);
         let mut cx = Evaluation::of_proposal(rng, Regeneration::new(preset));
         cx.rehearsal = Some(Rehearsal::default());
-        let done = self.trace.regenerate(self.scaffold, &mut cx).is_ok();
+        let done = self.trace.regenerate_rehearsing(self.scaffold, &mut cx).is_ok();
         let only_values = |edit: &Edit| matches!(edit, Edit::Value(..));
         let made_nothing = self.trace.edits_since(self.savepoint).iter().all(only_values);
         let (Phase::Proposal(regeneration), Some(rehearsal)) = (cx.phase, cx.rehearsal) else {
@@ -163,13 +163,34 @@ impl Scaffold {
             && self.makers.is_empty()
             && !trace.is_lenient
             && trace.given.is_none()
-            && self.target[1..].iter().all(|id| {
-                matches!(trace.node(*id).op, Op::Function(_) | Op::Structure(_))
-            })
     }
 }
 
 impl Trace {
+    /// As [`Trace::regenerate`] for one principal. What follows from D has its arguments when its turn comes, and nothing else
+    /// that it reads can change.
+    fn regenerate_rehearsing(
+        &mut self,
+        scaffold: &Scaffold,
+        cx: &mut Evaluation<'_>,
+    ) -> Result<(), EvalError> {
+        for id in &scaffold.target {
+            let node = self.node_mut(*id);
+            if !node.pending {
+                continue;
+            }
+            match (&node.op, node.role) {
+                (Op::Function(_) | Op::Structure(_), Role::Target) => {
+                    node.pending = false;
+                    self.write_follower(*id)?;
+                }
+                _ => self.regenerate_node(*id, cx)?,
+            }
+        }
+        cx.add_weight(self.log_absorbed_unless_impossible(scaffold)?);
+        Ok(())
+    }
+
     /// The value that a structure of D would have with the body that its existential arguments choose.
     pub(super) fn rehearse_body(
         &mut self,
