@@ -72,6 +72,7 @@ impl Trace {
             edges_at: self.edges_at.clone(),
             numbers: self.numbers.clone(),
             densities: Vec::new(),
+            scaffolds: Default::default(),
             side: Default::default(),
             structure: self.structure,
             sweep: self.sweep,

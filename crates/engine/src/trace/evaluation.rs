@@ -189,6 +189,11 @@ impl<'r> Evaluation<'r> {
         }
     }
 
+    #[inline]
+    pub(crate) fn has_script(&self) -> bool {
+        matches!(&self.phase, Phase::Proposal(regeneration) if regeneration.script.is_some())
+    }
+
     pub(crate) fn is_proposal(&self) -> bool {
         matches!(self.phase, Phase::Proposal(_))
     }

@@ -17,6 +17,7 @@ pub mod fault;
 pub mod freshness;
 pub mod higher_order;
 pub mod journal;
+mod kept_scaffold;
 mod names;
 pub mod node;
 pub mod observe;
@@ -45,6 +46,7 @@ use crate::trace::density::KeptDensity;
 use crate::trace::family::Family;
 use crate::trace::journal::Edit;
 use crate::trace::node::{Arg, Args, Node, Observed, Op};
+use kept_scaffold::KeptScaffolds;
 use roster::Sections;
 use side::SideTables;
 
@@ -93,6 +95,7 @@ pub struct Trace {
     pub(crate) numbers: Vec<f64>,
     /// By node: its log density as it was last asked for.
     pub(crate) densities: Vec<KeptDensity>,
+    pub(crate) scaffolds: KeptScaffolds,
     /// What clients keep.
     pub(crate) side: SideTables,
     /// Rosters of local sections.

@@ -23,7 +23,7 @@ use crate::operand::Operand;
 use crate::trace::Trace;
 use crate::trace::family::Family;
 use crate::trace::node::{NOWHERE, Observed, Op, Role};
-use crate::trace::proposal::Credit;
+use crate::trace::proposal::{Credit, Rehearsed};
 
 /// Nodes that are searched for one by one; more are hashed.
 const FEW: usize = 16;
@@ -62,7 +62,7 @@ pub struct Scaffold {
     /// A.
     pub absorbing: Vec<NodeId>,
     /// Rows of plates in A, beyond one for each.
-    more_rows: usize,
+    pub(super) more_rows: usize,
     /// Makers in A.
     pub makers: Vec<NodeId>,
     pub(crate) released: Vec<NodeId>,
@@ -79,6 +79,8 @@ pub struct Scaffold {
     /// Whether a node of it was taken for one of D or A before.
     transient_is_marked: bool,
     pub(crate) credit: Credit,
+    /// If what a move would make was not made.
+    pub(crate) rehearsed: Option<Rehearsed>,
     /// Principals, released and claimed choices.
     sources: Vec<NodeId>,
     stack: Vec<(NodeId, u32)>,
@@ -93,6 +95,7 @@ impl Scaffold {
     pub fn build(&mut self, trace: &mut Trace, principals: &[NodeId]) {
         self.released.clear();
         self.claimed.clear();
+        self.rehearsed = None;
         self.build_with_observations(trace, principals);
     }
 
@@ -106,7 +109,8 @@ impl Scaffold {
         self.transient.clear();
         self.absorbing.clear();
         self.makers.clear();
-        (self.more_rows, self.observation_moves) = (0, false);
+        (self.more_rows, self.observation_moves, self.restructures) = (0, false, false);
+        self.rehearsed = None;
     }
 
     /// As [`Scaffold::build`], with choices that observations come to.
@@ -140,7 +144,8 @@ impl Scaffold {
         self.makers.clear();
         self.released.clear();
         self.claimed.clear();
-        self.observation_moves = false;
+        (self.observation_moves, self.restructures) = (false, false);
+        self.rehearsed = None;
         self.sources.clear();
         self.sources.extend_from_slice(principals);
         self.sources.sort_unstable();

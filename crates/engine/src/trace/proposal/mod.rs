@@ -39,8 +39,7 @@ pub(crate) use proposer::Preset;
 pub use proposer::{Choice, FromPrior, Proposed, Proposer};
 use redirect::Redirection;
 pub(crate) use redirect::circular;
-use rehearse::Rehearsed;
-pub(crate) use rehearse::{Credit, Rehearsal, given_up};
+pub(crate) use rehearse::{Credit, Rehearsal, Rehearsed, given_up};
 
 enum Beforehand {
     /// The draw is the current value: there is nothing to do.
@@ -68,8 +67,6 @@ pub struct Proposal<'t> {
     committed: bool,
     /// Whether nothing was detached, and nothing is pending.
     in_place: bool,
-    /// If what would be made is not there.
-    rehearsed: Option<Rehearsed>,
 }
 
 impl<'t> Proposal<'t> {
@@ -109,7 +106,12 @@ impl<'t> Proposal<'t> {
             Beforehand::Drawn(preset) => Some(preset),
             Beforehand::No => None,
         };
-        scaffold.build(trace, principals);
+        if !(rehearses && scaffold.recall(trace, id)) {
+            scaffold.build(trace, principals);
+            if rehearses && scaffold.is_plain() {
+                scaffold.keep(trace);
+            }
+        }
         let replay = scaffold.observation_moves.then(|| rng.seed());
         let mut proposal = Proposal::unchanged(trace, scaffold, replay);
         match drawn {
@@ -190,7 +192,6 @@ impl<'t> Proposal<'t> {
             stopped: None,
             committed: false,
             in_place: false,
-            rehearsed: None,
         }
     }
 
@@ -226,11 +227,7 @@ impl<'t> Proposal<'t> {
     }
 
     /// As many attempts as it takes.
-    fn attempt_all(
-        &mut self,
-        proposer: &mut dyn Proposer,
-        rng: &mut Rng,
-    ) -> Result<(), EvalError> {
+    fn attempt_all(&mut self, proposer: &mut dyn Proposer, rng: &mut Rng) -> Result<(), EvalError> {
         if let ControlFlow::Continue(redirection) = self.attempt(proposer, rng)? {
             self.attempt_claiming(redirection, proposer, rng)?;
         }
@@ -394,10 +391,12 @@ fn draw_beforehand(
     }
     // What it noted about an earlier block means nothing: names of nodes are given again.
     proposer.begin();
-    if proposer.is_local(&Choice { trace, node: id })? {
-        return Ok(Beforehand::No);
-    }
-    let value = match proposer.propose(&Choice { trace, node: id }, rng)? {
+    let proposed = match proposer.is_prior() {
+        true => Proposed::Prior,
+        false if proposer.is_local(&Choice { trace, node: id })? => return Ok(Beforehand::No),
+        false => proposer.propose(&Choice { trace, node: id }, rng)?,
+    };
+    let value = match proposed {
         Proposed::Drawn(value) => value,
         Proposed::Prior => match trace.redraw(id, rng)? {
             Some(value) => value,

@@ -23,11 +23,14 @@ impl Trace {
         scaffold: &Scaffold,
         cx: &mut Evaluation<'_>,
     ) -> Result<(), EvalError> {
-        let principals = scaffold.in_order(self).unwrap_or_default();
-        for id in principals.iter().chain(&scaffold.target).chain(&scaffold.makers) {
-            if self.node(*id).pending {
-                self.regenerate_node(*id, cx)?;
-            }
+        for id in scaffold.in_order(self).unwrap_or_default() {
+            self.regenerate_pending(*id, cx)?;
+        }
+        for id in &scaffold.target {
+            self.regenerate_pending(*id, cx)?;
+        }
+        for id in &scaffold.makers {
+            self.regenerate_pending(*id, cx)?;
         }
         cx.add_weight(self.log_absorbed_unless_impossible(scaffold)?);
         Ok(())
@@ -46,6 +49,23 @@ impl Trace {
             }
         }
         Ok(log_absorbed)
+    }
+
+    /// A node of D or a maker whose turn has come.
+    #[inline]
+    fn regenerate_pending(&mut self, id: NodeId, cx: &mut Evaluation<'_>) -> Result<(), EvalError> {
+        let epoch = self.epoch;
+        let node = self.node_mut(id);
+        if !node.pending {
+            return Ok(());
+        }
+        let is_target = node.mark == epoch && node.role == Role::Target;
+        if is_target && matches!(node.op, Op::Function(_) | Op::Structure(_)) && !cx.has_script() {
+            // Those of its arguments that are in D have had their turn, and everything else that it reads is fresh.
+            node.pending = false;
+            return self.write_follower(id);
+        }
+        self.regenerate_node(id, cx)
     }
 
     /// Gives a node of D its new value.
@@ -303,7 +323,7 @@ struct Suspended {
 
 impl Evaluation<'_> {
     #[inline]
-    pub(super) fn add_weight(&mut self, log_weight: f64) {
+    fn add_weight(&mut self, log_weight: f64) {
         if let Phase::Proposal(regeneration) = &mut self.phase {
             regeneration.log_new += log_weight;
         }

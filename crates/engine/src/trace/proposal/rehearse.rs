@@ -24,7 +24,7 @@ use crate::operand::{Operand, Operands};
 use crate::trace::Trace;
 use crate::trace::eval::{Evaluation, Phase, Regeneration, Site};
 use crate::trace::journal::Edit;
-use crate::trace::node::{MemoEntry, MemoKey, Op, Role, Structure, StructureKind};
+use crate::trace::node::{MemoEntry, MemoKey, Structure, StructureKind};
 use crate::trace::scaffold::Scaffold;
 
 /// What an evaluation that makes nothing has drawn.
@@ -34,7 +34,7 @@ pub(crate) struct Rehearsal {
 }
 
 /// A move that was rehearsed, to be made if it is accepted.
-pub(super) struct Rehearsed {
+pub(crate) struct Rehearsed {
     value: Value,
     /// Where the stream stood.
     place: StreamPosition,
@@ -81,7 +81,7 @@ impl<'t> Proposal<'t> {
     /// Number of unconstrained choices in the trace as proposed.
     pub fn choices(&self) -> usize {
         let there = self.trace.choices.len();
-        match &self.rehearsed {
+        match &self.scaffold.rehearsed {
             Some(rehearsed) => there + rehearsed.choices - self.scaffold.transient_choices,
             None => there,
         }
@@ -89,7 +89,7 @@ impl<'t> Proposal<'t> {
 
     /// Accepts the move.
     pub fn install(mut self, rng: &mut Rng) -> Result<(), EvalError> {
-        if let Some(rehearsed) = self.rehearsed.take() {
+        if let Some(rehearsed) = self.scaffold.rehearsed.take() {
             self.scaffold.credit.add(-3);
             let log_new = self.log_new;
             self.undo();
@@ -113,10 +113,11 @@ impl<'t> Proposal<'t> {
             return self.attempt_all(&mut preset, rng);
         }
         let place = rng.place();
-        match self.attempt_rehearsal(&mut preset, rng)? {
+        let principal = self.scaffold.target[0];
+        match self.attempt_rehearsal(principal, &mut preset, rng)? {
             ControlFlow::Break(choices) => {
                 self.scaffold.credit.add(1);
-                self.rehearsed = Some(Rehearsed { value: preset.0, place, choices });
+                self.scaffold.rehearsed = Some(Rehearsed { value: preset.0, place, choices });
                 Ok(())
             }
             ControlFlow::Continue(()) => {
@@ -131,6 +132,7 @@ impl<'t> Proposal<'t> {
     /// Breaks with the number of choices that would be made.
     fn attempt_rehearsal(
         &mut self,
+        principal: NodeId,
         preset: &mut Preset,
         rng: &mut Rng,
     ) -> Result<ControlFlow<usize>, EvalError> {
@@ -138,9 +140,11 @@ impl<'t> Proposal<'t> {
         self.trace.refresh_scaffold(self.scaffold)?;
         self.log_old = self.trace.log_absorbed(self.scaffold)?;
         self.trace.set_pending(self.scaffold);
+        self.trace.set_value(principal, preset.0.clone());
+        self.trace.node_mut(principal).pending = false;
         let mut cx = Evaluation::of_proposal(rng, Regeneration::new(preset));
         cx.rehearsal = Some(Rehearsal::default());
-        let done = self.trace.regenerate_rehearsing(self.scaffold, &mut cx).is_ok();
+        let done = self.trace.regenerate(self.scaffold, &mut cx).is_ok();
         let only_values = |edit: &Edit| matches!(edit, Edit::Value(..));
         let made_nothing = self.trace.edits_since(self.savepoint).iter().all(only_values);
         let (Phase::Proposal(regeneration), Some(rehearsal)) = (cx.phase, cx.rehearsal) else {
@@ -167,30 +171,6 @@ impl Scaffold {
 }
 
 impl Trace {
-    /// As [`Trace::regenerate`] for one principal. What follows from D has its arguments when its turn comes, and nothing else
-    /// that it reads can change.
-    fn regenerate_rehearsing(
-        &mut self,
-        scaffold: &Scaffold,
-        cx: &mut Evaluation<'_>,
-    ) -> Result<(), EvalError> {
-        for id in &scaffold.target {
-            let node = self.node_mut(*id);
-            if !node.pending {
-                continue;
-            }
-            match (&node.op, node.role) {
-                (Op::Function(_) | Op::Structure(_), Role::Target) => {
-                    node.pending = false;
-                    self.write_follower(*id)?;
-                }
-                _ => self.regenerate_node(*id, cx)?,
-            }
-        }
-        cx.add_weight(self.log_absorbed_unless_impossible(scaffold)?);
-        Ok(())
-    }
-
     /// The value that a structure of D would have with the body that its existential arguments choose.
     pub(super) fn rehearse_body(
         &mut self,
