@@ -38,21 +38,8 @@ impl Trace {
             }
         };
         match Procedure::of(&procedure) {
-            Some(Procedure::Builtin(Builtin::Function(function))) => {
-                check_count(&function.spec, operands.len(), site.span, cx)?;
-                self.apply_function(function, operands, site, cx)
-            }
-            Some(Procedure::Builtin(Builtin::Distribution(distribution))) => {
-                check_count(distribution.spec(), operands.len(), site.span, cx)?;
-                self.apply_distribution(*distribution, operands, site, cx, want)
-            }
-            Some(Procedure::Builtin(Builtin::Maker(maker))) => {
-                check_count(maker.spec(), operands.len(), site.span, cx)?;
-                self.apply_maker(*maker, operands, site, cx)
-            }
-            Some(Procedure::Builtin(builtin @ Builtin::HigherOrder(which))) => {
-                check_count(builtin.spec(), operands.len(), site.span, cx)?;
-                self.apply_higher_order(*which, operands, site, cx, want)
+            Some(Procedure::Builtin(builtin)) => {
+                self.apply_builtin(*builtin, operands, site, cx, want)
             }
             Some(Procedure::Compound { lambda, environment }) => {
                 let (wanted, found) = (lambda.params.len(), operands.len());
@@ -91,6 +78,25 @@ impl Trace {
                 let at = site.operator.map_or(site.span, |operator| operator.span);
                 cx.fail(EvalError::new(Mistake::NotAProcedure(procedure), at))
             }
+        }
+    }
+
+    pub(crate) fn apply_builtin(
+        &mut self,
+        builtin: Builtin,
+        operands: Operands,
+        site: Site<'_>,
+        cx: &mut Evaluation<'_>,
+        want: Option<&Observed>,
+    ) -> Result<Operand, EvalError> {
+        check_count(builtin.spec(), operands.len(), site.span, cx)?;
+        match builtin {
+            Builtin::Function(function) => self.apply_function(function, operands, site, cx),
+            Builtin::Distribution(distribution) => {
+                self.apply_distribution(distribution, operands, site, cx, want)
+            }
+            Builtin::Maker(maker) => self.apply_maker(maker, operands, site, cx),
+            Builtin::HigherOrder(which) => self.apply_higher_order(which, operands, site, cx, want),
         }
     }
 

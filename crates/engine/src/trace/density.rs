@@ -10,6 +10,7 @@ use crate::error::{EvalError, Mistake};
 use crate::id::NodeId;
 use crate::operand::Operand;
 use crate::trace::Trace;
+use crate::trace::fault::Fault;
 use crate::trace::node::{Arg, Op};
 
 /// A log density, kept for as long as the choice and its arguments have the values that they had and the arguments are the
@@ -45,13 +46,13 @@ impl Trace {
             Operand::Constant(_) => true,
             Operand::Node(parent) => self.node(parent).changed_at <= kept.at,
         };
-        kept.edges_at == self.edges_at(id)
-            && node.changed_at <= kept.at
-            && node.args.iter().all(unchanged)
+        let values = node.changed_at <= kept.at && node.args.iter().all(unchanged);
+        kept.edges_at == self.edges_at(id) && (values || self.has_fault(Fault::KeptDensity))
     }
 
     fn keep_density(&mut self, id: NodeId, log_p: f64) {
-        if !matches!(self.node(id).op, Op::Random(_)) {
+        // What an impossible value counts is a matter of whether it is observed.
+        if !matches!(self.node(id).op, Op::Random(_)) || !log_p.is_finite() {
             return;
         }
         if self.densities.len() <= id.index() {

@@ -23,6 +23,10 @@ pub enum Fault {
     OwnValues,
     /// A particle that leaves a domain keeps a weight of 1.
     LostLanes,
+    /// A density that was kept counts whatever values its arguments have now.
+    KeptDensity,
+    /// A scaffold that was kept counts whatever edges have come and gone.
+    KeptScaffold,
 }
 
 impl Trace {

@@ -1,5 +1,6 @@
-//! Scaffolds of single choices whose moves change values alone, kept from one move to the next: D and A of such a move are the
-//! same as long as no edge of D has changed ([`Trace::edges_at`]).
+//! Scaffolds of single choices, kept from one move to the next. Where a move changes values alone, D and A are the same as
+//! long as no edge of D has changed ([`Trace::edges_at`]). Where it would change what exists and can be rehearsed, T is the
+//! same as long as nothing that exists has changed at all ([`Trace::structure`]): until the next such move is accepted.
 //!
 //! Only small ones are kept: what a large one costs is not its scaffold.
 
@@ -7,6 +8,8 @@ use smallvec::SmallVec;
 
 use crate::id::NodeId;
 use crate::trace::Trace;
+use crate::trace::fault::Fault;
+use crate::trace::node::{Op, Role};
 use crate::trace::scaffold::Scaffold;
 
 /// Nodes of D and A of the largest that is kept.
@@ -21,30 +24,65 @@ struct KeptScaffold {
     edge_edits: u64,
     target: SmallVec<[NodeId; 8]>,
     absorbing: SmallVec<[NodeId; 4]>,
-    more_rows: usize,
+    body: Option<KeptBodies>,
+}
+
+/// What is known of a scaffold with structures that get another body.
+#[derive(Clone, Copy)]
+struct KeptBodies {
+    /// The number of the last change of what exists when it was built.
+    structure: u64,
+    /// Which nodes of D they are, as bits.
+    restructured: u32,
+    transient_choices: usize,
 }
 
 impl Scaffold {
-    /// Finds the scaffold of a choice that was built before, without marks on its nodes. Whether there is one
-    /// that still holds.
-    pub(crate) fn recall(&mut self, trace: &Trace, principal: NodeId) -> bool {
+    /// Finds the scaffold of a choice that was built before, if it still holds. Only nodes of D are marked, and only if the
+    /// move changes what exists; its T is not listed.
+    pub(crate) fn recall(&mut self, trace: &mut Trace, principal: NodeId) -> bool {
         let Some(Some(kept)) = trace.scaffolds.0.get(principal.index()) else { return false };
-        if kept.target.iter().any(|id| trace.edges_at(*id) > kept.edge_edits) {
+        let exists = kept.body.is_none_or(|body| body.structure == trace.structure);
+        let edges = kept.target.iter().all(|id| trace.edges_at(*id) <= kept.edge_edits);
+        if !(exists && edges || trace.has_fault(Fault::KeptScaffold)) {
             return false;
         }
         self.clear(&[principal]);
         self.target.extend_from_slice(&kept.target);
         self.absorbing.extend_from_slice(&kept.absorbing);
-        self.more_rows = kept.more_rows;
+        if let Some(body) = kept.body {
+            self.recall_bodies(trace, body);
+        }
         true
     }
 
-    /// Keeps the scaffold of a single choice that changes values alone.
+    fn recall_bodies(&mut self, trace: &mut Trace, body: KeptBodies) {
+        (self.restructures, self.transient_is_plain) = (true, true);
+        self.transient_choices = body.transient_choices;
+        trace.epoch += 1;
+        for (place, id) in self.target.iter().enumerate() {
+            let restructured = body.restructured >> place & 1 == 1;
+            trace.mark(*id, if restructured { Role::Restructured } else { Role::Target });
+        }
+    }
+
+    /// Keeps the scaffold of a single choice that changes values alone, or whose moves can be rehearsed.
     pub(crate) fn keep(&self, trace: &mut Trace) {
         let [principal] = self.principals[..] else { return };
-        if self.target.len() + self.absorbing.len() > MOST_NODES {
+        let few = self.target.len() + self.absorbing.len() <= MOST_NODES;
+        // Rows may join a plate, which is no new edge.
+        let is_one = |id: &NodeId| matches!(trace.node(*id).op, Op::Random(_));
+        if !few || !self.absorbing.iter().all(is_one) {
             return;
         }
+        let restructured = |bits: u32, (place, id): (usize, &NodeId)| {
+            bits | u32::from(trace.node(*id).role == Role::Restructured) << place
+        };
+        let body = self.restructures.then(|| KeptBodies {
+            structure: trace.structure,
+            restructured: self.target.iter().enumerate().fold(0, restructured),
+            transient_choices: self.transient_choices,
+        });
         let (nodes, edge_edits) = (trace.nodes.len(), trace.edge_edits);
         let KeptScaffolds(kept) = &mut trace.scaffolds;
         if kept.len() <= principal.index() {
@@ -54,7 +92,7 @@ impl Scaffold {
             edge_edits,
             target: SmallVec::from_slice(&self.target),
             absorbing: SmallVec::from_slice(&self.absorbing),
-            more_rows: self.more_rows,
+            body,
         };
         match &mut kept[principal.index()] {
             Some(kept) => **kept = scaffold,

@@ -62,7 +62,7 @@ pub struct Scaffold {
     /// A.
     pub absorbing: Vec<NodeId>,
     /// Rows of plates in A, beyond one for each.
-    pub(super) more_rows: usize,
+    more_rows: usize,
     /// Makers in A.
     pub makers: Vec<NodeId>,
     pub(crate) released: Vec<NodeId>,

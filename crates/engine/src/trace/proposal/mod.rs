@@ -106,9 +106,11 @@ impl<'t> Proposal<'t> {
             Beforehand::Drawn(preset) => Some(preset),
             Beforehand::No => None,
         };
-        if !(rehearses && scaffold.recall(trace, id)) {
+        // What is kept holds for what was committed.
+        let keeps = rehearses && trace.journal.is_empty();
+        if !(keeps && scaffold.recall(trace, id)) {
             scaffold.build(trace, principals);
-            if rehearses && scaffold.is_plain() {
+            if keeps && (scaffold.is_plain() || scaffold.can_be_rehearsed(trace)) {
                 scaffold.keep(trace);
             }
         }
@@ -280,7 +282,7 @@ impl<'t> Proposal<'t> {
 
     pub fn commit(mut self) {
         self.committed = true;
-        if !self.is_identity() {
+        if !self.trace.journal.is_empty() {
             self.trace.commit();
         }
     }

@@ -87,6 +87,11 @@ impl<'t> Proposal<'t> {
         }
     }
 
+    /// Whether what would be made is not there.
+    pub fn is_rehearsed(&self) -> bool {
+        self.scaffold.rehearsed.is_some()
+    }
+
     /// Accepts the move.
     pub fn install(mut self, rng: &mut Rng) -> Result<(), EvalError> {
         if let Some(rehearsed) = self.scaffold.rehearsed.take() {
@@ -160,7 +165,7 @@ impl<'t> Proposal<'t> {
 
 impl Scaffold {
     /// Whether a move of its principal, a plain choice, may be rehearsed, and changes what exists.
-    fn can_be_rehearsed(&self, trace: &Trace) -> bool {
+    pub(super) fn can_be_rehearsed(&self, trace: &Trace) -> bool {
         self.restructures
             && self.transient_is_plain
             && !self.observation_moves
