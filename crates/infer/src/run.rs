@@ -156,11 +156,15 @@ impl<'a> Log<'a> {
 
     /// Notes what kinds of choices were moved, of the first few blocks. After the move: to look at a choice refreshes
     /// what it hangs on, and no move may rely on that.
+    #[inline]
     pub fn kinds(&mut self, trace: &mut Trace, principals: &[NodeId]) {
         const BLOCKS: u64 = 64;
-        if self.tally.transitions >= BLOCKS {
-            return;
+        if self.tally.transitions < BLOCKS {
+            self.note_kinds(trace, principals);
         }
+    }
+
+    fn note_kinds(&mut self, trace: &mut Trace, principals: &[NodeId]) {
         let moves = &mut self.run.kernel(self.number).moves;
         for id in principals.iter().filter(|id| trace.is_choice(**id)).copied().collect::<Vec<_>>()
         {

@@ -61,6 +61,10 @@ impl Trace {
         Savepoint(self.journal.len())
     }
 
+    pub(crate) fn edits_since(&self, savepoint: Savepoint) -> &[Edit] {
+        &self.journal[savepoint.0..]
+    }
+
     pub(crate) fn has_added_nodes(&self, since: Savepoint) -> bool {
         self.journal[since.0..].iter().any(|edit| matches!(edit, Edit::NodeAdded(_)))
     }
@@ -84,8 +88,11 @@ impl Trace {
 
     pub(crate) fn rollback_to(&mut self, savepoint: Savepoint) {
         while self.journal.len() > savepoint.0 {
-            let edit = self.journal.pop().expect("longer than the savepoint");
-            self.undo(edit);
+            match self.journal.pop().expect("longer than the savepoint") {
+                // By far the most frequent.
+                Edit::Value(id, value) => drop(self.replace_value(id, value)),
+                edit => self.undo(edit),
+            }
         }
     }
 
