@@ -10,7 +10,7 @@ use smidgen_testkit::enumerate::{Chain, by_values, imbalance, product};
 use smidgen_testkit::gibbs::GibbsChain;
 use smidgen_testkit::invariance::Story;
 use smidgen_testkit::particles::paths;
-use smidgen_value::{Rng, Value};
+use smidgen_value::{Rng, Value, math};
 
 fn target(scope: &str, block: Block) -> Target {
     Target { scope: Scope::Named(Value::symbol(scope)), block }
@@ -272,8 +272,9 @@ fn draw_flat(world: &mut World, target: &Target) {
             .prepare_path(model.trace_mut(), &groups.concat(), &std::default::Default::default())
             .unwrap()
     );
-    let flat = &mut |log_weights: &[f64], rng: &mut Rng| {
-        draw_place(&log_weights.iter().map(|w| w * 0.1).collect::<Vec<_>>(), rng.uniform())
+    let flat = &mut |weights: &[f64], rng: &mut Rng| {
+        let log_weights: Vec<f64> = weights.iter().map(|w| 0.1 * math::ln(*w)).collect();
+        draw_place(&log_weights, rng.uniform())
     };
     assert!(sequence.draw_path(model.trace_mut(), flat, rng).unwrap().is_some());
 }

@@ -6,7 +6,7 @@
 use smidgen_value::{Rng, Value};
 
 use super::Particles;
-use super::bound::Bound;
+use super::bound::{Bound, Lanes};
 use super::host::OfTrace;
 use super::pass_plan::{From, Part, PassPlan};
 use crate::error::EvalError;
@@ -168,13 +168,13 @@ impl Particles for CompiledPass<'_> {
         alive.clear();
         alive.resize(particles, true);
         plan.library.load(
-            &part.program,
+            &[Lanes { bound: &part.program, lanes: 0..particles }],
             &plan.inputs,
-            (store, particles),
-            |column, row| {
+            store,
+            |_, column, row| {
                 row.copy_from_slice(&carried.numbers[column as usize * particles..][..particles])
             },
-            |column, row| {
+            |_, column, row| {
                 row.clone_from_slice(&carried.boxed[column as usize * particles..][..particles])
             },
         );
@@ -193,21 +193,22 @@ impl Particles for CompiledPass<'_> {
         let before = &plan.parts[t - 1];
         // Those that died at the last step stay dead; the next step begins with all.
         let Buffers { numbers, boxed, carried, store, .. } = &mut *self.buffers;
-        let number = |column: u32, row: &mut [f64]| {
+        let number = |_: usize, column: u32, row: &mut [f64]| {
             let from = match From::named(column) {
                 From::Carried(k) => &carried.numbers[k as usize * particles..],
                 From::Own(k) => &numbers[(before.first_number + k as usize) * particles..],
             };
             row.copy_from_slice(&from[..particles]);
         };
-        let value = |column: u32, row: &mut [Value]| {
+        let value = |_: usize, column: u32, row: &mut [Value]| {
             let from = match From::named(column) {
                 From::Carried(k) => &carried.boxed[k as usize * particles..],
                 From::Own(k) => &boxed[(before.first_boxed + k as usize) * particles..],
             };
             row.clone_from_slice(&from[..particles]);
         };
-        plan.library.load(ahead, &plan.inputs, (store, particles), number, value);
+        let lanes = [Lanes { bound: ahead, lanes: 0..particles }];
+        plan.library.load(&lanes, &plan.inputs, store, number, value);
         self.run(ahead, None, log_future)
     }
 

@@ -2,7 +2,7 @@
 
 use smidgen_value::{ArgumentError, Rng, Value};
 
-use super::bound::{Inputs, Library};
+use super::bound::{Inputs, Lanes, Library};
 use super::formula::Formula;
 use super::select::{Away, Builder};
 use super::writer::{NodePlace, Read, Writer};
@@ -160,7 +160,8 @@ fn value_of(
     let (mut library, mut inputs) = (Library::default(), Inputs::default());
     let (bound, _) = library.add(writer, &[], &mut inputs);
     let (mut store, shared) = (LaneStore::default(), library.of(&bound));
-    library.load(&bound, &inputs, (&mut store, 1), |_, _| {}, |_, _| {});
+    let lanes = [Lanes { bound: &bound, lanes: 0..1 }];
+    library.load(&lanes, &inputs, &mut store, |_, _, _| {}, |_, _, _| {});
     let (mut alive, mut log_weights) = ([true], [0.0]);
     let mut outcome = Outcome { alive: &mut alive, log_weights: &mut log_weights };
     let rows = Some(Rows { away, is_missing: false });

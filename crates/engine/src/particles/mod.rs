@@ -34,6 +34,7 @@ mod rewrite;
 mod segment;
 mod select;
 mod transitions;
+mod weigh;
 mod writer;
 
 use rustc_hash::FxHashSet;
@@ -152,6 +153,7 @@ impl Sequence {
         self.segments = segments(trace, &self.scaffold, &groups, &selects);
         self.path = PathPlan::compile(trace, &self.segments, &selects)?;
         self.selects = selects;
+        self.room.forget();
         self.structure = trace.structure_revision();
         Ok(self.path.is_some())
     }
@@ -222,7 +224,7 @@ impl Sequence {
     }
 
     /// Draws a whole path of a chain from its conditional law (see [`forward_backward`]); `draw` picks a place
-    /// from log weights. The number of choices that changed; none if it cannot be done.
+    /// from weights. The number of choices that changed; none if it cannot be done.
     pub fn draw_path(
         &mut self,
         trace: &mut Trace,

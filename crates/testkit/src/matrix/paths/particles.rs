@@ -184,11 +184,10 @@ pub fn forward_backward(scene: &Scene<'_>, rng: &mut Rng) -> Result<Vec<Claim>, 
             return Ok(vec![]);
         }
         let mut log_p = 0.0;
-        let mut pick = |log_weights: &[f64], rng: &mut Rng| {
-            let possible: Vec<usize> =
-                (0..log_weights.len()).filter(|k| log_weights[*k] > f64::NEG_INFINITY).collect();
+        let mut pick = |weights: &[f64], rng: &mut Rng| {
+            let possible: Vec<usize> = (0..weights.len()).filter(|k| weights[*k] > 0.0).collect();
             let k = possible[rng.below(possible.len())];
-            log_p += log_weights[k] - math::logsumexp(log_weights);
+            log_p += math::ln(weights[k] / weights.iter().sum::<f64>());
             k
         };
         if sequence.draw_path(model.trace_mut(), &mut pick, rng)?.is_none() {
