@@ -47,7 +47,7 @@ pub mod trace;
 
 pub use trace::{bound, fault, node, proposal};
 
-pub use enumerate::{DrawnFrom, Enumeration, NoLanes, draw_place, draw_share};
+pub use enumerate::{DrawnFrom, Enumeration, NoLanes, draw_place};
 pub use error::{EvalError, Mistake};
 pub use fault::Fault;
 pub use id::NodeId;

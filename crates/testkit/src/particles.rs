@@ -11,7 +11,7 @@
 
 use std::cell::RefCell;
 
-use smidgen_engine::particles::LookAhead;
+use smidgen_engine::particles::{LookAhead, Weights};
 use smidgen_engine::{EvalError, Particles, Sequence};
 use smidgen_infer::block::Target;
 use smidgen_infer::kernel::pgibbs::{Multinomial, Resampler, conditional_smc};
@@ -344,8 +344,8 @@ pub fn paths(world: &mut World, chain: &Chain, target: &Target, tilt: f64) -> Ve
                 "no chain"
             );
             let mut lots = Enumerated { way: &way, probabilities: vec![] };
-            let pick = &mut |weights: &[f64], rng: &mut Rng| {
-                let tilted: Vec<f64> = weights.iter().map(|w| math::ln(*w) * tilt).collect();
+            let pick = &mut |weights: Weights<'_>, rng: &mut Rng| {
+                let tilted: Vec<f64> = weights.logarithms().iter().map(|w| w * tilt).collect();
                 assert!(lots.weigh(&tilted));
                 lots.draw(rng)
             };

@@ -338,7 +338,7 @@ pub fn draw_place(log_weights: &[f64], u: f64) -> usize {
 
 /// The place that a number between 0 and 1 falls on, if each has its share by these weights.
 #[inline]
-pub fn draw_share(weights: &[f64], u: f64) -> usize {
+pub(crate) fn draw_share(weights: &[f64], u: f64) -> usize {
     let mut left = u * weights.iter().sum::<f64>();
     for (place, weight) in weights.iter().enumerate() {
         left -= weight;

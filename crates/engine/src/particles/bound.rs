@@ -13,7 +13,7 @@ use crate::program::Register;
 use crate::program::Source;
 use crate::program::lanes::{Action, Held, Kind, LaneProgram, Rule, Uniforms};
 use crate::program::links::{at_place, eta_of};
-use crate::program::marked;
+use crate::program::marked::{self, Marked};
 use crate::program::template::{fill_in, renamed};
 use crate::program::values::LaneStore;
 use crate::trace::Trace;
@@ -58,6 +58,8 @@ pub(super) struct Shared {
     pub boxed: Vec<u32>,
     /// What the nodes are in terms of these columns; none for one that stands still.
     pub nodes: Vec<Option<Held>>,
+    /// The columns of nodes that are single plain numbers.
+    plain: Vec<Option<u32>>,
 }
 
 #[derive(Default)]
@@ -189,7 +191,12 @@ impl Library {
     /// A program that was written, or the same one that is here. The frame of the columns that hold its nodes.
     pub fn add(&mut self, writer: Writer, nodes: &[NodeId], inputs: &mut Inputs) -> (Bound, Frame) {
         let reads: Vec<Option<Read>> = nodes.iter().map(|id| writer.known(*id)).collect();
-        let Writer { lane_program, boxed_leaves, uniforms, places, forms, .. } = writer;
+        let Writer { mut lane_program, boxed_leaves, uniforms, places, forms, .. } = writer;
+        let held = reads.iter().filter_map(|read| match read {
+            Some(Read::Held(held)) => Some(held),
+            _ => None,
+        });
+        lane_program.drop_unread(held);
         let mut feeds = Vec::with_capacity(lane_program.program.leaves.len());
         for leaf in &lane_program.program.leaves {
             feeds.push(match &leaf.source {
@@ -209,12 +216,14 @@ impl Library {
             kinds: Vec::new(),
             boxed: Vec::new(),
             nodes: Vec::new(),
+            plain: Vec::new(),
         };
         for read in reads {
             let held = match read {
                 Some(Read::Held(held)) => Some(shared.column(&held)),
                 _ => None,
             };
+            shared.plain.push(held.as_ref().and_then(|held| shared.plain_column(held)));
             shared.nodes.push(held);
         }
         asks(&shared.lane_program.actions, &mut shared.asks);
@@ -250,11 +259,13 @@ impl Library {
     }
 
     /// Brings what a program reads into its lanes, which stand in order; `number` and `boxed` fill in columns by their names,
-    /// for lanes by their number.
+    /// for lanes by their number. `before`: what the store holds from a run of as many lanes, whose numbers that are the same
+    /// in all lanes are still there.
     #[inline]
     pub fn load(
         &self,
         all: &[Lanes<'_>],
+        before: Option<&Bound>,
         inputs: &Inputs,
         store: &mut LaneStore,
         number: impl Fn(usize, u32, &mut [f64]),
@@ -263,7 +274,13 @@ impl Library {
         let (Some(first), Some(last)) = (all.first(), all.last()) else { return };
         let Shared { lane_program, boxed_leaves, .. } = self.of(first.bound);
         store.fit(lane_program.program.registers, lane_program.boxed, last.lanes.end);
+        let before = before.filter(|before| before.program == first.bound.program);
         for (place, leaf) in lane_program.program.leaves.iter().enumerate() {
+            if before.is_some_and(|before| before.feeds[place] == first.bound.feeds[place])
+                && matches!(first.bound.feeds[place], Feed::Numbers(_))
+            {
+                continue;
+            }
             for (which, Lanes { bound, lanes }) in all.iter().enumerate() {
                 match bound.feeds[place] {
                     Feed::Column(column) => {
@@ -325,6 +342,16 @@ impl Shared {
         }
     }
 
+    fn plain_column(&self, held: &Held) -> Option<u32> {
+        let Held::Marked(Value::Number(mark)) = held else { return None };
+        match marked::read(*mark) {
+            Marked::Local(column) if self.kinds[column as usize] == ColumnKind::Number => {
+                Some(column)
+            }
+            _ => None,
+        }
+    }
+
     /// The value of a node, given the numbers and boxed values in its columns.
     pub fn value(
         &self,
@@ -332,6 +359,9 @@ impl Shared {
         number: &dyn Fn(u32) -> f64,
         boxed: &dyn Fn(u32) -> Value,
     ) -> Option<Value> {
+        if let Some(column) = self.plain[node] {
+            return Some(Value::Number(number(column)));
+        }
         Some(match self.nodes[node].as_ref()? {
             Held::Boxed(column) => boxed(*column),
             Held::Uniform(_) => unreachable!("columns hold what differs from lane to lane"),
@@ -377,7 +407,7 @@ fn key_of_action(action: &Action, key: &mut Vec<u64>) {
             let address = |name: &'static str| name.as_ptr() as u64;
             let (code, which) = match call.rule {
                 Rule::Function(function) => (0, address(function.spec.name)),
-                Rule::Draw(distribution, _) => (1, address(distribution.spec().name)),
+                Rule::Draw(distribution) => (1, address(distribution.spec().name)),
                 Rule::Density(distribution) => (2, address(distribution.spec().name)),
                 Rule::Marginal => (3, 0),
                 Rule::Request => (4, 0),

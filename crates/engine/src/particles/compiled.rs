@@ -26,7 +26,9 @@ pub(super) struct Buffers {
     carried: Carried,
     next: Carried,
     alive: Vec<bool>,
+    /// Registers of steps, and of looks ahead.
     store: LaneStore,
+    ahead: LaneStore,
 }
 
 #[derive(Default)]
@@ -104,19 +106,23 @@ impl<'a> CompiledPass<'a> {
     ) -> Result<(), EvalError> {
         let plan = self.plan;
         let shared = plan.library.of(bound);
-        let Buffers { alive, store, .. } = &mut *self.buffers;
+        let Buffers { alive, store, ahead, .. } = &mut *self.buffers;
+        let store = if rng.is_some() { store } else { ahead };
         log_weights.fill(0.0);
         let mut host = OfTrace { trace: self.trace, places: &bound.places, rng, rows: None };
         let mut outcome = Outcome { alive, log_weights };
         let uniforms = plan.inputs.uniforms(bound);
         shared.lane_program.run(uniforms, store, &mut outcome, &mut host)?;
+        self.touched += (bound.places.len() * self.particles) as u64;
+        if self.buffers.alive.iter().all(|alive| *alive) {
+            return Ok(());
+        }
         let lost = if self.trace.has_fault(Fault::LostLanes) { 0.0 } else { f64::NEG_INFINITY };
         for (log_weight, alive) in log_weights.iter_mut().zip(&self.buffers.alive) {
             if !alive {
                 *log_weight = lost;
             }
         }
-        self.touched += (bound.places.len() * self.particles) as u64;
         Ok(())
     }
 
@@ -169,6 +175,7 @@ impl Particles for CompiledPass<'_> {
         alive.resize(particles, true);
         plan.library.load(
             &[Lanes { bound: &part.program, lanes: 0..particles }],
+            t.checked_sub(1).map(|before| &plan.parts[before].program),
             &plan.inputs,
             store,
             |_, column, row| {
@@ -192,7 +199,7 @@ impl Particles for CompiledPass<'_> {
         let Some(ahead) = &plan.parts[t].ahead else { unreachable!("it looks ahead") };
         let before = &plan.parts[t - 1];
         // Those that died at the last step stay dead; the next step begins with all.
-        let Buffers { numbers, boxed, carried, store, .. } = &mut *self.buffers;
+        let Buffers { numbers, boxed, carried, ahead: store, .. } = &mut *self.buffers;
         let number = |_: usize, column: u32, row: &mut [f64]| {
             let from = match From::named(column) {
                 From::Carried(k) => &carried.numbers[k as usize * particles..],
@@ -208,7 +215,8 @@ impl Particles for CompiledPass<'_> {
             row.clone_from_slice(&from[..particles]);
         };
         let lanes = [Lanes { bound: ahead, lanes: 0..particles }];
-        plan.library.load(&lanes, &plan.inputs, store, number, value);
+        let earlier = t.checked_sub(2).and_then(|_| plan.parts[t - 1].ahead.as_ref());
+        plan.library.load(&lanes, earlier, &plan.inputs, store, number, value);
         self.run(ahead, None, log_future)
     }
 

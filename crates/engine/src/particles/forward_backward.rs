@@ -25,6 +25,7 @@ use super::path_plan::{Follower, Hangs, PathPlan};
 use super::select::Away;
 use super::transitions::Table;
 use super::weigh::Columns;
+use crate::enumerate::{draw_place, draw_share};
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::program::values::LaneStore;
@@ -36,6 +37,31 @@ const LEAST_SHARE: f64 = 1e-100;
 
 /// Draws that go step by step after one that could not be done for all steps at once.
 const STEP_BY_STEP: u32 = 15;
+
+/// Weights of the values of a choice.
+#[derive(Clone, Copy)]
+pub enum Weights<'a> {
+    Shares(&'a [f64]),
+    /// Where some are too small for that.
+    Logarithms(&'a [f64]),
+}
+
+impl Weights<'_> {
+    /// The place that a number between 0 and 1 falls on.
+    pub fn draw(self, u: f64) -> usize {
+        match self {
+            Weights::Shares(weights) => draw_share(weights, u),
+            Weights::Logarithms(log_weights) => draw_place(log_weights, u),
+        }
+    }
+
+    pub fn logarithms(self) -> Vec<f64> {
+        match self {
+            Weights::Shares(weights) => weights.iter().map(|weight| math::ln(*weight)).collect(),
+            Weights::Logarithms(log_weights) => log_weights.to_vec(),
+        }
+    }
+}
 
 /// One step in the draw at hand.
 #[derive(Clone, Copy, Default)]
@@ -245,7 +271,7 @@ impl ForwardBackward<'_> {
     /// or all are impossible. Whether it can is a question of what is outside the path.
     pub fn draw(
         &mut self,
-        draw: &mut dyn FnMut(&[f64], &mut Rng) -> usize,
+        draw: &mut dyn FnMut(Weights<'_>, &mut Rng) -> usize,
         rng: &mut Rng,
     ) -> Result<Option<Vec<usize>>, EvalError> {
         if !self.forward()? {
@@ -255,35 +281,36 @@ impl ForwardBackward<'_> {
         let mut path = vec![0; steps];
         let mut row = std::mem::take(&mut self.room.row);
         for t in (0..steps).rev() {
-            self.weights_before(t, path.get(t + 1).copied(), &mut row);
-            path[t] = draw(&row, rng);
+            let weights = self.weights_before(t, path.get(t + 1).copied(), &mut row);
+            path[t] = draw(weights, rng);
         }
         self.room.row = row;
         Ok(Some(path))
     }
 
     /// α_t(j) w_{t+1}(j, k) over j, up to a constant.
-    fn weights_before(&self, t: usize, next: Option<usize>, row: &mut Vec<f64>) {
+    fn weights_before<'r>(
+        &self,
+        t: usize,
+        next: Option<usize>,
+        row: &'r mut Vec<f64>,
+    ) -> Weights<'r> {
         let room = &*self.room;
         let step = &room.steps[t];
         row.clear();
         let Some(k) = next else {
             row.extend_from_slice(&room.forward[step.values()]);
-            if step.is_log {
-                room.wide.shares(0.0, row);
-            }
-            return;
+            return if step.is_log { Weights::Logarithms(row) } else { Weights::Shares(row) };
         };
         let (table, has_pairs) = (room.table(t + 1), self.plan.parts[t + 1].pairs.is_some());
         if !step.is_log && table.is_plain && !has_pairs {
             let forward = room.forward[step.values()].iter().enumerate();
             row.extend(forward.map(|(j, share)| share * table.p(j, k)));
-            return;
+            return Weights::Shares(row);
         }
         let (log_forward, follows) = (room.log_forward(step), room.log_follows(t + 1, has_pairs));
         row.extend((0..step.width).map(|j| log_forward(j) + follows(j, k)));
-        let largest = largest_of(row);
-        room.wide.shares(largest, row);
+        Weights::Logarithms(row)
     }
 
     /// The choices of a path with their values.

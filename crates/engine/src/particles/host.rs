@@ -37,7 +37,7 @@ impl OfTrace<'_> {
     fn name(&self, call: &Call) -> &'static str {
         match call.rule {
             Rule::Function(function) => function.spec.name,
-            Rule::Draw(distribution, _) | Rule::Density(distribution) => distribution.spec().name,
+            Rule::Draw(distribution) | Rule::Density(distribution) => distribution.spec().name,
             _ => self.trace.maker_name(self.places[call.place as usize].node),
         }
     }
@@ -161,7 +161,7 @@ fn value_of(
     let (bound, _) = library.add(writer, &[], &mut inputs);
     let (mut store, shared) = (LaneStore::default(), library.of(&bound));
     let lanes = [Lanes { bound: &bound, lanes: 0..1 }];
-    library.load(&lanes, &inputs, &mut store, |_, _, _| {}, |_, _, _| {});
+    library.load(&lanes, None, &inputs, &mut store, |_, _, _| {}, |_, _, _| {});
     let (mut alive, mut log_weights) = ([true], [0.0]);
     let mut outcome = Outcome { alive: &mut alive, log_weights: &mut log_weights };
     let rows = Some(Rows { away, is_missing: false });

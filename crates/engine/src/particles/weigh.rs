@@ -99,7 +99,7 @@ impl ForwardBackward<'_> {
         };
         let boxed = |_: usize, _: u32, row: &mut [Value]| row.clone_from_slice(values);
         let lanes = [Lanes { bound: &part.nodes, lanes: 0..step.width }];
-        plan.library.load(&lanes, &plan.inputs, store, number, boxed);
+        plan.library.load(&lanes, None, &plan.inputs, store, number, boxed);
         if !self.run(&part.nodes)? {
             return Ok(false);
         }
@@ -129,6 +129,7 @@ impl ForwardBackward<'_> {
         let of = |run: usize| &columns[all[steps[run]].columns];
         plan.library.load(
             &runs,
+            None,
             &plan.inputs,
             store,
             |run, column, row| row.copy_from_slice(of(run).numbers(column)),
@@ -165,6 +166,7 @@ impl ForwardBackward<'_> {
         let width = |run: usize| all[steps[run]].width;
         plan.library.load(
             &runs,
+            None,
             &plan.inputs,
             store,
             |run, column, row| {
