@@ -43,6 +43,9 @@ pub(super) struct CompiledPass<'a> {
     buffers: &'a mut Buffers,
     particles: usize,
     touched: u64,
+    /// The segments whose numbers the registers hold: of the step made last, and of the look ahead made last.
+    made: Option<usize>,
+    looked: Option<usize>,
 }
 
 impl<'a> CompiledPass<'a> {
@@ -61,7 +64,7 @@ impl<'a> CompiledPass<'a> {
             carried.boxed.resize(plan.most_boxed * particles, Value::Nil);
         }
         ancestors.clear();
-        CompiledPass { trace, plan, buffers, particles, touched: 0 }
+        CompiledPass { trace, plan, buffers, particles, touched: 0, made: None, looked: None }
     }
 
     fn gather(&mut self, t: usize, ancestors: &[u32]) {
@@ -175,7 +178,7 @@ impl Particles for CompiledPass<'_> {
         alive.resize(particles, true);
         plan.library.load(
             &[Lanes { bound: &part.program, lanes: 0..particles }],
-            t.checked_sub(1).map(|before| &plan.parts[before].program),
+            self.made.replace(t).map(|before| &plan.parts[before].program),
             &plan.inputs,
             store,
             |_, column, row| {
@@ -215,7 +218,7 @@ impl Particles for CompiledPass<'_> {
             row.clone_from_slice(&from[..particles]);
         };
         let lanes = [Lanes { bound: ahead, lanes: 0..particles }];
-        let earlier = t.checked_sub(2).and_then(|_| plan.parts[t - 1].ahead.as_ref());
+        let earlier = self.looked.replace(t).and_then(|before| plan.parts[before].ahead.as_ref());
         plan.library.load(&lanes, earlier, &plan.inputs, store, number, value);
         self.run(ahead, None, log_future)
     }
