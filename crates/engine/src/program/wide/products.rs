@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn rows_side_by_side_give_the_same_on_every_processor() {
-        for (width, lanes) in [(9, 70), (50, 64), (13, 5)] {
+        for (width, lanes) in [(9, 70_usize), (50, 64), (13, 5)] {
             let weights = numbers(width, 1);
             let data = numbers(width * lanes.next_multiple_of(TOGETHER), 2);
             let data: Vec<SideBySide> =
