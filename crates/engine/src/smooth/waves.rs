@@ -13,7 +13,7 @@ use smidgen_prob::smooth::Elementary;
 
 use crate::program::run::{NO_LINEAR, Store};
 use crate::program::wide::Wide;
-use crate::program::{Leaf, Register, Source, Step};
+use crate::program::{Leaf, Op, Program, Register, Source, Step};
 
 /// Where the arguments of a wave stand.
 pub(super) enum Argument {

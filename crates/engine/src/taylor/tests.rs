@@ -160,9 +160,8 @@ fn sections() -> Vec<(String, Section)> {
     let mut all = Vec::new();
     for case in cases(ETAS) {
         let name = case.law.spec().name;
-        let is_scalar = |law: &dyn Distribution| {
-            matches!(law.score(), Some(smidgen_prob::Score::Scalar(_)))
-        };
+        let is_scalar =
+            |law: &dyn Distribution| matches!(law.score(), Some(smidgen_prob::Score::Scalar(_)));
         if !is_scalar(case.law) && name != "categorical" {
             continue;
         }
