@@ -9,7 +9,7 @@ use smidgen_engine::environment::Environment;
 use smidgen_engine::model::{Code, RowObservation};
 use smidgen_engine::operand::Operand;
 use smidgen_engine::smooth::{Density, Form, Validity};
-use smidgen_engine::taylor::{Taylor, Unserved};
+use smidgen_engine::taylor::{Taylor, Unserved, Wanted};
 use smidgen_engine::{Model, NodeId};
 use smidgen_lang::SourceId;
 use smidgen_lang::core::ExprRef;
@@ -158,8 +158,7 @@ fn model(case: &Case, is_plate: bool) -> Model {
             return Ok(());
         }
         for row in 0..ROWS {
-            let environment =
-                environment.push([Operand::Constant(Value::Number(row as f64))]);
+            let environment = environment.push([Operand::Constant(Value::Number(row as f64))]);
             let code = |expr| Code { expr, environment: &environment };
             let value = model.constant(code(&outcome), &mut rng)?;
             model.observe(code(&expr), value, None, &mut rng)?;
@@ -179,7 +178,8 @@ fn density(model: &mut Model) -> Density {
 fn served(case: &Case, is_plate: bool) -> (Model, Density, Taylor) {
     let mut model = model(case, is_plate);
     let density = density(&mut model);
-    let taylor = density.taylor(100).unwrap_or_else(|why| panic!("{}: {why}", case.name));
+    let taylor =
+        density.taylor(Wanted::all(100)).unwrap_or_else(|why| panic!("{}: {why}", case.name));
     assert_eq!(taylor.dimension(), density.dimension());
     (model, density, taylor)
 }
@@ -296,8 +296,7 @@ fn remainders_are_what_the_polynomials_leave_out() {
         let all: Vec<u32> = (0..n as u32).collect();
         let mut rests = vec![[0.0; 2]; n];
         for (size, seed) in [(0.5, 1), (0.05, 2), (0.005, 3)] {
-            let z: Vec<f64> =
-                z_ref.iter().zip(point(d, seed, size)).map(|(a, b)| a + b).collect();
+            let z: Vec<f64> = z_ref.iter().zip(point(d, seed, size)).map(|(a, b)| a + b).collect();
             let opposite: Vec<f64> = z_ref.iter().zip(&z).map(|(a, b)| 2.0 * a - b).collect();
             taylor.remainders(&z_ref, &all, [&z, &opposite], &mut rests);
             for (k, z) in [z, opposite].iter().enumerate() {
@@ -313,7 +312,10 @@ fn remainders_are_what_the_polynomials_leave_out() {
                 let found: f64 = rests.iter().map(|rest| rest[k]).sum();
                 let slack = 1e-12 * (1.0 + sums.value.abs());
                 let name = case.name;
-                assert!((found - want).abs() <= slack + 1e-9 * want.abs(), "{name}: {found} {want}");
+                assert!(
+                    (found - want).abs() <= slack + 1e-9 * want.abs(),
+                    "{name}: {found} {want}"
+                );
             }
         }
     });
@@ -409,12 +411,12 @@ fn what_has_no_rule_is_said() {
     };
     let why = |observed, outcome| {
         let mut model = model(&case(observed, outcome), true);
-        density(&mut model).taylor(100).map(|_| ()).expect_err("no rule")
+        density(&mut model).taylor(Wanted::all(100)).map(|_| ()).expect_err("no rule")
     };
     let said = why("(normal (max a (* b row.x)) 1)", "row.y");
     assert!(matches!(said, Unserved::NoRule(_)), "{said}");
     let (_, density, _) = served(&CASES[0], true);
-    assert!(matches!(density.taylor(ROWS + 1), Err(Unserved::FewRows)));
+    assert!(matches!(density.taylor(Wanted::all(ROWS + 1)), Err(Unserved::FewRows)));
 }
 
 #[test]
@@ -426,11 +428,10 @@ fn numbers_outside_the_block_are_read_again() {
         choices.iter().filter(|id| trace.origin(**id).0 != "gamma").copied().collect();
     let found = Density::compile(trace, &inside, Form::Plain).expect("no error");
     let mut density = found.unwrap_or_else(|why| panic!("{}", why.reason));
-    let mut taylor = density.taylor(100).expect("sections");
+    let mut taylor = density.taylor(Wanted::all(100)).expect("sections");
     let z = point(3, 1, 0.5);
     let before = taylor.log_sections(&z);
-    let outside: Vec<NodeId> =
-        choices.iter().filter(|id| !inside.contains(id)).copied().collect();
+    let outside: Vec<NodeId> = choices.iter().filter(|id| !inside.contains(id)).copied().collect();
     let found = Density::compile(model.trace_mut(), &outside, Form::Plain).expect("no error");
     let mut of_outside = found.unwrap_or_else(|why| panic!("{}", why.reason));
     let moved = of_outside.install(model.trace_mut(), &[1.0], &mut Rng::from_seed(1));

@@ -1,23 +1,25 @@
 //! `reference_mh` from exact draws: alone, in cycles with other kernels, with a rest that moves what its sections read, and with
-//! members that come and go. Bounds that are too small are noticed.
+//! members that come and go. Bounds of 0 are noticed.
 
 use smidgen_engine::Fault;
 use smidgen_testkit::budget::{catches, demand};
 use smidgen_testkit::invariance::Story;
 use smidgen_testkit::{PValue, World};
 
+use super::subsampled_invariance::moved;
+
 const REPEATS: usize = 500;
 
 /// The exact-start test of an inference program.
 fn program<'a>(story: &'a Story<'a>, text: &'a str) -> impl FnMut(usize, u64) -> PValue + 'a {
-    move |repeats, seed| story.test(repeats, seed, |world| world.infer(text))
+    move |repeats, seed| moved(story, repeats, seed, |world| world.infer(text))
 }
 
-/// The same with bounds that are too small.
+/// The same with bounds of 0.
 fn broken<'a>(story: &'a Story<'a>, text: &'a str) -> impl FnMut(usize, u64) -> PValue + 'a {
     move |repeats, seed| {
-        story.test(repeats, seed, |world: &mut World| {
-            world.model.trace_mut().put_fault(Some(Fault::SmallBounds));
+        moved(story, repeats, seed, |world: &mut World| {
+            world.model.trace_mut().put_fault(Some(Fault::NoBounds));
             world.infer(text);
         })
     }
@@ -52,10 +54,10 @@ fn every_test_keeps_the_law() {
 }
 
 #[test]
-fn bounds_that_are_too_small_are_noticed() {
-    let text = "(reference_mh default all 'test 'thinned 30)";
-    demand("exact start: thinned, long", REPEATS, program(&COINS, text));
-    catches("exact start: thinned, long", "small bounds", REPEATS, broken(&COINS, text));
+fn bounds_of_nothing_are_noticed() {
+    let text = "(reference_mh default all 'test 'thinned 12)";
+    demand("exact start: thinned, long", 2 * REPEATS, program(&COINS, text));
+    catches("exact start: thinned, long", "bounds of 0", 2 * REPEATS, broken(&COINS, text));
 }
 
 #[test]

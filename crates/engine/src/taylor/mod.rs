@@ -63,7 +63,7 @@ impl fmt::Display for Unserved {
 /// The sections of a density.
 pub struct Taylor {
     dimension: usize,
-    least_rows: usize,
+    wanted: Wanted,
     threads: usize,
     /// What the sections read of the global part.
     globals: Program,
@@ -92,14 +92,38 @@ struct Desk {
     at_hand: Option<usize>,
 }
 
+/// Which rows are to be sections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Those of one kind that are at least so many.
+    pub least_rows: usize,
+    /// Whether rows that cannot be sections, or none that can, are a reason to have no sections at all. Otherwise they belong to the rest.
+    pub is_strict: bool,
+}
+
+impl Wanted {
+    /// All rows, of which there are at least so many of a kind.
+    pub fn all(least_rows: usize) -> Wanted {
+        Wanted { least_rows, is_strict: true }
+    }
+}
+
 impl Density {
-    /// The rows of plates, and rows of one shape, that are at least so many, as sections.
-    pub fn taylor(&self, least_rows: usize) -> Result<Taylor, Unserved> {
+    /// The rows of plates, and rows of one shape, as sections.
+    pub fn taylor(&self, wanted: Wanted) -> Result<Taylor, Unserved> {
+        let Wanted { least_rows, is_strict } = wanted;
         let (mut kinds, mut plates, mut groups) = (Vec::new(), Vec::new(), Vec::new());
         for (k, term) in self.parts.plates.iter().enumerate() {
-            if term.plate.rows() >= least_rows {
-                kinds.push(Kind::of_plate(self, term)?);
-                plates.push(k);
+            if term.plate.rows() < least_rows {
+                continue;
+            }
+            match Kind::of_plate(self, term) {
+                Ok(kind) => {
+                    kinds.push(kind);
+                    plates.push(k);
+                }
+                Err(why) if is_strict => return Err(why),
+                Err(_) => {}
             }
         }
         for (k, rows) in self.parts.rows.iter().enumerate() {
@@ -107,16 +131,19 @@ impl Density {
                 continue;
             }
             match Kind::of_rows(self, rows) {
-                Some(kind) => {
-                    kinds.push(kind?);
+                Some(Ok(kind)) => {
+                    kinds.push(kind);
                     groups.push(k);
                 }
+                Some(Err(why)) if is_strict => return Err(why),
                 // As many as there are coordinates may be those of the choices themselves.
-                None if rows.count() > self.dimension() => return Err(Unserved::OwnChoices),
-                None => {}
+                None if is_strict && rows.count() > self.dimension() => {
+                    return Err(Unserved::OwnChoices);
+                }
+                Some(Err(_)) | None => {}
             }
         }
-        if kinds.is_empty() {
+        if kinds.is_empty() && is_strict {
             return Err(Unserved::FewRows);
         }
         let mut rows = 0;
@@ -128,7 +155,7 @@ impl Density {
         let threads = self.parts.plates.iter().map(|term| term.threads()).max().unwrap_or(1);
         let mut taylor = Taylor {
             dimension: self.dimension(),
-            least_rows,
+            wanted,
             threads,
             of_block: Store::new(&globals, 1),
             globals,
@@ -166,14 +193,14 @@ impl Taylor {
         self.rows
     }
 
-    /// Rows of one kind from which on they are sections.
-    pub fn least_rows(&self) -> usize {
-        self.least_rows
+    /// Which rows were asked for.
+    pub fn wanted(&self) -> Wanted {
+        self.wanted
     }
 
     /// Reads numbers outside the block again, which have changed.
     pub fn refresh(&mut self, density: &Density) -> Result<(), Unserved> {
-        *self = density.taylor(self.least_rows)?;
+        *self = density.taylor(self.wanted)?;
         Ok(())
     }
 

@@ -23,8 +23,8 @@ pub enum Fault {
     OwnValues,
     /// A particle that leaves a domain keeps a weight of 1.
     LostLanes,
-    /// Bounds of remainders are a twentieth of what they should be.
-    SmallBounds,
+    /// What rows have beyond their polynomials is taken for nothing.
+    NoBounds,
 }
 
 impl Trace {

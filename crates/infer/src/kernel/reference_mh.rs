@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smidgen_engine::smooth::{Density, Form, Validity};
-use smidgen_engine::taylor::{Sums, Taylor};
+use smidgen_engine::taylor::{Sums, Taylor, Wanted};
 use smidgen_engine::{EvalError, Fault, NodeId, Trace};
 use smidgen_lang::Diagnostic;
 use smidgen_value::{Rng, Value};
@@ -39,7 +39,8 @@ pub static SPEC: KernelSpec = KernelSpec {
     build,
 };
 
-/// Rows of one kind from which on they are sections, for who asked for this kernel and for who did not.
+/// Rows of one kind from which on they are sections, for who asked for this kernel (all others are computed whole at every move)
+/// and for who did not.
 const LEAST_ROWS: usize = 8;
 const WORTH_IT: usize = 1000;
 /// More coordinates than these make no reference for who did not ask for this kernel.
@@ -161,7 +162,7 @@ impl Tall for TallDensity<'_> {
     fn bounds(&mut self, centre: &[f64], lower: &[f64], radius: f64, out: &mut Vec<f32>) {
         self.taylor.bounds(centre, lower, radius, out);
         if self.is_faulty {
-            out.iter_mut().for_each(|c| *c *= 0.05);
+            out.fill(0.0);
         }
     }
 
@@ -246,8 +247,9 @@ impl Blocks {
             return Ok(Err("the state lies on the edge of what is possible".to_owned()));
         };
         let is_best = self.want == Want::Best;
-        let least = if is_best { WORTH_IT } else { LEAST_ROWS };
-        let taylor = match smoothed.density().taylor(least) {
+        let least_rows = if is_best { WORTH_IT } else { LEAST_ROWS };
+        let wanted = Wanted { least_rows, is_strict: is_best };
+        let taylor = match smoothed.density().taylor(wanted) {
             Ok(taylor) => taylor,
             Err(unserved) => return Ok(Err(unserved.to_string())),
         };
@@ -256,7 +258,7 @@ impl Blocks {
             return Ok(Err(format!("{d} coordinates are too many for one reference")));
         }
         let mut taylor = taylor;
-        let is_faulty = trace.has_fault(Fault::SmallBounds);
+        let is_faulty = trace.has_fault(Fault::NoBounds);
         // Only in a warm-up may a reference hang on the state.
         let may_learn = log.run.phase == Phase::Warmup;
         let is_alone = !smoothed.density().reads_outside();
@@ -324,8 +326,7 @@ impl Known {
                 true
             }
             Validity::Gone => {
-                let least = self.taylor.least_rows();
-                let taylor = self.smoothed.density().taylor(least);
+                let taylor = self.smoothed.density().taylor(self.taylor.wanted());
                 match taylor {
                     Ok(taylor) => self.taylor = taylor,
                     Err(unserved) => return Ok(Err(unserved.to_string())),

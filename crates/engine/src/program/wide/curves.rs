@@ -94,14 +94,18 @@ mod tests {
 
     #[test]
     fn curves_are_those_of_the_library() {
-        let x: Vec<f64> = (-400..=400).map(|k| f64::from(k) * 0.05).chain([-800.0, 750.0]).collect();
+        let x: Vec<f64> =
+            (-400..=400).map(|k| f64::from(k) * 0.05).chain([-800.0, 750.0]).collect();
         let (mut value, mut first, mut second) = (x.clone(), x.clone(), x.clone());
         Wide::default().log_logistics(&x, &mut value, [&mut first, &mut second]);
         let mut want = [0.0; 3];
         for (l, x) in x.iter().enumerate() {
             Curve::LogLogistic.derivatives(*x, &mut want);
             for (found, want) in [value[l], first[l], second[l]].iter().zip(want) {
-                assert!((found - want).abs() <= 1e-14 * (want.abs() + 1e-290), "{x}: {found} {want}");
+                assert!(
+                    (found - want).abs() <= 1e-14 * (want.abs() + 1e-290),
+                    "{x}: {found} {want}"
+                );
             }
         }
         let x = &x[..801];
