@@ -30,12 +30,16 @@ fn number(text: String) -> Cell {
     Cell::Number(text)
 }
 
-/// With the digits that its error leaves.
 fn estimate(of: Option<Estimate>) -> Cell {
-    Cell::Number(of.map_or("–".to_owned(), |Estimate { value, error }| {
-        let decimals = if error < 0.02 { 3 } else { 2 };
-        format!("{} ± {}", fixed(value, decimals), fixed(error, decimals))
-    }))
+    Cell::Number(of.map_or("–".to_owned(), Estimate::text))
+}
+
+impl Estimate {
+    /// With the digits that its error leaves.
+    fn text(self) -> String {
+        let decimals = if self.error < 0.005 { 3 } else { 2 };
+        format!("{} ± {}", fixed(self.value, decimals), fixed(self.error, decimals))
+    }
 }
 
 fn duration(time: Option<f64>) -> Cell {
@@ -45,13 +49,13 @@ fn duration(time: Option<f64>) -> Cell {
 fn reference(found: &ExactFindings) -> Table {
     let mut table = Table::new(&[
         "rows",
-        "rows read",
+        "read",
         "accepted",
-        "µs a move",
-        "ESS a move",
+        "µs",
+        "ESS/move",
         "ESS/s",
-        "preparation",
-        "in scans",
+        "prepared",
+        "scans",
         "shift, sd",
         "sd ratio",
     ]);
@@ -77,9 +81,9 @@ fn others(found: &ExactFindings) -> Table {
     let mut table = Table::new(&[
         "kernel",
         "rows",
-        "rows read",
+        "read",
         "accepted",
-        "µs a move",
+        "µs",
         "ESS/s",
         "warm-up",
         "shift, sd",
@@ -108,9 +112,9 @@ fn shapes(found: &ExactFindings) -> Table {
     let mut table = Table::new(&[
         "rows",
         "features",
-        "rows read",
+        "read",
         "accepted",
-        "preparation",
+        "prepared",
         "ESS/s",
         "nuts, ESS/s",
         "ratio",
@@ -187,14 +191,7 @@ fn bias(found: &ExactFindings) -> Option<String> {
             sigmas(a).total_cmp(&sigmas(b))
         })
     };
-    let told = |shift: Estimate| {
-        let decimals = if shift.error < 0.02 { 3 } else { 2 };
-        format!(
-            "{} ± {} posterior standard deviations",
-            fixed(shift.value, decimals),
-            fixed(shift.error, decimals)
-        )
-    };
+    let told = |shift: Estimate| format!("{} posterior standard deviations", shift.text());
     Some(format!(
         "The most significant shift of a mean, over all numbers of rows and weights: reference_mh {}, subsampled_mh {}. Of {} \
          comparisons the largest is about two standard errors by chance alone.",
@@ -205,14 +202,14 @@ fn bias(found: &ExactFindings) -> Option<String> {
 }
 
 const LIMITS: [&str; 4] = [
-    "Few rows: there is little to save where a scan takes a few microseconds, and the fewer the rows, the farther is the \
-     posterior from normal.",
+    "Few rows: where a scan takes a few microseconds there is little to save by not reading. What is gained over nuts is then \
+     that of a law that fits, not of rows that are left out.",
     "Many coordinates in a row: the bounds grow with the third power of a row's length in posterior standard \
      deviations, so that with dozens of coordinates a great many rows may object to a move. All rows are then weighed, many proposals \
-     by one pass: still exact, no longer sublinear. With few rows for each coordinate many proposals are refused as well.",
-    "Far from normal: proposals come from one normal law around one mode. With several modes, a ridge or heavy tails few of them \
-     are accepted; nuts follows the shape of the posterior, this does not.",
-    "A handful of draws: preparation reads all rows some dozens of times.",
+     by one pass: still exact, no longer sublinear; and the fewer rows for each coordinate, the fewer proposals are accepted.",
+    "Far from normal (not measured here): proposals come from one normal law around one mode. With several modes, a ridge or heavy \
+     tails few of them are accepted. nuts follows the shape of the posterior, this does not.",
+    "A handful of draws: preparation reads all rows some dozens of times, and its fixed part counts for small data.",
 ];
 
 pub fn page(found: &ExactFindings, options: &Options, folder: &Folder) -> Result<Page, Error> {
@@ -255,10 +252,10 @@ pub fn page(found: &ExactFindings, options: &Options, folder: &Folder) -> Result
     page.heading("reference_mh");
     page.table(&reference(found));
     page.note(
-        "ESS: effective draws, the least over weights and their squares, recording included. Preparation: everything before the \
-         first draw; in scans: over the time of an exact transition of mh, which reads all rows once. Shift and sd ratio: \
+        "Read: rows per move; µs: of a move, recording included. ESS: effective draws, the least over weights and their squares. \
+         Prepared: the time before the first draw; scans: over that of an exact transition of mh, which reads all rows once. Shift and sd ratio: \
          the mean and the standard deviation farthest from those by quadrature, in posterior standard deviations and as a \
-         ratio, with their standard errors. Times are processor time.",
+         ratio, with their standard errors. Times are processor time; a dash stands where the clock's steps are too coarse.",
     );
     page.heading("The other kernels");
     page.table(&others(found));
@@ -266,7 +263,7 @@ pub fn page(found: &ExactFindings, options: &Options, folder: &Folder) -> Result
         "mh and subsampled_mh walk with 2.38/√3 posterior standard deviations. A transition of nuts reads all rows for every gradient. \
          Where a kernel made few draws in its time, the standard errors are large, and the shifts say little.",
     );
-    page.section("When it does not pay").list(&LIMITS.map(str::to_owned));
+    page.section("When it pays less, or not at all").list(&LIMITS.map(str::to_owned));
     page.table(&shapes(found));
     page.note("reference_mh beside nuts; ratio: effective draws per second, preparation and warm-up not counted.");
     page.note("The default kernel looks at all of this in its warm-up, and takes nuts where that is better; `smidgen explain` says why.");
