@@ -158,8 +158,7 @@ fn model(case: &Case, is_plate: bool) -> Model {
             return Ok(());
         }
         for row in 0..ROWS {
-            let environment =
-                environment.push([Operand::Constant(Value::Number(row as f64))]);
+            let environment = environment.push([Operand::Constant(Value::Number(row as f64))]);
             let code = |expr| Code { expr, environment: &environment };
             let value = model.constant(code(&outcome), &mut rng)?;
             model.observe(code(&expr), value, None, &mut rng)?;
@@ -296,8 +295,7 @@ fn remainders_are_what_the_polynomials_leave_out() {
         let all: Vec<u32> = (0..n as u32).collect();
         let mut rests = vec![[0.0; 2]; n];
         for (size, seed) in [(0.5, 1), (0.05, 2), (0.005, 3)] {
-            let z: Vec<f64> =
-                z_ref.iter().zip(point(d, seed, size)).map(|(a, b)| a + b).collect();
+            let z: Vec<f64> = z_ref.iter().zip(point(d, seed, size)).map(|(a, b)| a + b).collect();
             let opposite: Vec<f64> = z_ref.iter().zip(&z).map(|(a, b)| 2.0 * a - b).collect();
             taylor.remainders(&z_ref, &all, [&z, &opposite], &mut rests);
             for (k, z) in [z, opposite].iter().enumerate() {
@@ -313,7 +311,10 @@ fn remainders_are_what_the_polynomials_leave_out() {
                 let found: f64 = rests.iter().map(|rest| rest[k]).sum();
                 let slack = 1e-12 * (1.0 + sums.value.abs());
                 let name = case.name;
-                assert!((found - want).abs() <= slack + 1e-9 * want.abs(), "{name}: {found} {want}");
+                assert!(
+                    (found - want).abs() <= slack + 1e-9 * want.abs(),
+                    "{name}: {found} {want}"
+                );
             }
         }
     });
@@ -388,6 +389,29 @@ fn a_normal_posterior_leaves_nothing_out() {
 }
 
 #[test]
+fn a_normal_rest_is_known_by_its_coefficients() {
+    let mut whole = 0;
+    each(|case, mut density, taylor| {
+        // Gammas and their like are no polynomials.
+        let is_normal = !case.assumed.contains("gamma");
+        assert_eq!(taylor.quadratic_rest().is_some(), is_normal, "{}", case.name);
+        let Some(rest) = taylor.quadratic_rest() else { return };
+        whole += 1;
+        let d = density.dimension();
+        let (z, mut gradient) = (point(d, 3, 1.5), vec![0.0; d]);
+        let want = density.log_rest_with_gradient(&taylor, &z, &mut gradient);
+        let mut value = rest.value;
+        for i in 0..d {
+            let curvature: f64 = (0..d).map(|j| rest.hessian[i * d + j] * z[j]).sum();
+            value += rest.gradient[i] * z[i] + 0.5 * curvature * z[i];
+            assert!(close(rest.gradient[i] + curvature, gradient[i], 1e-12), "{}", case.name);
+        }
+        assert!(close(value, want, 1e-12), "{}: {value} is not {want}", case.name);
+    });
+    assert!(whole > 8, "{whole} cases");
+}
+
+#[test]
 fn every_other_row_gives_about_the_same_sums() {
     let (_, _, mut taylor) = served(&CASES[0], true);
     let z = point(4, 3, 0.4);
@@ -429,8 +453,7 @@ fn numbers_outside_the_block_are_read_again() {
     let mut taylor = density.taylor(100).expect("sections");
     let z = point(3, 1, 0.5);
     let before = taylor.log_sections(&z);
-    let outside: Vec<NodeId> =
-        choices.iter().filter(|id| !inside.contains(id)).copied().collect();
+    let outside: Vec<NodeId> = choices.iter().filter(|id| !inside.contains(id)).copied().collect();
     let found = Density::compile(model.trace_mut(), &outside, Form::Plain).expect("no error");
     let mut of_outside = found.unwrap_or_else(|why| panic!("{}", why.reason));
     let moved = of_outside.install(model.trace_mut(), &[1.0], &mut Rng::from_seed(1));

@@ -29,18 +29,19 @@ pub(crate) fn in_chunks<D: Send, T: Send, E: Send>(
         return Ok(());
     }
     let workers = desks.len();
-    let mut found: Vec<(usize, Result<T, E>)> = std::thread::scope(|scope| {
-        let mut handles = Vec::with_capacity(workers);
-        for (first, desk) in desks.iter_mut().enumerate() {
-            let chunk = &chunk;
-            let all = (first..chunks).step_by(workers);
-            handles.push(scope.spawn(move || {
-                all.map(|k| (k, chunk(places(k), &mut *desk))).collect::<Vec<_>>()
-            }));
-        }
-        let joined = handles.into_iter().map(|handle| handle.join());
-        joined.flat_map(|part| part.expect("a scan does not panic")).collect()
-    });
+    let mut found: Vec<(usize, Result<T, E>)> =
+        std::thread::scope(|scope| {
+            let mut handles = Vec::with_capacity(workers);
+            for (first, desk) in desks.iter_mut().enumerate() {
+                let chunk = &chunk;
+                let all = (first..chunks).step_by(workers);
+                handles.push(scope.spawn(move || {
+                    all.map(|k| (k, chunk(places(k), &mut *desk))).collect::<Vec<_>>()
+                }));
+            }
+            let joined = handles.into_iter().map(|handle| handle.join());
+            joined.flat_map(|part| part.expect("a scan does not panic")).collect()
+        });
     found.sort_unstable_by_key(|(k, _)| *k);
     for (_, found) in found {
         add(found?);

@@ -39,9 +39,15 @@ pub(crate) enum CurvedOp {
     Multiply(Read, Read),
     Curve(Curve, Read),
     /// A number to a power that the row has.
-    Power { base: Read, exponent: Register },
+    Power {
+        base: Read,
+        exponent: Register,
+    },
     /// The option that a number of the row names.
-    Choose { index: Register, options: Box<[Read]> },
+    Choose {
+        index: Register,
+        options: Box<[Read]>,
+    },
 }
 
 impl CurvedOp {
@@ -235,7 +241,9 @@ impl Curved {
                     self.ask(a, needed);
                     self.ask(b, needed);
                 }
-                CurvedOp::Choose { options, .. } => options.iter().for_each(|o| self.ask(*o, needed)),
+                CurvedOp::Choose { options, .. } => {
+                    options.iter().for_each(|o| self.ask(*o, needed))
+                }
                 CurvedOp::Multiply(a, b) => match (self.degree_of(a), self.degree_of(b)) {
                     // One factor scales the other.
                     (Degree::Constant, _) => self.ask_scaled(a, b, needed),

@@ -311,12 +311,7 @@ impl Density {
     }
 
     /// The same of some of the terms.
-    pub(crate) fn log_density_of(
-        &mut self,
-        terms: &Terms,
-        z: &[f64],
-        gradient: &mut [f64],
-    ) -> f64 {
+    pub(crate) fn log_density_of(&mut self, terms: &Terms, z: &[f64], gradient: &mut [f64]) -> f64 {
         let log_p = self.evaluate(terms, z);
         if log_p.is_nan() || log_p == f64::NEG_INFINITY {
             gradient.fill(0.0);

@@ -59,7 +59,8 @@ fn at(known: &Followed, register: Register) -> Quantity {
     known[register as usize].clone().expect("a register is written before it is read")
 }
 
-fn one(
+/// What a step writes.
+pub(super) fn one(
     sheet: &mut Sheet,
     step: &Step,
     of_leaf: &OfLeaf<'_>,
@@ -174,9 +175,8 @@ fn log_add(sheet: &mut Sheet, a: &Quantity, b: &Quantity) -> Result<Quantity, Un
 }
 
 fn log_sum(sheet: &mut Sheet, all: &[Quantity]) -> Result<Quantity, Unserved> {
-    let (first, rest) = all
-        .split_first()
-        .ok_or_else(|| Unserved::NoRule("the sum of nothing".to_owned()))?;
+    let (first, rest) =
+        all.split_first().ok_or_else(|| Unserved::NoRule("the sum of nothing".to_owned()))?;
     rest.iter().try_fold(first.clone(), |sum, x| log_add(sheet, &sum, x))
 }
 
@@ -206,18 +206,16 @@ fn aggregate(
         ("vector_times_matrix", [vector, matrix]) => {
             let cols = op.len as usize;
             let column = |k: usize| matrix.iter().skip(k).step_by(cols).cloned().collect();
-            (0..cols).map(|k| product(sheet, vector, &Vec::from_iter::<Vec<_>>(column(k)))).collect()
+            (0..cols)
+                .map(|k| product(sheet, vector, &Vec::from_iter::<Vec<_>>(column(k))))
+                .collect()
         }
         (name, _) => Err(Unserved::NoRule(format!("{name} of what the block moves"))),
     }
 }
 
 /// The recipe of a law, with its parts in place.
-fn density(
-    sheet: &mut Sheet,
-    op: &DensityOp,
-    numbers: &[Quantity],
-) -> Result<Quantity, Unserved> {
+fn density(sheet: &mut Sheet, op: &DensityOp, numbers: &[Quantity]) -> Result<Quantity, Unserved> {
     let (x, args) = numbers.split_at(op.outcome);
     if let ((Family::Categorical, link), [x]) = (op.family(), x) {
         return categorical(sheet, x, args, link);

@@ -60,7 +60,11 @@ impl Taylor {
 
     /// Hands sections to `ask` by their kinds, at most a block at a time: the number of the kind, the places among those asked
     /// for, and the rows of the table.
-    fn each_kind(&mut self, rows: &[u32], mut ask: impl FnMut(&mut Taylor, usize, &[usize], &[u32])) {
+    fn each_kind(
+        &mut self,
+        rows: &[u32],
+        mut ask: impl FnMut(&mut Taylor, usize, &[usize], &[u32]),
+    ) {
         if self.desks.is_empty() {
             self.desks.push(Desk::default());
         }

@@ -58,10 +58,8 @@ impl Taylor {
         for (number, kind) in kinds.iter().enumerate() {
             let rows = kind.scan.rows();
             let points: Vec<&[f64]> = globals.iter().map(|kinds| &kinds[number][..]).collect();
-            let products: Vec<(Product, Vec<f64>)> = rows
-                .products()
-                .map(|product| (product, weights_of(product, &points)))
-                .collect();
+            let products: Vec<(Product, Vec<f64>)> =
+                rows.products().map(|product| (product, weights_of(product, &points))).collect();
             let desks = Taylor::desks(desks, *threads, kind.rows());
             desks.iter_mut().for_each(|desk| rows.fit(&mut desk.store));
             let chunk = |places: Range<usize>, desk: &mut Desk| -> Result<Vec<f64>, Impossible> {

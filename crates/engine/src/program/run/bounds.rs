@@ -120,13 +120,7 @@ impl Enclosures {
     }
 
     /// The largest third derivative of the rows whose data are loaded; infinite where there is no bound.
-    pub(crate) fn run(
-        &mut self,
-        curved: &Curved,
-        data: &Store,
-        ball: &Ball<'_>,
-        out: &mut [f64],
-    ) {
+    pub(crate) fn run(&mut self, curved: &Curved, data: &Store, ball: &Ball<'_>, out: &mut [f64]) {
         let (lanes, d) = (out.len(), ball.centre.len());
         let is_open = self.is_open[0];
         for k in (0..curved.forms.len()).filter(|k| !curved.uniform_forms[*k]) {
@@ -321,16 +315,12 @@ fn product(
         let (p, q) = (size_a * b1[l], size_b * a1[l]);
         let cosine = cosines.map_or(1.0, |cosines| cosines[l]);
         let kappa = 0.5 * (1.0 + cosine);
-        let first = if cosines.is_some() {
-            (p * p + q * q + 2.0 * cosine * p * q).sqrt()
-        } else {
-            p + q
-        };
+        let first =
+            if cosines.is_some() { (p * p + q * q + 2.0 * cosine * p * q).sqrt() } else { p + q };
         out.derivatives[0][l] = first;
         out.derivatives[1][l] = size_a * b2[l] + 2.0 * kappa * a1[l] * b1[l] + size_b * a2[l];
-        out.derivatives[2][l] = size_a * b3[l]
-            + 3.0 * kappa * (a1[l] * b2[l] + a2[l] * b1[l])
-            + size_b * a3[l];
+        out.derivatives[2][l] =
+            size_a * b3[l] + 3.0 * kappa * (a1[l] * b2[l] + a2[l] * b1[l]) + size_b * a3[l];
     }
 }
 

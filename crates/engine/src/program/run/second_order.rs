@@ -257,7 +257,9 @@ impl Jets {
                         wide.log_logistics(a.value, value, [first, second]);
                     }
                     Curve::Exp if wide.exponentials(a.value, value) => {
-                        found.iter_mut().for_each(|lanes_of| lanes_of[..lanes].copy_from_slice(value));
+                        found
+                            .iter_mut()
+                            .for_each(|lanes_of| lanes_of[..lanes].copy_from_slice(value));
                     }
                     _ => curve_lanes(|_| *curve, &a, value, &mut found, n == 0),
                 }

@@ -2,8 +2,8 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::products::dots;
 use super::Wide;
+use super::products::dots;
 
 impl Wide {
     /// out_l += a_l b_l

@@ -88,7 +88,11 @@ pub(super) fn sum<S: Simd>(simd: S, xs: &[f64]) -> f64 {
 /// Loops count to constants, and nothing is a closure: so the sums stay in registers. A processor with
 /// narrow registers needs more of them; those beyond are never used.
 #[inline(always)]
-pub(super) fn dots<S: Simd, const N: usize>(simd: S, weights: &[f64], rows: [&[f64]; N]) -> [f64; N] {
+pub(super) fn dots<S: Simd, const N: usize>(
+    simd: S,
+    weights: &[f64],
+    rows: [&[f64]; N],
+) -> [f64; N] {
     let (wide, rest) = weights.as_chunks::<SUMS>();
     let mut parts: [&[[f64; SUMS]]; N] = [&[]; N];
     let mut tails: [&[f64]; N] = [&[]; N];
