@@ -1,6 +1,7 @@
 //! Rows of one shape: the terms of a density that run the same program on different leaves, evaluated
 //! together in blocks that fit the cache.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use smallvec::SmallVec;
@@ -92,6 +93,13 @@ pub(crate) struct Rows {
     stride: usize,
     /// Cells that are read in place, by leaf, once they have been put side by side for scans.
     side_by_side: Vec<OnceLock<Vec<SideBySide>>>,
+}
+
+/// What a leaf reads in one row.
+pub(crate) enum OfRow<'a> {
+    /// Registers of the global part, from this one on.
+    Global(Register),
+    Numbers(Cow<'a, [f64]>),
 }
 
 /// A product of weights and data that are read in place.
@@ -326,6 +334,23 @@ impl Rows {
         Cells::Column(match self.copied[leaf] && width == 1 {
             true => Numbers::Reals(data),
             false => Numbers::Vectors { data, width },
+        })
+    }
+
+    /// What a leaf reads in one row. None if that is brought from outside.
+    pub(crate) fn of_row(&self, leaf: usize, row: usize) -> Option<OfRow<'_>> {
+        let width = self.program.leaves[leaf].len as usize;
+        Some(match &self.columns[leaf] {
+            Column::Uniform(first) => OfRow::Global(*first),
+            Column::Run(first) => OfRow::Global(first + row as Register),
+            Column::Gather(registers) => OfRow::Global(registers[row]),
+            Column::Constant(numbers) => OfRow::Numbers(Cow::Borrowed(numbers)),
+            Column::Data(data) => {
+                let start = (row / self.stride) * width * self.stride + row % self.stride;
+                let numbers = (0..width).map(|k| data[start + k * self.stride]);
+                OfRow::Numbers(Cow::Owned(numbers.collect()))
+            }
+            Column::Cells(_) | Column::Lanes => return None,
         })
     }
 

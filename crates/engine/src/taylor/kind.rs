@@ -106,7 +106,7 @@ impl Kind {
 }
 
 /// The registers of the global part of a density.
-fn of_block(
+pub(super) fn of_block(
     sheet: &mut Sheet,
     density: &Density,
     reads: &[Register],

@@ -31,7 +31,10 @@ struct Section {
 impl Section {
     fn new(case: &Case, moves_outcome: bool) -> Result<Section, Unserved> {
         let (program, columns) = case.program();
-        let moving: Vec<usize> = (usize::from(!moves_outcome)..columns.len()).collect();
+        let name = case.law.spec().name;
+        let moves = |column: &usize| !WHOLE.contains(&(name, *column));
+        let moving: Vec<usize> =
+            (usize::from(!moves_outcome)..columns.len()).filter(moves).collect();
         let mut sheet = Sheet::default();
         let mut known: Followed = vec![None; program.registers as usize];
         let mut next = 0;
@@ -151,9 +154,13 @@ fn close(a: f64, b: f64, tolerance: f64) -> bool {
 
 /// Laws of single numbers that are not served, each with the reason.
 const UNSERVED: &[(&str, &str)] = &[
-    ("uniform_continuous", "a density that is the same between its ends"),
-    ("uniform_discrete", "whole numbers between its ends"),
+    ("uniform_discrete", "its ends are whole numbers"),
+    ("flat", "there is nothing in it"),
+    ("flat_pos", "there is nothing in it"),
 ];
+
+/// Arguments that are whole numbers and do not move, counted from 1.
+const WHOLE: &[(&str, usize)] = &[("binomial", 1)];
 
 /// Every law of single numbers in every form, with its parameters as coordinates, and its outcome if it is continuous.
 fn sections() -> Vec<(String, Section)> {
