@@ -176,9 +176,9 @@ impl Run<'_> {
             store.run(self.lane_program.steps(&call.steps));
             let log_densities = store.row(term);
             let (alive, log_weights) = (&outcome.alive[..lanes], &mut outcome.log_weights[..lanes]);
-            // The usual case without a branch: the difference of what is finite from itself is 0.
-            let differences: f64 = log_densities.iter().map(|log_p| log_p - log_p).sum();
-            if differences == 0.0 && alive.iter().all(|alive| *alive) {
+            // The usual case without a branch: what is finite is 0 when it is multiplied by 0.
+            let nothing: f64 = log_densities.iter().map(|log_p| log_p * 0.0).sum();
+            if nothing == 0.0 && alive.iter().all(|alive| *alive) {
                 let both = log_weights.iter_mut().zip(log_densities);
                 both.for_each(|(log_weight, log_p)| *log_weight += log_p);
                 return Ok(());

@@ -9,7 +9,7 @@ use smidgen_value::{Rng, Value};
 use super::density::MOST_ARGS;
 use super::lanes::PlainDraw;
 use super::run::{NO_LINEAR, Store};
-use super::{Op, Register, Step};
+use super::{DensityOp, Op, Register, Step};
 
 /// Lanes stand in rows of whole registers of the processor.
 const WHOLE: usize = 4;
@@ -121,7 +121,9 @@ impl LaneStore {
     /// are loops over whole registers, the lanes that fill the last one are computed too, and nobody reads them.
     pub(crate) fn run(&mut self, steps: &[Step]) {
         for step in steps {
-            let is_wide = matches!(&step.op, Op::Density(op) if op.is_wide());
+            // With plain sds a lane that is nothing would send all of them the slow way.
+            let is_plain = |op: &DensityOp| op.family() == (Family::Normal, None);
+            let is_wide = matches!(&step.op, Op::Density(op) if op.is_wide() && !is_plain(op));
             let lanes = if is_wide { self.stride } else { self.lanes };
             self.store.step(step, lanes, &NO_LINEAR);
         }
