@@ -263,7 +263,7 @@ fn cut(members: Vec<[Register; 3]>) -> Vec<Vec<[Register; 3]>> {
             (0..2).all(|k| pair[1][k].wrapping_sub(pair[0][k]) == steps[k])
         };
         let len = match steps.iter().all(|step| *step < 2) {
-            true => 1 + left.windows(2).take_while(|pair| follows(&pair)).count(),
+            true => 1 + left.windows(2).take_while(|pair| follows(pair)).count(),
             false => 1,
         };
         let (stretch, others) = left.split_at(len);

@@ -162,6 +162,7 @@ impl<'a> Parts<'a> {
 /// Loops count to constants, and nothing is a closure: so the sums stay in registers. A processor with
 /// narrow registers needs more of them; those beyond are never used.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)]
 pub(super) fn dots<S: Simd, const W: usize, const N: usize>(
     simd: S,
     weights: [Parts<'_>; W],
@@ -291,9 +292,8 @@ pub(super) fn linear_together<S: Simd>(
         }
         let mut found = [0.0; TOGETHER];
         let (registers, _) = S::as_mut_simd_f64s(&mut found);
-        for r in 0..TOGETHER / S::F64_LANES {
-            registers[r] = sums[r];
-        }
+        let used = TOGETHER / S::F64_LANES;
+        registers[..used].copy_from_slice(&sums[..used]);
         out.copy_from_slice(&found[..out.len()]);
     }
 }

@@ -50,21 +50,18 @@ impl Sum {
 
     #[inline(always)]
     pub(super) fn add<S: Simd>(&mut self, simd: S, xs: &[f64]) {
+        let used = SUMS / S::F64_LANES;
         let (wide, rest) = xs.as_chunks::<SUMS>();
         let (sums, _) = S::as_mut_simd_f64s(&mut self.plain);
         let mut plain = [simd.splat_f64s(0.0); SUMS];
-        for r in 0..SUMS / S::F64_LANES {
-            plain[r] = sums[r];
-        }
+        plain[..used].copy_from_slice(&sums[..used]);
         for xs in wide {
             let (xs, _) = S::as_simd_f64s(xs);
             for r in 0..SUMS / S::F64_LANES {
                 plain[r] = simd.add_f64s(plain[r], xs[r]);
             }
         }
-        for r in 0..SUMS / S::F64_LANES {
-            sums[r] = plain[r];
-        }
+        sums[..used].copy_from_slice(&plain[..used]);
         for (sum, x) in self.plain.iter_mut().zip(rest) {
             *sum += x;
         }
@@ -72,21 +69,18 @@ impl Sum {
 
     #[inline(always)]
     fn multiply<S: Simd>(&mut self, simd: S, xs: &[f64]) {
+        let used = SUMS / S::F64_LANES;
         let (wide, rest) = xs.as_chunks::<SUMS>();
         let (products, _) = S::as_mut_simd_f64s(&mut self.factors);
         let mut factors = [simd.splat_f64s(0.0); SUMS];
-        for r in 0..SUMS / S::F64_LANES {
-            factors[r] = products[r];
-        }
+        factors[..used].copy_from_slice(&products[..used]);
         for xs in wide {
             let (xs, _) = S::as_simd_f64s(xs);
             for r in 0..SUMS / S::F64_LANES {
                 factors[r] = simd.mul_f64s(factors[r], xs[r]);
             }
         }
-        for r in 0..SUMS / S::F64_LANES {
-            products[r] = factors[r];
-        }
+        products[..used].copy_from_slice(&factors[..used]);
         for (factor, x) in self.factors.iter_mut().zip(rest) {
             *factor *= x;
         }
@@ -161,7 +155,7 @@ pub(super) fn normals(x: &[f64], mean: &[f64], sd: f64, sum: &mut Sum) {
 #[inline(always)]
 pub(super) fn one_sd(sd: &[f64]) -> Option<f64> {
     let first = *sd.first()?;
-    let is_sd = first >= f64::MIN_POSITIVE && first < f64::INFINITY;
+    let is_sd = (f64::MIN_POSITIVE..f64::INFINITY).contains(&first);
     // Counted to the end, which takes wide registers and no branches.
     (is_sd && sd.iter().map(|sd| u64::from(*sd != first)).sum::<u64>() == 0).then_some(first)
 }
