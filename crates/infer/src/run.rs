@@ -66,8 +66,10 @@ pub struct Run {
 /// for it.
 #[derive(Default)]
 pub struct Shared {
-    slots: Mutex<FxHashMap<Vec<u64>, Arc<OnceLock<Box<dyn Any + Send + Sync>>>>>,
+    slots: Mutex<FxHashMap<Vec<u64>, Arc<Slot>>>,
 }
+
+type Slot = OnceLock<Box<dyn Any + Send + Sync>>;
 
 impl Shared {
     /// What one client keeps under these addresses.
