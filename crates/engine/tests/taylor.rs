@@ -10,7 +10,7 @@ use smidgen_engine::environment::Environment;
 use smidgen_engine::model::{Code, RowObservation};
 use smidgen_engine::operand::Operand;
 use smidgen_engine::smooth::{Density, Form, Validity};
-use smidgen_engine::taylor::{Taylor, Unserved};
+use smidgen_engine::taylor::{Taylor, Unserved, Wanted};
 use smidgen_engine::{Model, NodeId};
 use smidgen_lang::SourceId;
 use smidgen_lang::core::ExprRef;
@@ -199,7 +199,8 @@ fn density(model: &mut Model) -> Density {
 fn served(case: &Case, is_plate: bool) -> (Model, Density, Taylor) {
     let mut model = model(case, is_plate);
     let density = density(&mut model);
-    let taylor = density.taylor(40).unwrap_or_else(|why| panic!("{}: {why}", case.name));
+    let taylor =
+        density.taylor(Wanted::all(40)).unwrap_or_else(|why| panic!("{}: {why}", case.name));
     assert_eq!(taylor.dimension(), density.dimension());
     (model, density, taylor)
 }
@@ -439,7 +440,7 @@ fn threads_change_no_bit() {
     let factor: Vec<f64> = (0..16).map(|k| if k % 5 == 0 { 0.01 } else { 0.0 }).collect();
     let found = [1, 3].map(|threads| {
         model.trace_mut().set_threads(threads);
-        let mut taylor = density(&mut model).taylor(100).expect("sections");
+        let mut taylor = density(&mut model).taylor(Wanted::all(100)).expect("sections");
         let (mut bounds, mut of_many) = (Vec::new(), [0.0; 2]);
         taylor.bounds(&z, &factor, 4.0, &mut bounds);
         taylor.log_sections_of_many(&[&z, &[0.1; 4]], &mut of_many);
@@ -476,12 +477,12 @@ fn what_has_no_rule_is_said() {
     };
     let why = |observed, outcome| {
         let mut model = model(&case(observed, outcome), true);
-        density(&mut model).taylor(100).map(|_| ()).expect_err("no rule")
+        density(&mut model).taylor(Wanted::all(100)).map(|_| ()).expect_err("no rule")
     };
     let said = why("(normal (max a (* b row.x)) 1)", "row.y");
     assert!(matches!(said, Unserved::NoRule(_)), "{said}");
     let (_, density, _) = served(&CASES[0], true);
-    assert!(matches!(density.taylor(ROWS + 1), Err(Unserved::FewRows)));
+    assert!(matches!(density.taylor(Wanted::all(ROWS + 1)), Err(Unserved::FewRows)));
 }
 
 #[test]
@@ -493,7 +494,7 @@ fn numbers_outside_the_block_are_read_again() {
         choices.iter().filter(|id| trace.origin(**id).0 != "gamma").copied().collect();
     let found = Density::compile(trace, &inside, Form::Plain).expect("no error");
     let mut density = found.unwrap_or_else(|why| panic!("{}", why.reason));
-    let mut taylor = density.taylor(100).expect("sections");
+    let mut taylor = density.taylor(Wanted::all(100)).expect("sections");
     let z = point(3, 1, 0.5);
     let before = taylor.log_sections(&z);
     let outside: Vec<NodeId> = choices.iter().filter(|id| !inside.contains(id)).copied().collect();

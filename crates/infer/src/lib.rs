@@ -16,6 +16,7 @@
 //! | [`spec`] | what a kernel is, and the reading of its arguments |
 //! | [`proposer`] | proposals by a walk, their transforms, and how their scale is learnt |
 //! | [`hamiltonian`] | trajectories along the gradient |
+//! | [`reference`] | exact transitions that read almost nothing: theory and chain, numbers only |
 //! | [`trial`] | how much is read, chosen by trial |
 //! | [`kernel`] | the kernels, one file each, and their registry |
 //! | [`program`] | cycle, mixture, repeat, do, collect |
@@ -31,6 +32,7 @@ pub mod kernel;
 pub mod program;
 pub mod proposer;
 pub mod record;
+pub mod reference;
 pub mod run;
 pub mod sections;
 pub mod spec;

@@ -34,6 +34,12 @@ pub struct Tally {
     pub cut: u64,
     /// Those in standardised coordinates, beside others in plain ones.
     pub standardised: u64,
+    /// Of the transitions, those by proposals from a reference, the rows they read, of how many there were, and remainders that
+    /// were larger than their bounds.
+    pub by_reference: u64,
+    pub reference_rows: u64,
+    pub reference_population: u64,
+    pub violations: u64,
 }
 
 impl Tally {
@@ -62,6 +68,10 @@ impl Tally {
         self.diverged += other.diverged;
         self.cut += other.cut;
         self.standardised += other.standardised;
+        self.by_reference += other.by_reference;
+        self.reference_rows += other.reference_rows;
+        self.reference_population += other.reference_population;
+        self.violations += other.violations;
     }
 }
 
@@ -187,15 +197,34 @@ impl KernelRecord {
         });
         let diverged =
             (tally.diverged > 0).then(|| format!("{} trajectories diverged", tally.diverged));
-        let notes = choice.into_iter().chain(self.adapted.as_deref()).chain(gradients.as_deref());
+        let by_reference = self.by_reference();
+        let notes = choice.into_iter().chain(self.adapted.as_deref());
+        let notes = notes.chain(by_reference.as_deref()).chain(gradients.as_deref());
         let notes = notes.chain(diverged.as_deref());
         let notes: Vec<&str> = notes.collect();
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 
+    /// How many rows moves by a reference read.
+    fn by_reference(&self) -> Option<String> {
+        let Tally { by_reference, reference_rows, reference_population, .. } = self.tally;
+        (by_reference > 0).then(|| {
+            let each = reference_rows as f64 / by_reference as f64;
+            let rows = reference_population / by_reference;
+            let digits = if each < 10.0 { 3 } else { 0 };
+            format!("exact, {each:.digits$} of {rows} rows read per move")
+        })
+    }
+
     /// What the user should know before trusting the draws. `place` names a place in the program.
     pub fn warnings(&self, kernel: &str, place: &dyn Fn(Span) -> String) -> Vec<String> {
         let mut warnings = Vec::new();
+        if self.tally.violations > 0 {
+            let times = self.tally.violations;
+            warnings.push(format!(
+                "{kernel}: a remainder was larger than its bound {times} times, so the draws are not exact: this is a bug of smidgen"
+            ));
+        }
         for refusal in &self.refusals {
             // That some cluster has a single member is no news if others have more.
             if *refusal == Refusal::NoBorder && self.reads_sections {

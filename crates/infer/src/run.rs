@@ -1,8 +1,11 @@
 //! What a run keeps besides the trace: tallies per kernel, what was learnt about approximate
 //! decisions, warnings, collected draws, and whether somebody asked it to stop.
 
-use std::sync::Arc;
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use rustc_hash::FxHashMap;
 
 use smidgen_engine::{NodeId, Refusal, Trace};
 use smidgen_value::Value;
@@ -55,6 +58,37 @@ pub struct Run {
     pub scan_from: Option<usize>,
     /// Transitions that may still be made, if there is a limit.
     pub left: Option<u64>,
+    /// What chains of one program share.
+    pub shared: Arc<Shared>,
+}
+
+/// What hangs on the program and its data alone, by addresses of choices: the first chain that comes makes it, the others wait
+/// for it.
+#[derive(Default)]
+pub struct Shared {
+    slots: Mutex<FxHashMap<Vec<u64>, Arc<Slot>>>,
+}
+
+type Slot = OnceLock<Box<dyn Any + Send + Sync>>;
+
+impl Shared {
+    /// What one client keeps under these addresses.
+    pub fn get_or_make<T: Any + Send + Sync + Clone>(
+        &self,
+        addresses: &[u64],
+        make: impl FnOnce() -> T,
+    ) -> T {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = slots.entry(addresses.to_vec()).or_default().clone();
+        drop(slots);
+        let mut make = Some(make);
+        let made = slot.get_or_init(|| Box::new(make.take().expect("asked once")()));
+        match (made.downcast_ref::<T>(), make) {
+            (Some(made), _) => made.clone(),
+            (None, Some(make)) => make(),
+            (None, None) => unreachable!("what was made here is of this type"),
+        }
+    }
 }
 
 impl Run {
@@ -124,11 +158,15 @@ impl<'a> Log<'a> {
 
     /// Notes what kinds of choices were moved, of the first few blocks. After the move: to look at a choice refreshes
     /// what it hangs on, and no move may rely on that.
+    #[inline]
     pub fn kinds(&mut self, trace: &mut Trace, principals: &[NodeId]) {
         const BLOCKS: u64 = 64;
-        if self.tally.transitions >= BLOCKS {
-            return;
+        if self.tally.transitions < BLOCKS {
+            self.note_kinds(trace, principals);
         }
+    }
+
+    fn note_kinds(&mut self, trace: &mut Trace, principals: &[NodeId]) {
         let moves = &mut self.run.kernel(self.number).moves;
         for id in principals.iter().filter(|id| trace.is_choice(**id)).copied().collect::<Vec<_>>()
         {

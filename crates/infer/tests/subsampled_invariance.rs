@@ -18,7 +18,7 @@ const REPEATS: usize = 400;
 /// its moves has the same law, so the differences of any statistic have mean 0. Compared are
 /// the numbers asked for and log p(θ, y) and log p(y | θ), where a kernel that weighs the data wrongly
 /// shows first; they are bounded for the sake of the z-test.
-fn moved(
+pub(super) fn moved(
     story: &Story<'_>,
     repeats: usize,
     seed: u64,

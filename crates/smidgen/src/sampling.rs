@@ -15,7 +15,7 @@ use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Ties;
 use smidgen_engine::operand::Operand;
 use smidgen_engine::{EvalError, Model};
-use smidgen_infer::run::Phase;
+use smidgen_infer::run::{Phase, Shared};
 use smidgen_infer::{KernelRecord, Program, Run};
 use smidgen_lang::core::ExprRef;
 use smidgen_lang::lower::{self, Scope};
@@ -119,6 +119,8 @@ struct Plan<'a> {
     interrupt: std::sync::Arc<AtomicBool>,
     /// Set when a chain fails: the others need not go on.
     failed: AtomicBool,
+    /// What all chains would prepare alike.
+    shared: Arc<Shared>,
 }
 
 struct Chain {
@@ -176,6 +178,7 @@ pub fn sample(
         progress,
         interrupt: session.interrupt.clone(),
         failed: AtomicBool::new(false),
+        shared: Arc::default(),
     };
     let chains = plan.run_chains()?;
     Ok(plan.assemble(chains, program))
@@ -385,6 +388,7 @@ impl Plan<'_> {
             approximate: self.request.approximate,
             detailed: self.request.detailed,
             audit: self.request.audit,
+            shared: self.shared.clone(),
             ..Run::default()
         };
         let mut made = 0;

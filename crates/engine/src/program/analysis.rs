@@ -22,6 +22,27 @@ impl Program {
         true
     }
 
+    /// Finds what does not hang on the global part, and so has no slope that anybody reads.
+    pub(crate) fn find_still(&mut self) {
+        self.still = vec![true; self.registers as usize];
+        for leaf in &self.leaves {
+            let is_read = leaf.register != Register::MAX;
+            if is_read && matches!(leaf.source, Source::Global(_) | Source::Input(_)) {
+                let at = leaf.register as usize;
+                self.still[at..at + leaf.len as usize].fill(false);
+            }
+        }
+        let mut reads = Vec::new();
+        for step in &self.steps {
+            reads.clear();
+            step.op.reads(&mut reads);
+            let moves = matches!(step.op, Op::Linear { .. });
+            if moves || reads.iter().any(|register| !self.still[*register as usize]) {
+                self.still[step.out as usize..][..step.width as usize].fill(false);
+            }
+        }
+    }
+
     pub(crate) fn jumps(&self, register: Register) -> bool {
         self.jumps.binary_search(&register).is_ok()
     }

@@ -161,15 +161,14 @@ pub(crate) struct Program {
     pub global_links: FxHashMap<(Register, Link), Known>,
     /// Whether this is the global part.
     pub is_global: bool,
+    /// Registers that no slope is asked of: what hangs on data alone. None if it is not known.
+    pub still: Vec<bool>,
 }
 
 impl Program {
-    /// Numbers outside the block that the global part reads.
-    pub(crate) fn live_leaves(&self) -> impl Iterator<Item = (u32, u32, NodeId, u32)> + '_ {
-        self.leaves.iter().filter_map(|leaf| match leaf.source {
-            Source::Live(node, first) => Some((leaf.register, leaf.len, node, first)),
-            _ => None,
-        })
+    /// Whether a register is a term, and only once.
+    pub(crate) fn is_one_term(&self, register: Register) -> bool {
+        self.terms.iter().filter(|term| **term == register).count() == 1
     }
 
     /// What makes two rows the same: everything but where their leaves come from.

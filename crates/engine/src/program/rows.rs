@@ -2,26 +2,67 @@
 //! together in blocks that fit the cache.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use smallvec::SmallVec;
-use smidgen_value::{Column as Numbers, Rng, Value};
+use smidgen_value::{Column as Numbers, Reals, Rng, Value};
 
 use super::cells::{Cells, Pick};
 use super::links;
 use super::marked;
-use super::run::{Block, Linear, NO_LINEAR, Store, Undrawn};
+use super::run::{Block, Linear, NO_LINEAR, Sides, Store, Undrawn};
+use super::wide::{SUMS, SideBySide, Sum, TOGETHER};
 use super::{Leaf, Op, Program, Register, Source};
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::program::Values;
 
-/// Rows of a block.
+/// Rows of a block: at most so many where they are copies, and where they are read in place.
 pub(crate) const BLOCK: usize = 64;
+pub(crate) const LARGEST_BLOCK: usize = 256;
+
+/// Numbers of a block that stay close to the processor.
+const CLOSE: usize = 2048;
+
+/// Rows of a block, where their number is free.
+fn large_block(registers: u32) -> usize {
+    let mut rows = LARGEST_BLOCK;
+    while rows > BLOCK && rows * registers as usize > CLOSE {
+        rows /= 2;
+    }
+    rows
+}
+
+/// Columns of at most so many numbers are copied for scans.
+const MOST_COPIED: usize = 1 << 22;
+
+/// The cells of a column, [`TOGETHER`] rows side by side; zeros fill up the last of them.
+fn side_by_side(rows: Reals<'_>) -> Vec<SideBySide> {
+    let width = rows.width;
+    let groups = (rows.data.len() / width).div_ceil(TOGETHER);
+    let mut data = vec![SideBySide([0.0; TOGETHER]); groups * width];
+    for (group, cells) in data.chunks_exact_mut(width).zip(rows.data.chunks(TOGETHER * width)) {
+        for (l, row) in cells.chunks_exact(width).enumerate() {
+            for (cells, x) in group.iter_mut().zip(row) {
+                cells.0[l] = *x;
+            }
+        }
+    }
+    data
+}
+
+/// Rows of a block of a density that has so many registers: as many as the first cache holds with their slopes.
+fn block(registers: u32) -> usize {
+    const NUMBERS: usize = 1536;
+    (NUMBERS / registers.max(1) as usize / 8 * 8).clamp(BLOCK, 4 * BLOCK)
+}
 
 /// The leaves of all rows at one place of the program.
 pub(crate) enum Column {
     /// The same registers of the global part for every row.
     Uniform(Register),
+    /// Registers of the global part side by side, from this one on: one for each row.
+    Run(Register),
     /// Registers of the global part, row by row.
     Gather(Vec<Register>),
     /// Numbers: entry k of row i at ((i / stride)·len + k)·stride + i % stride.
@@ -50,6 +91,8 @@ pub(crate) struct Rows {
     /// Leaves that have to be copied into registers.
     copied: Vec<bool>,
     stride: usize,
+    /// Cells that are read in place, by leaf, once they have been put side by side for scans.
+    side_by_side: Vec<OnceLock<Vec<SideBySide>>>,
 }
 
 /// What a leaf reads in one row.
@@ -90,16 +133,54 @@ impl RowsBuilder {
         self.count += 1;
     }
 
-    pub(crate) fn finish(self, values: &mut dyn Values) -> Result<Rows, EvalError> {
+    /// The runs of registers of the global part that rows read as one leaf.
+    pub(crate) fn runs(&self) -> Vec<(Register, u32)> {
+        let leaves = self.program.leaves.iter().zip(&self.sources).filter(|(leaf, _)| leaf.len > 1);
+        let run = |(leaf, source): (&Leaf, &Source)| match source {
+            Source::Global(first) => Some((*first, leaf.len)),
+            _ => None,
+        };
+        leaves
+            .flat_map(|(leaf, sources)| sources.iter().filter_map(move |s| run((leaf, s))))
+            .collect()
+    }
+
+    /// Gives registers of the global part other names, by the first of each run and its length.
+    pub(crate) fn rename(&mut self, name: impl Fn((Register, u32)) -> Register) {
+        let leaves = self.program.leaves.iter().zip(&mut self.sources);
+        for (leaf, sources) in leaves.filter(|(leaf, _)| leaf.len > 0) {
+            for source in sources {
+                if let Source::Global(first) = source {
+                    *first = name((*first, leaf.len));
+                }
+            }
+        }
+    }
+
+    /// Rows in the order of the registers that they read: those that stand side by side are read where they stand.
+    fn sort(&mut self) {
+        let is_global = |column: &&Vec<Source>| matches!(column.first(), Some(Source::Global(_)));
+        let keys: Vec<&Vec<Source>> = self.sources.iter().filter(is_global).collect();
+        let key = |row: usize| keys.iter().map(move |column| global(&column[row]));
+        let mut order: Vec<usize> = (0..self.count).collect();
+        order.sort_by(|a, b| key(*a).cmp(key(*b)));
+        for column in &mut self.sources {
+            *column = order.iter().map(|row| column[*row].clone()).collect();
+        }
+    }
+
+    pub(crate) fn finish(mut self, values: &mut dyn Values) -> Result<Rows, EvalError> {
+        self.sort();
         let RowsBuilder { mut program, sources, count } = self;
-        let stride = count.min(BLOCK);
+        let stride = count.min(block(program.registers));
         let mut live = Vec::new();
         let mut columns = Vec::with_capacity(sources.len());
         for (number, (leaf, sources)) in program.leaves.iter().zip(&sources).enumerate() {
             columns.push(column(number as u32, leaf.len as usize, sources, stride, &mut live));
         }
         let copied = read_in_place(&mut program, &columns);
-        let mut rows = Rows { program, columns, live, count, copied, stride };
+        let side_by_side = Vec::new();
+        let mut rows = Rows { program, columns, live, count, copied, stride, side_by_side };
         rows.refresh(values)?;
         Ok(rows)
     }
@@ -114,10 +195,19 @@ fn column(
 ) -> Column {
     if let Some(Source::Global(first)) = sources.first() {
         let registers: Vec<Register> = sources.iter().map(global).collect();
-        return match registers.iter().all(|register| register == first) {
-            true => Column::Uniform(*first),
+        if registers.iter().all(|register| register == first) {
+            return Column::Uniform(*first);
+        }
+        let side_by_side = |(register, next): (&Register, Register)| *register == next;
+        return match len == 1 && registers.iter().zip(*first..).all(side_by_side) {
+            true => Column::Run(*first),
             false => Column::Gather(registers),
         };
+    }
+    if let Some(Source::Number(x)) = sources.first()
+        && sources.iter().all(|s| matches!(s, Source::Number(y) if x.to_bits() == y.to_bits()))
+    {
+        return Column::Constant(vec![*x]);
     }
     let blocks = sources.len().div_ceil(stride);
     let mut data = vec![0.0; blocks * stride * len];
@@ -171,14 +261,20 @@ fn read_in_place(program: &mut Program, columns: &[Column]) -> Vec<bool> {
             program.steps[k].op = Op::Linear { weights, data };
         }
     }
-    program.tidy()
+    let copied = program.tidy();
+    program.find_still();
+    copied
 }
 
 fn is_in_place(column: &Column) -> bool {
     match column {
         Column::Data(_) => true,
         Column::Cells(cells) => cells.rows().is_some(),
-        Column::Uniform(_) | Column::Gather(_) | Column::Constant(_) | Column::Lanes => false,
+        Column::Uniform(_)
+        | Column::Run(_)
+        | Column::Gather(_)
+        | Column::Constant(_)
+        | Column::Lanes => false,
     }
 }
 
@@ -203,7 +299,14 @@ impl Rows {
         };
         let columns: Vec<Column> = program.leaves.iter().map(column).collect();
         let copied = read_in_place(&mut program, &columns);
-        Rows { program, columns, live: Vec::new(), count: 0, copied, stride: BLOCK }
+        let stride = large_block(program.registers);
+        let side_by_side = columns.iter().map(|_| OnceLock::new()).collect();
+        Rows { program, columns, live: Vec::new(), count: 0, copied, stride, side_by_side }
+    }
+
+    /// The same in blocks of [`BLOCK`] rows, for readings that rely on it.
+    pub(crate) fn in_small_blocks(self) -> Rows {
+        Rows { stride: BLOCK, ..self }
     }
 
     /// The same rows with their numbers in columns, so that any of them can be picked. None if they read different
@@ -216,11 +319,13 @@ impl Rows {
                 Column::Uniform(first) => Column::Uniform(*first),
                 Column::Constant(numbers) => Column::Constant(numbers.clone()),
                 Column::Cells(cells) => Column::Cells(cells.clone()),
-                Column::Gather(_) | Column::Lanes => return None,
+                Column::Run(_) | Column::Gather(_) | Column::Lanes => return None,
             });
         }
         let (program, copied) = (self.program.clone(), self.copied.clone());
-        Some(Rows { program, columns, live: Vec::new(), count: self.count, copied, stride: BLOCK })
+        let side_by_side = columns.iter().map(|_| OnceLock::new()).collect();
+        let (live, count, stride) = (Vec::new(), self.count, BLOCK);
+        Some(Rows { program, columns, live, count, copied, stride, side_by_side })
     }
 
     fn as_cells(&self, leaf: usize, data: &[f64]) -> Cells {
@@ -242,6 +347,7 @@ impl Rows {
         let width = self.program.leaves[leaf].len as usize;
         Some(match &self.columns[leaf] {
             Column::Uniform(first) => OfRow::Global(*first),
+            Column::Run(first) => OfRow::Global(first + row as Register),
             Column::Gather(registers) => OfRow::Global(registers[row]),
             Column::Constant(numbers) => OfRow::Numbers(Cow::Borrowed(numbers)),
             Column::Data(data) => {
@@ -357,6 +463,11 @@ impl Rows {
         }
     }
 
+    /// The number of rows that are evaluated on both sides of a move at a time.
+    pub(crate) fn rows_on_both_sides(&self) -> usize {
+        self.stride / 2
+    }
+
     /// The number of rows that are evaluated at a time.
     pub(crate) fn stride(&self) -> usize {
         self.stride
@@ -386,6 +497,11 @@ impl Rows {
                     for k in 0..leaf.len {
                         cells.copy(k as usize, pick, store.lanes_mut(leaf.register + k, lanes));
                     }
+                }
+                Column::Run(first) => {
+                    let first = *first as usize + pick.first();
+                    let out = store.lanes_mut(leaf.register, lanes);
+                    out.copy_from_slice(&globals[first..first + lanes]);
                 }
                 Column::Gather(registers) => {
                     let start = pick.first();
@@ -483,6 +599,83 @@ impl Rows {
         }
     }
 
+    /// Adds the terms of the rows loaded last to a sum. False if something cannot be computed.
+    pub(crate) fn add_terms(
+        &self,
+        store: &mut Store,
+        globals: &[f64],
+        (pick, lanes): (Pick<'_>, usize),
+        sum: &mut Sum,
+    ) -> bool {
+        let weights = |leaf: u32| self.weights(globals, leaf);
+        let data = |leaf: u32| match self.block_side_by_side(pick, leaf) {
+            Some(block) => Block::Together(block),
+            None => self.block(pick, leaf),
+        };
+        let linear = Linear { weights: &weights, data: &data };
+        store.add_terms(&self.program, lanes, &linear, sum)
+    }
+
+    /// The cells of rows from a copy of their column in which they stand side by side. Scans read it
+    /// faster than the rows, of which every sum has to be added up across a register. None where it
+    /// does not pay, or would take too much memory; that depends on the column alone, so that a scan always
+    /// takes the same way.
+    fn block_side_by_side(&self, pick: Pick<'_>, leaf: u32) -> Option<&[SideBySide]> {
+        let (Pick::From(start), Column::Cells(cells)) = (pick, &self.columns[leaf as usize]) else {
+            return None;
+        };
+        let rows = cells.rows()?;
+        let is_worth_it = rows.width >= SUMS && rows.data.len() <= MOST_COPIED;
+        if !is_worth_it || start % TOGETHER != 0 {
+            return None;
+        }
+        let copy = self.side_by_side[leaf as usize].get_or_init(|| side_by_side(rows));
+        copy.get(start / TOGETHER * rows.width..)
+    }
+
+    /// The terms of rows after a move minus those before it, row by row, given the global part on both sides; rows whose
+    /// leaves are brought into the lanes stand there. False if some row has to be computed otherwise.
+    pub(crate) fn log_ratios(
+        &self,
+        store: &mut Store,
+        [before, after]: [&[f64]; 2],
+        pick: Pick<'_>,
+        out: &mut [f64],
+    ) -> bool {
+        let (lanes, sides) = (out.len(), Sides::of(out.len()));
+        self.load(store, before, pick, lanes);
+        for (leaf, column) in self.copied() {
+            for k in 0..leaf.len {
+                let register = leaf.register + k;
+                let both = match column {
+                    Column::Uniform(first) => {
+                        [before, after].map(|side| side[(first + k) as usize])
+                    }
+                    Column::Constant(numbers) => [numbers[k as usize]; 2],
+                    Column::Data(_) | Column::Cells(_) | Column::Lanes => {
+                        store.repeat(register, sides);
+                        continue;
+                    }
+                    Column::Run(_) | Column::Gather(_) => {
+                        unreachable!("rows with registers of their own")
+                    }
+                };
+                store.fill_sides(register, sides, both);
+            }
+        }
+        let mut room = [0.0; LARGEST_BLOCK / 2];
+        let data = |leaf: u32| self.block(pick, leaf);
+        let weights = |leaf: u32| self.weights(before, leaf);
+        let weights_after = |leaf: u32| self.weights(after, leaf);
+        let linear = [
+            &Linear { weights: &weights, data: &data },
+            &Linear { weights: &weights_after, data: &data },
+        ];
+        let computed = store.log_ratios(&self.program, sides, linear, &mut room);
+        out.copy_from_slice(&room[..lanes]);
+        computed
+    }
+
     /// The same with all that [`Rows::pull`] needs.
     pub(crate) fn value_for_slopes(
         &self,
@@ -523,7 +716,7 @@ impl Rows {
     ) {
         let Rows { program, columns, stride, .. } = self;
         let (stride, wide) = (*stride, store.wide);
-        store.clear_slopes();
+        store.clear_slopes_of(program);
         let weights = |leaf: u32| self.weights(globals, leaf);
         let data = |leaf: u32| self.block(pick, leaf);
         let linear = Linear { weights: &weights, data: &data };
@@ -534,6 +727,7 @@ impl Rows {
             match data {
                 Block::Lanes(data) => wide.pull_linear(out_slope, data, stride, slopes),
                 Block::Rows(rows, pick) => wide.pull_rows(out_slope, rows, pick, slopes),
+                Block::Together(_) => unreachable!("slopes are those of rows"),
             }
         });
         for (leaf, column) in self.copied() {
@@ -542,6 +736,11 @@ impl Rows {
                     Column::Uniform(first) => {
                         let slope = store.slope(leaf.register + k, lanes);
                         slopes[(first + k) as usize] += wide.sum(slope);
+                    }
+                    Column::Run(first) => {
+                        let first = *first as usize + pick.first();
+                        let slope = store.slope(leaf.register, lanes);
+                        wide.add(slope, &mut slopes[first..first + lanes]);
                     }
                     Column::Gather(registers) => {
                         let slope = store.slope(leaf.register + k, lanes);

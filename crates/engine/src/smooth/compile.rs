@@ -9,58 +9,40 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smidgen_prob::{Distribution, Support};
 use smidgen_value::Value;
 
-use super::branch;
+use super::owners::Owner;
 use super::plates::PlateTerm;
-use super::transform;
-use super::{Coordinates, Density, Form, NotSmooth, Parts};
+use super::position::Coordinates;
+use super::{Density, Form, NotSmooth, branch, transform};
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::operand::Operand;
-use crate::program::Program;
 use crate::program::lower::{self, Obstacle};
 use crate::program::rows::RowsBuilder;
+use crate::program::{Program, Register};
 use crate::trace::Trace;
 use crate::trace::fault::Fault;
 use crate::trace::node::{Op as NodeOp, Role, StructureKind};
 use crate::trace::scaffold::Scaffold;
 
-/// To whom a deterministic node of D belongs.
-#[derive(Clone, Copy, PartialEq)]
-enum Owner {
-    /// Nothing that has a density reads it.
-    Nobody,
-    Term(u32),
-    Global,
-}
-
-impl Owner {
-    fn and(self, other: Owner) -> Owner {
-        match (self, other) {
-            (Owner::Nobody, owner) | (owner, Owner::Nobody) => owner,
-            (a, b) if a == b => a,
-            _ => Owner::Global,
-        }
-    }
-}
-
 /// Where the coordinates of a choice stand.
 #[derive(Clone, Copy)]
-struct Placed {
-    first: usize,
-    size: usize,
-    standardised: bool,
+pub(super) struct Placed {
+    pub(super) first: usize,
+    pub(super) size: usize,
+    /// The marked z, if it is (x − m)/s.
+    pub(super) standardised: Option<f64>,
 }
 
 pub(super) struct Compiler<'t> {
     pub(super) trace: &'t mut Trace,
     pub(super) scaffold: &'t Scaffold,
     /// Choices that are summed out.
-    left_out: &'t FxHashSet<NodeId>,
-    form: Form,
+    pub(super) left_out: &'t FxHashSet<NodeId>,
+    pub(super) form: Form,
     /// Places in D.
     pub(super) places: FxHashMap<NodeId, u32>,
-    owners: Vec<Owner>,
-    placed: FxHashMap<NodeId, Placed>,
+    pub(super) owners: Vec<Owner>,
+    pub(super) placed: FxHashMap<NodeId, Placed>,
     /// The global part.
     pub(super) globals: Program,
     pub(super) global_values: FxHashMap<NodeId, Value>,
@@ -68,9 +50,14 @@ pub(super) struct Compiler<'t> {
     pub(super) row: Program,
     row_values: FxHashMap<NodeId, Value>,
     shapes: FxHashMap<Vec<u64>, u32>,
-    rows: Vec<RowsBuilder>,
+    pub(super) rows: Vec<RowsBuilder>,
     /// Values outside D that the programs rely on as they are.
-    pinned: Vec<(NodeId, Value)>,
+    pub(super) pinned: Vec<(NodeId, Value)>,
+    /// Values outside D whose numbers the programs read: they have to keep their form.
+    pub(super) watched: Vec<(NodeId, Value)>,
+    /// Registers of the locations and scales that choices are standardised by.
+    pub(super) locations: Vec<Register>,
+    pub(super) scales: Vec<Register>,
 }
 
 pub(super) type Compiled<T> = Result<T, Failure>;
@@ -114,6 +101,9 @@ pub(super) fn compile(
         shapes: FxHashMap::default(),
         rows: Vec::new(),
         pinned: Vec::new(),
+        watched: Vec::new(),
+        locations: Vec::new(),
+        scales: Vec::new(),
     };
     let (node, reason, culprits) = match compiler.compile() {
         Ok(density) => return Ok(Ok(density)),
@@ -149,9 +139,11 @@ impl Compiler<'_> {
             if self.owners[k] == Owner::Global {
                 self.make_global(id)?;
             }
-            if let Some(Placed { size, standardised, .. }) = self.placed.get(&id).copied() {
-                let value = self.global_values[&id].clone();
-                coordinates.push(Coordinates { node: id, value, size, standardised, last: 0.0 });
+            if let Some(Placed { first, size, standardised }) = self.placed.get(&id).copied() {
+                let (value, standardised) =
+                    (self.global_values[&id].clone(), standardised.is_some());
+                let last = 0.0;
+                coordinates.push(Coordinates { node: id, value, first, size, standardised, last });
             }
         }
         self.row.global_jumps = self.globals.jumps.clone();
@@ -191,35 +183,13 @@ impl Compiler<'_> {
             };
             self.rows[place].add(&self.row.leaves);
         }
-        let mut rows = Vec::with_capacity(self.rows.len());
-        for builder in std::mem::take(&mut self.rows) {
-            rows.push(builder.finish(self.trace)?);
-        }
-        let globals = std::mem::take(&mut self.globals);
-        let pinned = std::mem::take(&mut self.pinned);
-        let parts = Parts { coordinates, dimension, globals, rows, plates, pinned };
+        let parts = self.arrange(coordinates, dimension, plates)?;
         // Those that no density reads as well: they have to follow every move.
         let branches = match self.trace.has_fault(Fault::UnreadBranch) {
             true => Vec::new(),
             false => self.scaffold.branches(self.trace).collect(),
         };
         Ok(Density::new(self.trace, parts, branches)?)
-    }
-
-    /// Gives the choices of the block their places among the coordinates, in the order of D; says how many there are.
-    fn place_choices(&mut self) -> Compiled<usize> {
-        let mut first = 0;
-        for id in &self.scaffold.target {
-            let NodeOp::Random(distribution) = self.trace.node(*id).op else { continue };
-            self.trace.refresh_arguments(*id)?;
-            let Some(size) = self.support(*id, distribution)?.dimension() else {
-                let name = distribution.spec().name;
-                return Err(Failure::At(*id, format!("{name} is not continuous")));
-            };
-            self.placed.insert(*id, Placed { first, size, standardised: false });
-            first += size;
-        }
-        Ok(first)
     }
 
     /// Makes a node of the global part, unless it is there. The side of a branch that is not taken may name one that comes
@@ -235,174 +205,11 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The rows of a plate: a term with a program of its own.
-    fn plate(&mut self, id: NodeId) -> Compiled<PlateTerm> {
-        let node = self.trace.node(id);
-        let NodeOp::Plate(plate) = &node.op else { unreachable!("asked for a plate") };
-        let plate = (**plate).clone();
-        let operands: Vec<Operand> = node.args.iter().map(|arg| arg.operand.clone()).collect();
-        let (mut registers, mut values) = (Vec::new(), Vec::new());
-        for operand in &operands {
-            let value = self.argument(operand, true)?;
-            let numbers = lower::numbers(&value).map_err(|reason| Failure::At(id, reason))?;
-            registers.extend(self.globals.registers(&numbers));
-            values.push(value);
-        }
-        for by in &plate.program.links {
-            let eta = lower::eta(&mut self.globals, &values[by.argument], by.link);
-            let eta = eta.map_err(|reason| Failure::At(id, reason))?;
-            registers.push(self.globals.register(eta));
-        }
-        let jumps = registers.iter().any(|register| self.globals.jumps(*register));
-        if (plate.program.jumps || jumps) && !plate.program.is_wall {
-            return Err(Failure::Jumps(id));
-        }
-        if registers.len() != plate.numbers() {
-            let reason = "the values around a plate have changed their form".to_owned();
-            return Err(Failure::At(id, reason));
-        }
-        let threads = self.trace.desk().threads;
-        Ok(PlateTerm::new(plate, registers, threads))
-    }
-
-    /// What no program can follow, whatever the values of the block. All of D counts, whether a density reads it
-    /// or not: what the block decides in the trace has to follow its moves.
-    fn check_forms(&mut self) -> Compiled<()> {
-        if self.trace.has_fault(Fault::PlanOfTheStart) {
-            self.check_transient()?;
-        }
-        for id in &self.scaffold.target {
-            let node = self.trace.node(*id);
-            if node.is_random() && !matches!(node.op, NodeOp::Random(_)) {
-                let reason = "a choice of an exchangeable procedure has no coordinates".to_owned();
-                return Err(Failure::At(*id, reason));
-            }
-            if node.role == Role::Restructured {
-                self.check_branch(*id)?;
-            }
-        }
-        if let Some(maker) = self.scaffold.makers.first() {
-            let name = self.trace.maker_name(*maker);
-            return Err(Failure::At(
-                *maker,
-                format!("the applications of {name} have no derivative"),
-            ));
-        }
-        debug_assert!(self.scaffold.released.is_empty(), "an observed structure was refused");
-        let checked = self.check_transient();
-        debug_assert!(checked.is_ok() || self.has_loose_branches(), "such a branch was refused");
-        checked
-    }
-
-    fn check_transient(&self) -> Compiled<()> {
-        let is_choice = |id: &NodeId| self.trace.node(*id).is_random();
-        match self.scaffold.transient_nodes(self.trace).find(is_choice) {
-            Some(choice) => {
-                let reason = "a random choice exists only in one branch".to_owned();
-                Err(Failure::At(choice, reason))
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Whether the sides of branches are not looked at, by mistake.
-    fn has_loose_branches(&self) -> bool {
-        self.trace.has_fault(Fault::UnreadBranch) || self.trace.has_fault(Fault::ConstantSeed)
-    }
-
-    /// Both sides of what the block decides have to be functions of values that exist, whichever is taken now.
-    fn check_branch(&mut self, id: NodeId) -> Compiled<()> {
-        let node = self.trace.node(id);
-        let NodeOp::Structure(structure) = &node.op else {
-            unreachable!("only structures are restructured")
-        };
-        let StructureKind::Branch { then, otherwise } = &structure.kind else {
-            let reason = format!("{} depends on it: what exists could change", node.op_name());
-            return Err(Failure::Decides(id, reason));
-        };
-        if node.observed.is_some() {
-            let reason = "an observation may come to refer to another choice".to_owned();
-            return Err(Failure::Decides(id, reason));
-        }
-        if self.has_loose_branches() {
-            return Ok(());
-        }
-        let (sides, environment) =
-            ([then.clone(), otherwise.clone()], structure.environment.clone());
-        for side in &sides {
-            if let Err(what) = branch::check(self.trace, side, &environment) {
-                return Err(Failure::Decides(id, branch::refusal(what)));
-            }
-        }
-        Ok(())
-    }
-
-    fn find_owners(&mut self, terms: &[NodeId]) {
-        let numbers: FxHashMap<NodeId, u32> =
-            terms.iter().enumerate().map(|(k, id)| (*id, k as u32)).collect();
-        // What the sides of branches that are read name, taken or not: both are computed.
-        let mut named = FxHashSet::default();
-        loop {
-            self.find_owners_with(&numbers, &named);
-            let before = named.len();
-            for (place, id) in self.scaffold.target.iter().enumerate() {
-                let follows = self.trace.node(*id).role == Role::Restructured;
-                if follows && self.owners[place] != Owner::Nobody {
-                    branch::visit_operands(self.trace, *id, &mut |node| {
-                        named.insert(node);
-                    });
-                }
-            }
-            if named.len() == before {
-                return;
-            }
-        }
-    }
-
-    fn find_owners_with(&mut self, numbers: &FxHashMap<NodeId, u32>, named: &FxHashSet<NodeId>) {
-        self.owners = vec![Owner::Nobody; self.scaffold.target.len()];
-        for place in (0..self.scaffold.target.len()).rev() {
-            let id = self.scaffold.target[place];
-            if self.trace.node(id).is_random() || named.contains(&id) {
-                self.owners[place] = Owner::Global;
-                continue;
-            }
-            let mut owner = Owner::Nobody;
-            for child in &self.trace.node(id).children {
-                let reader = match numbers.get(&child.node) {
-                    Some(number) if !self.needs_arguments(child.node) => Owner::Term(*number),
-                    Some(_) => Owner::Global,
-                    None => match self.places.get(&child.node) {
-                        // Both branches are followed, whatever runs now.
-                        Some(place) if self.trace.node(child.node).role != Role::Restructured => {
-                            self.owners[*place as usize]
-                        }
-                        Some(_) => Owner::Global,
-                        None if self.left_out.contains(&child.node) => Owner::Nobody,
-                        // In T: a branch that runs only now.
-                        None => Owner::Global,
-                    },
-                };
-                owner = owner.and(reader);
-                if owner == Owner::Global {
-                    break;
-                }
-            }
-            self.owners[place] = owner;
-        }
-    }
-
-    /// Whether the coordinates of a choice of the block depend on its arguments.
-    fn needs_arguments(&self, id: NodeId) -> bool {
-        let node = self.trace.node(id);
-        let NodeOp::Random(distribution) = &node.op else { return false };
-        let standardised = self.form == Form::Standardised
-            && transform::location_and_scale(distribution.spec().name, node.args.len()).is_some();
-        self.places.contains_key(&id)
-            && (standardised || !distribution.support_arguments().is_empty())
-    }
-
-    fn support(&self, id: NodeId, distribution: &dyn Distribution) -> Result<Support, EvalError> {
+    pub(super) fn support(
+        &self,
+        id: NodeId,
+        distribution: &dyn Distribution,
+    ) -> Result<Support, EvalError> {
         let support = self.trace.with_args(id, |args| distribution.support(args));
         let name = distribution.spec().name;
         support.map_err(|e| self.trace.argument_error(name, e, self.trace.node(id).origin))
@@ -425,8 +232,11 @@ impl Compiler<'_> {
             if let (Some(location), Some(scale)) = (location, scale)
                 && [&args[0], &args[1]].iter().any(|arg| self.is_in_block(arg))
             {
-                let x = transform::standardise(&mut self.globals, location, scale, first as u32);
-                self.placed.entry(id).and_modify(|placed| placed.standardised = true);
+                let globals = &mut self.globals;
+                let (z, x) = transform::standardise(globals, location, scale, first as u32);
+                self.locations.push(globals.register(location));
+                self.scales.push(globals.register(scale));
+                self.placed.entry(id).and_modify(|placed| placed.standardised = Some(z));
                 return Ok(Value::Number(x));
             }
         }
@@ -470,8 +280,7 @@ impl Compiler<'_> {
             return Ok(self.global_values[&id].clone());
         }
         let value = self.trace.value(id)?.clone();
-        let program = self.program(global);
-        match lower::live(program, id, &value) {
+        match self.live(id, &value, global) {
             Some(marked) => {
                 if global {
                     self.global_values.insert(id, marked.clone());
@@ -480,6 +289,15 @@ impl Compiler<'_> {
             }
             None => Ok(self.pin(id, value)),
         }
+    }
+
+    /// The marked value of a node outside D, if it holds nothing but numbers.
+    pub(super) fn live(&mut self, id: NodeId, value: &Value, global: bool) -> Option<Value> {
+        let marked = lower::live(self.program(global), id, value)?;
+        if value.as_number().is_none() {
+            self.watched.push((id, marked.clone()));
+        }
+        Some(marked)
     }
 
     pub(super) fn pin(&mut self, id: NodeId, value: Value) -> Value {

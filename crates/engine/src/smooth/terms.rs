@@ -2,11 +2,13 @@
 //! rows.
 
 use smidgen_prob::Distribution;
+use smidgen_value::Value;
 
 use super::compile::{Compiled, Compiler, Failure};
+use super::transform;
 use crate::id::NodeId;
 use crate::operand::Operand;
-use crate::program::{Register, lower};
+use crate::program::Register;
 use crate::trace::node::Op as NodeOp;
 
 impl Compiler<'_> {
@@ -25,14 +27,20 @@ impl Compiler<'_> {
             args.push(self.argument(operand, false)?);
         }
         let value = self.trace.node(id).value.clone();
-        let x = if in_block {
+        let standardised = self.placed.get(&id).and_then(|placed| placed.standardised);
+        let x = if let Some(z) = standardised {
+            let places = transform::location_and_scale(distribution.spec().name, args.len());
+            let [location, scale] = places.expect("it was standardised by them");
+            (args[location], args[scale]) = (Value::Number(0.0), Value::Number(1.0));
+            Value::Number(z)
+        } else if in_block {
             self.global_values[&id].clone()
         } else if constrained {
             value
         } else if distribution.objects().is_some_and(|place| place < args.len()) {
             self.pin(id, value)
         } else {
-            match lower::live(&mut self.row, id, &value) {
+            match self.live(id, &value, false) {
                 Some(marked) => marked,
                 None => self.pin(id, value),
             }

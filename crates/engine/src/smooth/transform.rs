@@ -16,7 +16,8 @@
 //! lift of an angle may serve as its z.
 //!
 //! The ends of an interval may themselves depend on the block. So may the location m and the scale
-//! s of a choice; in *standardised* form its coordinate is z = (x − m)/s, with log|dx/dz| = log s.
+//! s of a choice; in *standardised* form its coordinate is z = (x − m)/s. Its density and the log|dx/dz| = log s
+//! are then together the density of z with location 0 and scale 1, whatever m and s are.
 
 use smidgen_prob::Support;
 use smidgen_prob::smooth::Elementary;
@@ -33,15 +34,18 @@ pub(super) fn location_and_scale(distribution: &str, arguments: usize) -> Option
     }
 }
 
-/// The marked x = m + s z.
-pub(super) fn standardise(program: &mut Program, location: f64, scale: f64, first: u32) -> f64 {
-    use Elementary::{Add, Log, Multiply};
+/// The marked z, and x = m + s z.
+pub(super) fn standardise(
+    program: &mut Program,
+    location: f64,
+    scale: f64,
+    first: u32,
+) -> (f64, f64) {
+    use Elementary::{Add, Multiply};
     let z = program.leaf(1, Source::Input(first));
     let z = program.mark(z);
-    let log_scale = program.elementary(Log, scale, 0.0);
-    program.term(log_scale);
     let step = program.elementary(Multiply, scale, z);
-    program.elementary(Add, location, step)
+    (z, program.elementary(Add, location, step))
 }
 
 /// The marked value of a choice whose coordinates start at input `first`. `ends` are those of an

@@ -111,7 +111,7 @@ pub(super) fn of_block(
     density: &Density,
     reads: &[Register],
 ) -> Result<Followed, Unserved> {
-    let program = &density.globals;
+    let program = &density.parts.globals.program();
     let needed = needed(program, reads);
     let mut known: Followed = vec![None; program.registers as usize];
     for leaf in &program.leaves {
@@ -119,7 +119,7 @@ pub(super) fn of_block(
             let register = (leaf.register + k) as usize;
             known[register] = Some(match leaf.source {
                 Source::Input(first) => Quantity::coordinate(first + k),
-                _ => Quantity::Data(density.store.values[register]),
+                _ => Quantity::Data(density.parts.globals.values()[register]),
             });
         }
     }
@@ -172,7 +172,7 @@ fn of_rows(sheet: &mut Sheet, rows: &Rows, around: &Followed) -> Result<Quantity
                 .expect("what rows read is followed"),
             Column::Constant(numbers) => numbers.iter().map(|x| Quantity::Data(*x)).collect(),
             Column::Cells(cells) => sheet.cells(cells, leaf.len),
-            Column::Data(_) | Column::Gather(_) | Column::Lanes => {
+            Column::Run(_) | Column::Data(_) | Column::Gather(_) | Column::Lanes => {
                 unreachable!("rows have their own cells")
             }
         };

@@ -67,7 +67,7 @@ impl fmt::Display for Unserved {
 /// The sections of a density.
 pub struct Taylor {
     dimension: usize,
-    least_rows: usize,
+    wanted: Wanted,
     threads: usize,
     /// What the sections read of the global part.
     globals: Program,
@@ -100,31 +100,58 @@ struct Desk {
     at_hand: Option<usize>,
 }
 
+/// Which rows are to be sections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Those of one kind that are at least so many.
+    pub least_rows: usize,
+    /// Whether rows that cannot be sections, or none that can, are a reason to have no sections at all. Otherwise they belong to the rest.
+    pub is_strict: bool,
+}
+
+impl Wanted {
+    /// All rows, of which there are at least so many of a kind.
+    pub fn all(least_rows: usize) -> Wanted {
+        Wanted { least_rows, is_strict: true }
+    }
+}
+
 impl Density {
-    /// The rows of plates, and rows of one shape, that are at least so many, as sections.
-    pub fn taylor(&self, least_rows: usize) -> Result<Taylor, Unserved> {
+    /// The rows of plates, and rows of one shape, as sections.
+    pub fn taylor(&self, wanted: Wanted) -> Result<Taylor, Unserved> {
+        let Wanted { least_rows, is_strict } = wanted;
         let (mut kinds, mut plates, mut groups) = (Vec::new(), Vec::new(), Vec::new());
-        for (k, term) in self.plates.iter().enumerate() {
-            if term.plate.rows() >= least_rows {
-                kinds.push(Kind::of_plate(self, term)?);
-                plates.push(k);
+        for (k, term) in self.parts.plates.iter().enumerate() {
+            if term.plate.rows() < least_rows {
+                continue;
+            }
+            match Kind::of_plate(self, term) {
+                Ok(kind) => {
+                    kinds.push(kind);
+                    plates.push(k);
+                }
+                Err(why) if is_strict => return Err(why),
+                Err(_) => {}
             }
         }
-        for (k, (rows, _)) in self.rows.iter().enumerate() {
+        for (k, rows) in self.parts.rows.iter().enumerate() {
             if rows.count() < least_rows {
                 continue;
             }
             match Kind::of_rows(self, rows) {
-                Some(kind) => {
-                    kinds.push(kind?);
+                Some(Ok(kind)) => {
+                    kinds.push(kind);
                     groups.push(k);
                 }
+                Some(Err(why)) if is_strict => return Err(why),
                 // As many as there are coordinates may be those of the choices themselves.
-                None if rows.count() > self.dimension() => return Err(Unserved::OwnChoices),
-                None => {}
+                None if is_strict && rows.count() > self.dimension() => {
+                    return Err(Unserved::OwnChoices);
+                }
+                Some(Err(_)) | None => {}
             }
         }
-        if kinds.is_empty() {
+        if kinds.is_empty() && is_strict {
             return Err(Unserved::FewRows);
         }
         let mut rows = 0;
@@ -134,10 +161,10 @@ impl Density {
         }
         let (quadratic, beyond) = self.quadratic_rest(&groups, &plates);
         let globals = sliced(self, &kinds);
-        let threads = self.plates.iter().map(|term| term.threads()).max().unwrap_or(1);
+        let threads = self.parts.plates.iter().map(|term| term.threads()).max().unwrap_or(1);
         let mut taylor = Taylor {
             dimension: self.dimension(),
-            least_rows,
+            wanted,
             threads,
             of_block: Store::new(&globals, 1),
             globals,
@@ -158,12 +185,12 @@ impl Density {
     fn quadratic_rest(&self, groups: &[usize], plates: &[usize]) -> (Quadratic, Option<Terms>) {
         let mut quadratic = Quadratic::new(self.dimension());
         let mut known = groups.to_vec();
-        for (k, (rows, _)) in self.rows.iter().enumerate() {
+        for (k, rows) in self.parts.rows.iter().enumerate() {
             if !groups.contains(&k) && quadratic.add_rows(self, rows) {
                 known.push(k);
             }
         }
-        let all = known.len() == self.rows.len() && plates.len() == self.plates.len();
+        let all = known.len() == self.parts.rows.len() && plates.len() == self.parts.plates.len();
         let is_whole = all && quadratic.add_terms(self);
         quadratic.finish();
         (quadratic, (!is_whole).then(|| Terms::without(known, plates.to_vec())))
@@ -173,12 +200,11 @@ impl Density {
 /// The global part as far as sections read it; its registers keep their names.
 fn sliced(density: &Density, kinds: &[Kind]) -> Program {
     let reads: Vec<_> = kinds.iter().flat_map(|kind| kind.scan.reads()).collect();
-    let mut program = density.globals.clone();
+    let mut program = density.parts.globals.program();
     let needed = follow::needed(&program, &reads);
     program
         .steps
         .retain(|step| (step.out..step.out + step.width).any(|register| needed[register as usize]));
-    program.terms.clear();
     program
 }
 
@@ -193,6 +219,11 @@ impl Taylor {
         self.rows
     }
 
+    /// Which rows were asked for.
+    pub fn wanted(&self) -> Wanted {
+        self.wanted
+    }
+
     /// G as value + g·z + z'Hz/2, if it is that and nothing else.
     pub fn quadratic_rest(&self) -> Option<&Sums> {
         self.beyond.is_none().then_some(&self.quadratic.sums)
@@ -200,7 +231,7 @@ impl Taylor {
 
     /// Reads numbers outside the block again, which have changed.
     pub fn refresh(&mut self, density: &Density) -> Result<(), Unserved> {
-        *self = density.taylor(self.least_rows)?;
+        *self = density.taylor(self.wanted)?;
         Ok(())
     }
 
@@ -209,7 +240,8 @@ impl Taylor {
         for leaf in &self.globals.leaves {
             if !matches!(leaf.source, Source::Input(_)) {
                 let at = leaf.register as usize..(leaf.register + leaf.len) as usize;
-                self.of_block.values[at.clone()].copy_from_slice(&density.store.values[at]);
+                self.of_block.values[at.clone()]
+                    .copy_from_slice(&density.parts.globals.values()[at]);
             }
         }
     }

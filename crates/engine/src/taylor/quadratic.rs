@@ -59,14 +59,16 @@ impl Quadratic {
 
     /// Adds what is linear of the global part's own terms. False, and nothing is added, if some is not.
     pub(super) fn add_terms(&mut self, density: &Density) -> bool {
-        let (mut sheet, terms) = (Sheet::default(), &density.globals.terms);
-        let Ok(known) = of_block(&mut sheet, density, terms) else { return false };
-        let lines: Option<Vec<Line>> = terms.iter().map(|term| line_at(&known, *term)).collect();
+        let (mut sheet, terms) = (Sheet::default(), &density.parts.globals.terms);
+        let registers: Vec<Register> = terms.iter().map(|(term, _)| *term).collect();
+        let Ok(known) = of_block(&mut sheet, density, &registers) else { return false };
+        let lines: Option<Vec<Line>> =
+            registers.iter().map(|term| line_at(&known, *term)).collect();
         let Some(lines) = lines else { return false };
-        for line in lines {
-            self.sums.value += line.offset;
+        for (line, (_, count)) in lines.into_iter().zip(terms) {
+            self.sums.value += count * line.offset;
             for (j, c) in line.coefficients {
-                self.sums.gradient[j as usize] += c;
+                self.sums.gradient[j as usize] += count * c;
             }
         }
         true

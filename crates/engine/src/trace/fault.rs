@@ -23,6 +23,12 @@ pub enum Fault {
     OwnValues,
     /// A particle that leaves a domain keeps a weight of 1.
     LostLanes,
+    /// What rows have beyond their polynomials is taken for nothing.
+    NoBounds,
+    /// A density that was kept counts whatever values its arguments have now.
+    KeptDensity,
+    /// A scaffold that was kept counts whatever edges have come and gone.
+    KeptScaffold,
 }
 
 impl Trace {

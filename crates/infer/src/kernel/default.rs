@@ -6,7 +6,7 @@
 //!
 //! | kernel | what it hangs on | why that is unchanged |
 //! |---|---|---|
-//! | `joint`: all continuous choices with a gradient, by `nuts`, plain and standardised, with idle choices summed out and drawn anew | the block, found from the structure and the other choices | the block decides nothing, or only branches whose sides are functions of existing values |
+//! | `joint`: all continuous choices with a gradient, by `reference_mh` where they stand above many rows, otherwise by `nuts`, plain and standardised, with idle choices summed out and drawn anew | the block, found from the structure and the other choices | the block decides nothing, or only branches whose sides are functions of existing values |
 //! | `chains`: each chain of other choices as a whole | the chains, found likewise, from what any side of a branch reads | chains decide nothing but which side is taken |
 //! | `leftovers`: what may be joint or in a chain but is not so *now*, one by one | whether it is, by the plan for the structure as it is when its turn comes | a choice decides neither its own distribution nor whether it may be joint |
 //! | `rest`: all other choices one by one ([`single`]) | the kind of the choice when its turn comes | the same |
@@ -19,9 +19,11 @@
 //! alone", and no single kernel would have the posterior as its law.
 //!
 //! Where a joint block and other choices move given each other, a sweep goes round several times if that is slow ([`rounds`]).
+//! Which of its two forms the joint block moves in is drawn in every round, with probabilities found in the warm-up ([`forms`]).
 
 mod chain;
 mod explain;
+mod forms;
 pub mod plan;
 mod rounds;
 mod single;
@@ -38,8 +40,11 @@ use crate::explain::{Explanation, Look};
 use crate::hamiltonian as joint;
 use crate::kernel::Kernel;
 use crate::kernel::nuts::Blocks;
+use crate::kernel::reference_mh;
 use crate::kernel::subsampled_mh::SubsampledMh;
+use crate::reference::preparation::Want;
 use crate::run::{Log, Phase};
+use forms::{FORMS, Forms, STANDARDISED};
 use plan::{Class, Plan};
 use rounds::Rounds;
 use single::Singles;
@@ -57,6 +62,7 @@ const CHECKED: u64 = 16;
 
 pub struct AutoKernel {
     plan: Plan,
+    reference: reference_mh::Blocks,
     nuts: Blocks,
     standardised: Blocks,
     singles: Singles,
@@ -64,6 +70,7 @@ pub struct AutoKernel {
     subsampled: FxHashMap<u64, SubsampledMh>,
     walls: Walls,
     rounds: Rounds,
+    forms: Forms,
     sweeps: u64,
     /// Whether the joint block could not start from where it is.
     stuck: bool,
@@ -75,12 +82,14 @@ impl Default for AutoKernel {
     fn default() -> AutoKernel {
         AutoKernel {
             plan: Plan::default(),
+            reference: reference_mh::Blocks::new(Want::Best),
             nuts: Blocks::standard(Form::Plain),
             standardised: Blocks::standard(Form::Standardised),
             singles: Singles::new(),
             subsampled: FxHashMap::default(),
             walls: Walls::default(),
             rounds: Rounds::default(),
+            forms: Forms::default(),
             sweeps: 0,
             stuck: false,
             stream: None,
@@ -157,7 +166,15 @@ impl Kernel for AutoKernel {
     fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
         self.plan.update(look.trace, true, false)?;
         let groups = self.walls.groups(look.trace);
-        explain::explain(&mut self.plan, &groups, look)
+        let by_reference = match self.plan.smooth.is_empty() {
+            true => None,
+            false => {
+                let Plan { smooth, left_out, .. } = &self.plan;
+                let block = joint::Block { choices: smooth, left_out: Some(left_out) };
+                Some(self.reference.words(look, block)?)
+            }
+        };
+        explain::explain(&mut self.plan, &groups, by_reference, look)
     }
 }
 
@@ -172,7 +189,58 @@ impl AutoKernel {
     /// Whether the block of the plan moves jointly. A block that is new in the draws has nothing learnt that could stay
     /// as it is: its choices move one by one.
     fn moves_jointly(&self, trace: &Trace, round: Round) -> bool {
-        !self.plan.smooth.is_empty() && (round.learns || self.nuts.knows(trace, &self.plan.smooth))
+        let block = &self.plan.smooth;
+        let is_known = || {
+            let kernels = [&self.nuts, &self.standardised];
+            self.reference.serves(trace, block) || kernels.iter().any(|k| k.knows(trace, block))
+        };
+        !block.is_empty() && (round.learns || is_known())
+    }
+
+    /// Moves the block by a reference, where it stands above many rows and that is the better way; whether trajectories need not
+    /// move it as well. In the draws neither changes.
+    fn by_reference(
+        &mut self,
+        trace: &mut Trace,
+        round: Round,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<bool, EvalError> {
+        let AutoKernel {
+            plan: Plan { smooth, left_out, .. },
+            reference,
+            nuts,
+            standardised,
+            sweeps,
+            ..
+        } = self;
+        if !round.learns && !reference.serves(trace, smooth) {
+            return Ok(false);
+        }
+        let block = joint::Block { choices: smooth, left_out: Some(left_out) };
+        if reference.transition(trace, block, rng, log)?.is_err() {
+            return Ok(false);
+        }
+        // Now and then trajectories as well, in case the reference misses something. Those that the warm-up had no time for have
+        // learnt nothing.
+        let seldom = reference.insurance(trace, smooth);
+        let is_due = *sweeps % seldom == seldom - 1;
+        let can = round.learns || nuts.knows(trace, smooth) || standardised.knows(trace, smooth);
+        Ok(!is_due || !can)
+    }
+
+    /// The forms that have their turn. One that does not know the block in the draws has nothing to move it by.
+    fn turns(&self, trace: &Trace, round: Round, rng: &mut Rng) -> [bool; FORMS] {
+        if !self.plan.is_hierarchical {
+            return [true, false];
+        }
+        let block = &self.plan.smooth;
+        let kernels = [&self.nuts, &self.standardised];
+        let may = kernels.map(|kernel| round.learns || kernel.knows(trace, block));
+        let shares = self.forms.shares(round.learns);
+        let drawn = shares.map(|share| share >= 1.0 || rng.uniform() < share);
+        let turns = [drawn[0] && may[0], drawn[1] && may[1]];
+        if turns.contains(&true) { turns } else { may }
     }
 
     /// Hangs on the block and on whether it is known. Neither changes: see [`plan`].
@@ -187,21 +255,52 @@ impl AutoKernel {
         if !self.moves_jointly(trace, round) {
             return Ok(());
         }
-        let planned = log.planned().and_then(|n| n.checked_sub(self.sweeps)).filter(|n| *n > 0);
-        let planned = planned.map(|n| n * self.rounds.number as u64);
-        // From an impossible state there are no trajectories: one by one, until it is possible.
-        let Plan { smooth, left_out, .. } = &self.plan;
-        let block = joint::Block { choices: smooth, left_out: Some(left_out) };
-        self.stuck = !self.nuts.transition(trace, block, planned, rng, log)?;
-        if !self.stuck && self.plan.is_hierarchical {
-            let before = log.tally.trajectories;
-            self.standardised.transition(trace, block, planned, rng, log)?;
-            log.tally.standardised += log.tally.trajectories - before;
+        if self.by_reference(trace, round, rng, log)? {
+            self.stuck = false;
+        } else {
+            self.by_trajectories(trace, round, rng, log)?;
         }
         self.check_block(trace, round)?;
         // What the block was moved without must fit before anybody looks at it.
         if self.plan.has_others() {
             self.draw_idle(trace, log)?;
+        }
+        Ok(())
+    }
+
+    fn by_trajectories(
+        &mut self,
+        trace: &mut Trace,
+        round: Round,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<(), EvalError> {
+        let planned = log.planned().and_then(|n| n.checked_sub(self.sweeps)).filter(|n| *n > 0);
+        let planned = planned.map(|n| n * self.rounds.number as u64);
+        let turns = self.turns(trace, round, rng);
+        let learns = self.plan.is_hierarchical && log.run.phase == Phase::Warmup;
+        let AutoKernel { plan, nuts, standardised, forms, .. } = self;
+        let block = joint::Block { choices: &plan.smooth, left_out: Some(&plan.left_out) };
+        if learns {
+            forms.begin(trace, block.choices);
+        }
+        // From an impossible state there are no trajectories: one by one, until it is possible.
+        self.stuck = false;
+        for (form, kernel) in [nuts, standardised].into_iter().enumerate() {
+            if !turns[form] || self.stuck {
+                continue;
+            }
+            let before = (log.tally.trajectories, log.tally.gradients);
+            self.stuck = !kernel.transition(trace, block, planned, rng, log)?;
+            if form == STANDARDISED {
+                log.tally.standardised += log.tally.trajectories - before.0;
+            }
+            if learns {
+                forms.note(trace, form, log.tally.gradients - before.1);
+            }
+        }
+        if learns {
+            forms.learn();
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ pub mod map;
 pub mod mh;
 pub mod nuts;
 pub mod pgibbs;
+pub mod reference_mh;
 pub mod rejection;
 pub mod scan;
 pub mod slice;
@@ -28,6 +29,7 @@ pub static KERNELS: &[&KernelSpec] = &[
     &slice::DOUBLING,
     &hmc::SPEC,
     &nuts::SPEC,
+    &reference_mh::SPEC,
     &map::SPEC,
     &rejection::SPEC,
 ];

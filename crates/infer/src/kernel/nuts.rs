@@ -33,7 +33,7 @@ pub static SPEC: KernelSpec = KernelSpec {
 };
 
 /// The acceptance probability that the warm-up tunes for.
-const ACCEPT: f64 = 0.9;
+const ACCEPT: f64 = 0.8;
 const DOUBLINGS: u32 = 10;
 /// The step size is varied by this share from one transition to the next, so that no trajectory
 /// is periodic for ever.
@@ -114,6 +114,15 @@ pub struct Blocks {
     step: Option<f64>,
     /// By the addresses of their choices.
     known: FxHashMap<Vec<u64>, Known>,
+    /// The block that was asked for last.
+    last: Option<Named>,
+}
+
+/// A block and what it is known by, in a structure.
+struct Named {
+    structure: u64,
+    block: Vec<NodeId>,
+    key: Vec<u64>,
 }
 
 struct Known {
@@ -129,11 +138,20 @@ struct Known {
     warned: bool,
 }
 
+/// What others have done to the trace since the last transition of a block.
+#[derive(Clone, Copy)]
+enum Since {
+    Nothing,
+    /// The density is the same; the block may have been moved.
+    Perhaps,
+    Changed,
+}
+
 const MOST_BLOCKS: usize = 10_000;
 
 impl Blocks {
     fn new(options: Options, step: Option<f64>) -> Blocks {
-        Blocks { options, form: Form::Plain, step, known: FxHashMap::default() }
+        Blocks { options, form: Form::Plain, step, known: FxHashMap::default(), last: None }
     }
 
     /// With the usual options.
@@ -149,6 +167,18 @@ impl Blocks {
     /// Whether the block has been moved before.
     pub fn knows(&self, trace: &Trace, block: &[NodeId]) -> bool {
         self.known.contains_key(&addresses(trace, block))
+    }
+
+    fn key(&mut self, trace: &Trace, block: &[NodeId]) -> Vec<u64> {
+        let structure = trace.structure_revision();
+        match &self.last {
+            Some(last) if last.structure == structure && last.block == block => last.key.clone(),
+            _ => {
+                let key = addresses(trace, block);
+                self.last = Some(Named { structure, block: block.to_vec(), key: key.clone() });
+                key
+            }
+        }
     }
 
     /// Says why a block cannot start.
@@ -170,7 +200,7 @@ impl Blocks {
             self.known.clear();
         }
         let phase = log.run.phase;
-        let key = addresses(trace, block.choices);
+        let key = self.key(trace, block.choices);
         let drawn = match self.known.get_mut(&key) {
             None => {
                 let smoothed = Smoothed::new(trace, block, self.form, "nuts")?;
@@ -183,24 +213,29 @@ impl Blocks {
                     return Ok(false);
                 }
                 let mut known = self.first(smoothed, trace, phase, planned, rng)?;
-                let drawn = known.transition(trace, phase, self.options, false, rng)?;
+                let drawn = known.transition(trace, phase, self.options, Since::Nothing, rng)?;
                 self.known.insert(key.clone(), known);
                 drawn
             }
             Some(known) => {
-                let dimension = known.smoothed.dimension();
+                let as_left = known.smoothed.density().is_as_left(trace);
                 let validity = known.smoothed.refresh(trace, block, "nuts")?;
                 if validity != Validity::Same && known.smoothed.look(trace)?.is_none() {
                     return Ok(false);
                 }
-                if known.smoothed.dimension() != dimension {
+                if known.smoothed.dimension() != known.at.z.len() {
                     // Other choices under old names.
                     let smoothed = known.smoothed.clone();
                     let new = self.first(smoothed, trace, phase, planned, rng)?;
                     self.known.insert(key.clone(), new);
                 }
                 let known = self.known.get_mut(&key).expect("it was found or put there");
-                known.transition(trace, phase, self.options, validity != Validity::Same, rng)?
+                let since = match (as_left, validity) {
+                    (true, _) => Since::Nothing,
+                    (false, Validity::Same) => Since::Perhaps,
+                    (false, _) => Since::Changed,
+                };
+                known.transition(trace, phase, self.options, since, rng)?
             }
         };
         let known = &self.known[&key];
@@ -243,7 +278,7 @@ impl Known {
         trace: &mut Trace,
         phase: Phase,
         options: Options,
-        changed: bool,
+        since: Since,
         rng: &mut Rng,
     ) -> Result<Drawn, EvalError> {
         if phase == Phase::Draws {
@@ -251,8 +286,15 @@ impl Known {
         }
         // Always from the state of the trace. Mostly that is where the last transition led, and
         // the density there is known.
-        let here = self.smoothed.density().position(trace)?;
-        if changed || here.is_none_or(|z| !near(&z, &self.at.z)) {
+        let elsewhere = match since {
+            Since::Nothing => false,
+            Since::Perhaps => {
+                let here = self.smoothed.density().position(trace)?;
+                here.is_none_or(|z| !near(&z, &self.at.z))
+            }
+            Since::Changed => true,
+        };
+        if elsewhere {
             self.at = self.smoothed.start(trace, "nuts")?;
             self.learning.go_by_draws();
         }

@@ -111,6 +111,8 @@ impl Elementary {
     }
 
     /// out[i] = f(a[i], b[i]); a function of one number ignores `b`.
+    // Inlined for certain, so that whoever calls it decides for which processor its loops are compiled.
+    #[inline(always)]
     pub fn value(self, a: &[f64], b: &[f64], out: &mut [f64]) {
         match self {
             Add => binary(a, b, out, |a, b| a + b),
@@ -142,6 +144,7 @@ impl Elementary {
     }
 
     /// Adds out_slope[i] * df/da at (a[i], b[i]) to a_slope[i]. `out` is what `value` gave.
+    #[inline(always)]
     pub fn pull_first(
         self,
         a: &[f64],
@@ -185,6 +188,7 @@ impl Elementary {
     }
 
     /// Likewise for the second argument; nothing if there is none.
+    #[inline(always)]
     pub fn pull_second(
         self,
         a: &[f64],
@@ -262,6 +266,7 @@ fn binary(a: &[f64], b: &[f64], out: &mut [f64], f: impl Fn(f64, f64) -> f64) {
     }
 }
 
+#[inline(always)]
 fn add(out_slope: &[f64], slope: &mut [f64]) {
     for (slope, g) in slope.iter_mut().zip(out_slope) {
         *slope += g;

@@ -9,7 +9,7 @@ use super::value::Registers;
 use super::{Block, Linear, Room, Store, gather, split, split_mut};
 use crate::program::density::MOST_ARGS;
 use crate::program::wide::Wide;
-use crate::program::{AggregateOp, DensityOp, Op, Program, Register};
+use crate::program::{AggregateOp, DensityOp, Op, Program, Register, Step};
 
 /// Adds the slopes of the weights of a leaf, given those of the products and the block of data.
 pub(crate) type PullWeights<'a> = dyn FnMut(u32, &[f64], Block<'_>) + 'a;
@@ -70,6 +70,16 @@ impl Store {
         self.slopes.resize(self.values.len(), 0.0);
     }
 
+    /// The same where slopes are asked for.
+    pub(crate) fn clear_slopes_of(&mut self, program: &Program) {
+        self.slopes.resize(self.values.len(), 0.0);
+        for (slopes, still) in self.slopes.chunks_exact_mut(self.stride).zip(&program.still) {
+            if !still {
+                slopes.fill(0.0);
+            }
+        }
+    }
+
     /// Adds slopes down to the leaves. The slopes that come from outside the program stand in
     /// `slopes` already; those of its terms are 1.
     pub(crate) fn pull(
@@ -80,7 +90,7 @@ impl Store {
         pull_weights: &mut PullWeights<'_>,
     ) {
         let stride = self.stride;
-        for term in &program.terms {
+        for term in program.terms.iter().filter(|term| !is_still(&program.still, **term)) {
             let at = *term as usize * stride;
             self.slopes[at..at + lanes].iter_mut().for_each(|slope| *slope += 1.0);
         }
@@ -91,75 +101,107 @@ impl Store {
         });
         let mut end: usize = densities.sum();
         for step in program.steps.iter().rev() {
-            let at = step.out as usize * stride;
-            let (below, above) = self.slopes.split_at_mut(at);
-            let out_slope = &above[..lanes];
-            let values = &self.values;
-            let value = |register: Register| {
-                let at = register as usize * stride;
-                &values[at..at + lanes]
-            };
-            let range = |register: Register| {
-                let at = register as usize * stride;
-                at..at + lanes
-            };
             match &step.op {
-                Op::Elementary(f, a, b) => {
-                    let (a_value, b_value, out) = (value(*a), value(*b), value(step.out));
-                    f.pull_first(a_value, b_value, out, out_slope, &mut below[range(*a)]);
-                    if f.arity() == 2 {
-                        f.pull_second(a_value, b_value, out, out_slope, &mut below[range(*b)]);
-                    }
-                }
-                Op::Compare(..) => {}
-                Op::Choose { index, options } => {
-                    for (l, slope) in out_slope.iter().enumerate() {
-                        let index = values[*index as usize * stride + l] as usize;
-                        below[options[index] as usize * stride + l] += slope;
-                    }
-                }
-                Op::Dot { a, b, len } => {
-                    for k in 0..*len {
-                        let (a, b) = (a + k, b + k);
-                        multiply_add(&mut below[range(a)], out_slope, value(b));
-                        multiply_add(&mut below[range(b)], out_slope, value(a));
-                    }
-                }
-                Op::Linear { weights, data } => {
-                    pull_weights(*weights, out_slope, (linear.data)(*data));
-                }
-                Op::Copy(from) => {
-                    for (k, register) in from.iter().enumerate() {
-                        let slope = &above[k * stride..k * stride + lanes];
-                        for (below, slope) in below[range(*register)].iter_mut().zip(slope) {
-                            *below += slope;
-                        }
-                    }
-                }
-                Op::Aggregate(op) => {
-                    let slopes = Slopes { below, above, values, at, stride, lanes };
-                    pull_aggregate(op, slopes, &mut self.room);
-                }
                 Op::Density(op) => {
-                    let moving = op.moving();
-                    let first = end - moving.len() * stride;
-                    let partials = self.partials[first..end].chunks(stride);
-                    for (register, partial) in moving.iter().zip(partials) {
-                        multiply_add(&mut below[range(*register)], out_slope, partial);
-                    }
-                    end = first;
+                    end = self.pull_density(op, step.out, lanes, end, &program.still)
                 }
-                Op::ValueOnly(_) => debug_assert!(false, "no slopes are asked of such a program"),
+                _ => self.pull_step(step, lanes, (linear, pull_weights), &program.still),
             }
+        }
+    }
+
+    /// The same of a log density, whose derivatives stand before a place; says where they begin.
+    fn pull_density(
+        &mut self,
+        op: &DensityOp,
+        out: Register,
+        lanes: usize,
+        end: usize,
+        still: &[bool],
+    ) -> usize {
+        let (stride, wide, moving) = (self.stride, self.wide, op.moving());
+        let (below, above) = self.slopes.split_at_mut(out as usize * stride);
+        let first = end - moving.len() * stride;
+        let partials = self.partials[first..end].chunks(stride);
+        for (register, partial) in moving.iter().zip(partials) {
+            if is_still(still, *register) {
+                continue;
+            }
+            let at = *register as usize * stride;
+            wide.multiply_add(&above[..lanes], partial, &mut below[at..at + lanes]);
+        }
+        first
+    }
+
+    /// Adds the slopes of what a step reads, unless it is a log density.
+    pub(crate) fn pull_step(
+        &mut self,
+        step: &Step,
+        lanes: usize,
+        (linear, pull_weights): (&Linear<'_>, &mut PullWeights<'_>),
+        still: &[bool],
+    ) {
+        if is_still(still, step.out) {
+            return;
+        }
+        let (stride, wide) = (self.stride, self.wide);
+        let at = step.out as usize * stride;
+        let (below, above) = self.slopes.split_at_mut(at);
+        let out_slope = &above[..lanes];
+        let values = &self.values;
+        let range = |register: Register| {
+            let at = register as usize * stride;
+            at..at + lanes
+        };
+        let value = |register: Register| &values[range(register)];
+        match &step.op {
+            Op::Elementary(f, a, b) => {
+                let given = [value(*a), value(*b), value(step.out), out_slope];
+                if !is_still(still, *a) {
+                    wide.pull_first(*f, given, &mut below[range(*a)]);
+                }
+                if f.arity() == 2 && !is_still(still, *b) {
+                    wide.pull_second(*f, given, &mut below[range(*b)]);
+                }
+            }
+            Op::Compare(..) => {}
+            Op::Choose { index, options } => {
+                for (l, slope) in out_slope.iter().enumerate() {
+                    let index = values[*index as usize * stride + l] as usize;
+                    below[options[index] as usize * stride + l] += slope;
+                }
+            }
+            Op::Dot { a, b, len } => {
+                for k in 0..*len {
+                    let (a, b) = (a + k, b + k);
+                    wide.multiply_add(out_slope, value(b), &mut below[range(a)]);
+                    wide.multiply_add(out_slope, value(a), &mut below[range(b)]);
+                }
+            }
+            Op::Linear { weights, data } => {
+                pull_weights(*weights, out_slope, (linear.data)(*data));
+            }
+            Op::Copy(from) => {
+                for (k, register) in from.iter().enumerate() {
+                    let slope = &above[k * stride..k * stride + lanes];
+                    for (below, slope) in below[range(*register)].iter_mut().zip(slope) {
+                        *below += slope;
+                    }
+                }
+            }
+            Op::Aggregate(op) => {
+                let slopes = Slopes { below, above, values, at, stride, lanes };
+                pull_aggregate(op, slopes, &mut self.room);
+            }
+            Op::Density(_) => debug_assert!(false, "log densities have their derivatives beside"),
+            Op::ValueOnly(_) => debug_assert!(false, "no slopes are asked of such a program"),
         }
     }
 }
 
-/// out_l += a_l b_l; a slope of 0 stays without effect even where b is infinite.
-fn multiply_add(out: &mut [f64], a: &[f64], b: &[f64]) {
-    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
-        *out += a * b;
-    }
+/// Whether no slope is asked of a register.
+fn is_still(still: &[bool], register: Register) -> bool {
+    still.get(register as usize).copied().unwrap_or(false)
 }
 
 /// Where a step's slopes come from and go to.

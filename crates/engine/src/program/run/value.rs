@@ -42,7 +42,7 @@ impl Store {
         let out = &mut above[..lanes];
         let mut is_possible = true;
         match &step.op {
-            Op::Elementary(f, a, b) => f.value(at(*a), at(*b), out),
+            Op::Elementary(f, a, b) => self.wide.elementary(*f, at(*a), at(*b), out),
             Op::Compare(comparison, a, b) => {
                 for ((out, a), b) in out.iter_mut().zip(at(*a)).zip(at(*b)) {
                     *out = f64::from(u8::from(comparison.holds(*a, *b)));
@@ -72,6 +72,7 @@ impl Store {
                 let weights = (linear.weights)(*weights);
                 match (linear.data)(*data) {
                     Block::Lanes(data) => self.wide.linear(weights, data, stride, out),
+                    Block::Together(data) => self.wide.linear_together(weights, data, out),
                     Block::Rows(rows, pick) => self.wide.linear_rows(weights, rows, pick, out),
                 }
             }

@@ -3,7 +3,7 @@
 use pulp::{Simd, WithSimd};
 
 use super::Wide;
-use super::densities::{exp_within, ln_1p_up_to_one};
+use super::elementary::{exp_within, ln_1p_up_to_one};
 
 /// Where |f'''| of the log of the logistic curve is largest: log(2 + √3).
 const STEEPEST: f64 = 1.316_957_896_924_816_8;

@@ -14,10 +14,11 @@ use crate::explain::{Explanation, Look, blocks};
 /// Places of the program that are named for one class.
 const NAMED: usize = 6;
 
-/// `walled`: choices that walls hold together.
+/// `walled`: choices that walls hold together. `by_reference`: how the joint block is moved by a reference, or why it is not.
 pub(super) fn explain(
     plan: &mut Plan,
     walled: &[Vec<NodeId>],
+    by_reference: Option<Result<String, String>>,
     look: &mut Look<'_>,
 ) -> Result<Explanation, EvalError> {
     let target = Target { scope: Scope::Default, block: Block::Each };
@@ -40,9 +41,21 @@ pub(super) fn explain(
         classes.entry(class).or_default().push(id);
     }
     for (class, choices) in &classes {
-        let (kernel, why) = words(*class);
+        let (kernel, why) = match (class, &by_reference) {
+            (Class::Smooth, Some(Ok(_))) => {
+                ("reference_mh, jointly", "continuous, above many rows; nuts now and then")
+            }
+            _ => words(*class),
+        };
         let names = named(look, choices);
         explanation.notes.push(format!("{kernel}: {names} ({why})"));
+        match &by_reference {
+            Some(Ok(how)) if *class == Class::Smooth => explanation.notes.push(how.clone()),
+            Some(Err(why)) if *class == Class::Smooth => {
+                explanation.notes.push(format!("not by reference_mh: {why}"));
+            }
+            _ => {}
+        }
         if *class == Class::Particles {
             explanation.notes.push(particles(plan));
         }

@@ -117,7 +117,7 @@ impl Rounds {
     }
 }
 
-fn first_number(value: &Value) -> Option<f64> {
+pub(super) fn first_number(value: &Value) -> Option<f64> {
     match value {
         Value::Vector(xs) => xs.first().copied(),
         Value::Matrix(m) => m.as_slice().first().copied(),

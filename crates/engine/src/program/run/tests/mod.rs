@@ -13,7 +13,8 @@ use smidgen_prob::smooth::Elementary;
 use smidgen_prob::{Builtin, Distribution, Linked, Score, lookup};
 use smidgen_value::{Link, Matrix, Rng, Symbol, Value};
 
-use super::{NO_LINEAR, Store};
+use super::{NO_LINEAR, Sides, Store};
+use crate::program::wide::Sum;
 use crate::program::{Op, Program, Register, Source, lower, marked};
 
 pub(crate) const LANES: usize = 7;
@@ -212,6 +213,67 @@ fn check_values(case: &Case, program: &Program, columns: &[Vec<f64>]) -> Result<
     }
 }
 
+/// The reading of sums over blocks against the law: the lanes twice.
+fn check_totals(case: &Case, program: &Program, columns: &[Vec<f64>]) -> Result<(), String> {
+    let mut store = store(program, columns);
+    let mut sum = Sum::default();
+    let added = (0..2).all(|_| store.add_terms(program, LANES, &NO_LINEAR, &mut sum));
+    let want: f64 = (0..LANES).map(|lane| 2.0 * case.log_density(lane)).sum();
+    let total = sum.total();
+    let is_right = match want.is_finite() {
+        true => added && close(total, want, 1e-11),
+        false => !added || !total.is_finite(),
+    };
+    if is_right { Ok(()) } else { Err(format!("{}: {total}, not {want}", case.law.spec().name)) }
+}
+
+/// The reading of ratios against the law: each lane before a move, the next one after it.
+fn check_ratios(case: &Case, program: &Program, columns: &[Vec<f64>]) -> Result<(), String> {
+    let sides = Sides::of(LANES);
+    let mut wide = Store::new(program, 2 * sides.side);
+    let narrow = [0, 1].map(|shift| {
+        let moved = columns.iter().map(|c| (0..LANES).map(|l| c[(l + shift) % LANES]).collect());
+        store(program, &moved.collect::<Vec<Vec<f64>>>())
+    });
+    for leaf in &program.leaves {
+        for register in leaf.register..leaf.register + leaf.len {
+            wide.lanes_mut(register, LANES).copy_from_slice(narrow[0].lanes(register, LANES));
+            wide.repeat(register, sides);
+            let (_, after) = wide.lanes_mut(register, 2 * sides.side).split_at_mut(sides.side);
+            after[..LANES].copy_from_slice(narrow[1].lanes(register, LANES));
+        }
+    }
+    let mut out = [0.0; 8];
+    let computed = wide.log_ratios(program, sides, [&NO_LINEAR; 2], &mut out);
+    let log_p: Vec<f64> = (0..LANES).map(|lane| case.log_density(lane)).collect();
+    if !log_p.iter().all(|log_p| log_p.is_finite()) {
+        let name = case.law.spec().name;
+        return if computed { Err(format!("{name} has ratios {out:?}")) } else { Ok(()) };
+    }
+    for l in 0..LANES {
+        let (before, after) = (log_p[l], log_p[(l + 1) % LANES]);
+        let want = after - before;
+        if !computed || (out[l] - want).abs() > 1e-11 * (1.0 + before.abs() + after.abs()) {
+            return Err(format!("{}: ratio {}, not {want}", case.law.spec().name, out[l]));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn sums_and_ratios_are_those_of_the_law() {
+    for etas in [ETAS, FAR] {
+        for case in cases(etas) {
+            let (program, columns) = case.program();
+            for check in [check_totals, check_ratios] {
+                if let Err(why) = check(&case, &program, &columns) {
+                    panic!("{why} (linked: {})", case.linked.is_some());
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn values_are_those_of_the_law() {
     let mut linked = 0;
@@ -385,6 +447,8 @@ fn broken_twins_are_caught() {
     let (mut program, columns) = positive.program();
     forget_the_link(&mut program);
     assert!(check_values(&positive, &program, &columns).is_err());
+    assert!(check_totals(&positive, &program, &columns).is_err());
+    assert!(check_ratios(&positive, &program, &columns).is_err());
     assert!(distance_of_draws(&positive, &program, &columns) > 6.0);
     // A slope that is a little wrong.
     let gamma = ALL.iter().find(|law| law.spec().name == "gamma").expect("a law");

@@ -1,0 +1,413 @@
+//! `(reference_mh scope block ['test auto|thinned|scan|delayed] n)`: exact moves of continuous choices above many rows, by
+//! proposals from a reference law.
+//!
+//! The reference is found once, in the warm-up, by Newton's method; the sums, the bounds and the test are chosen for it
+//! ([`crate::reference`]) and then stay. A move by the thinned test reads almost none of the rows, and the more there are, the
+//! fewer it reads. Where the rest of the program moves what the rows read, sums and bounds are made anew for the same
+//! reference: they are functions of the rest, so each move leaves the posterior invariant. A block that comes up outside a warm-up
+//! has a reference that is a function of the rest as well, made anew when the rest has changed.
+
+mod explain;
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smidgen_engine::smooth::{Density, Form, Validity};
+use smidgen_engine::taylor::{Sums, Taylor, Wanted};
+use smidgen_engine::{EvalError, Fault, NodeId, Trace};
+use smidgen_lang::Diagnostic;
+use smidgen_value::{Rng, Value};
+
+use crate::block::Target;
+use crate::explain::{Explanation, Look};
+use crate::hamiltonian::{Block, Smoothed};
+use crate::kernel::Kernel;
+use crate::reference::Tall;
+use crate::reference::chain::Chain;
+use crate::reference::preparation::{Preparation, Test, Want};
+use crate::run::{Log, Phase};
+use crate::spec::{Arguments, KernelSpec};
+
+pub static SPEC: KernelSpec = KernelSpec {
+    name: "reference_mh",
+    shape: "(reference_mh scope block ['test auto|thinned|scan|delayed] n)",
+    summary: "Exact moves of continuous choices above many rows from a reference law; reads few rows, or none",
+    example: "(reference_mh default all 100)",
+    positional: &[],
+    optional: &[],
+    options: &["test"],
+    build,
+};
+
+/// Rows of one kind from which on they are sections, for who asked for this kernel (all others are computed whole at every move)
+/// and for who did not.
+const LEAST_ROWS: usize = 8;
+const WORTH_IT: usize = 1000;
+/// More coordinates than these make no reference for who did not ask for this kernel.
+const MOST_COORDINATES: usize = 150;
+/// How often trajectories accompany these moves at most, and the share of the work that they may take.
+const SELDOM: u64 = 50;
+const PREMIUM: f64 = 0.1;
+
+fn build(arguments: &Arguments<'_>) -> Result<Box<dyn Kernel>, Diagnostic> {
+    let want = match arguments.option("test") {
+        None => Want::Any,
+        Some(given) => match &given.value {
+            Value::Symbol(name) => match name.as_str() {
+                "auto" => Want::Any,
+                "thinned" => Want::This(Test::Thinned),
+                "scan" => Want::This(Test::Scan),
+                "delayed" => Want::This(Test::Delayed),
+                _ => return Err(given.error("auto, thinned, scan or delayed")),
+            },
+            _ => return Err(given.error("auto, thinned, scan or delayed")),
+        },
+    };
+    let blocks = Blocks::new(want);
+    Ok(Box::new(ReferenceMh { target: arguments.target.clone(), blocks, spare: Vec::new() }))
+}
+
+struct ReferenceMh {
+    target: Target,
+    blocks: Blocks,
+    spare: Vec<NodeId>,
+}
+
+impl Kernel for ReferenceMh {
+    fn transition(
+        &mut self,
+        trace: &mut Trace,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<(), EvalError> {
+        let ReferenceMh { target, blocks, spare } = self;
+        target.moves(trace, rng, log, spare, &mut |trace, block, _, rng, log| match blocks
+            .transition(trace, block.into(), rng, log)?
+        {
+            Ok(()) => Ok(()),
+            Err(unserved) => Err(cannot(trace, block, &unserved)),
+        })
+    }
+
+    fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
+        explain::explain(look, &self.target, &mut self.blocks)
+    }
+}
+
+fn cannot(trace: &Trace, block: &[NodeId], why: &str) -> EvalError {
+    let span = block.first().map(|id| trace.origin(*id).1);
+    EvalError::other(span, format!("reference_mh cannot move this block: {why}"))
+        .hint("nuts moves any block with a gradient")
+}
+
+/// What is known about every block.
+pub struct Blocks {
+    want: Want,
+    /// By the addresses of their choices, in the order of their coordinates.
+    known: FxHashMap<Vec<u64>, Result<Known, String>>,
+}
+
+struct Known {
+    smoothed: Smoothed,
+    taylor: Taylor,
+    prepared: Arc<Preparation>,
+    chain: Chain,
+    /// Whether the reference was made outside a warm-up, for the rest as it is.
+    is_of_the_rest: bool,
+    /// The addresses of the choices in the order of their coordinates.
+    order: Vec<u64>,
+    /// The revision of the trace that the last transition left.
+    left: Option<u64>,
+    is_faulty: bool,
+}
+
+/// A density with its sections, as the methods of [`crate::reference`] ask for it.
+struct TallDensity<'a> {
+    density: &'a mut Density,
+    taylor: &'a mut Taylor,
+    /// Whether the bounds are made too small, by mistake.
+    is_faulty: bool,
+}
+
+impl Tall for TallDensity<'_> {
+    fn dimension(&self) -> usize {
+        self.taylor.dimension()
+    }
+
+    fn rows(&self) -> usize {
+        self.taylor.rows()
+    }
+
+    fn log_rest(&mut self, theta: &[f64]) -> f64 {
+        self.density.log_rest(self.taylor, theta)
+    }
+
+    fn log_rest_with_gradient(&mut self, theta: &[f64], gradient: &mut [f64]) -> f64 {
+        self.density.log_rest_with_gradient(self.taylor, theta, gradient)
+    }
+
+    fn log_sections(&mut self, theta: &[f64]) -> f64 {
+        self.taylor.log_sections(theta)
+    }
+
+    fn log_sections_of_many(&mut self, thetas: &[f64], out: &mut [f64]) {
+        let thetas: Vec<&[f64]> = thetas.chunks_exact(self.taylor.dimension()).collect();
+        self.taylor.log_sections_of_many(&thetas, out);
+    }
+
+    fn sums(&mut self, theta: &[f64], stride: usize) -> Option<Sums> {
+        self.taylor.sums(theta, stride)
+    }
+
+    fn bounds(&mut self, centre: &[f64], lower: &[f64], radius: f64, out: &mut Vec<f32>) {
+        self.taylor.bounds(centre, lower, radius, out);
+        if self.is_faulty {
+            out.fill(0.0);
+        }
+    }
+
+    fn remainders(&mut self, centre: &[f64], rows: &[u32], at: [&[f64]; 2], out: &mut [[f64; 2]]) {
+        self.taylor.remainders(centre, rows, at, out);
+    }
+}
+
+/// Where a search for a reference begins, if the state must not matter.
+fn origin(dimension: usize) -> Vec<f64> {
+    vec![0.0; dimension]
+}
+
+impl Blocks {
+    pub fn new(want: Want) -> Blocks {
+        Blocks { want, known: FxHashMap::default() }
+    }
+
+    /// Whether the block has a reference that the warm-up has found.
+    pub fn serves(&self, trace: &Trace, block: &[NodeId]) -> bool {
+        let key = addresses(trace, block);
+        self.known.get(&key).is_some_and(|known| matches!(known, Ok(k) if !k.is_of_the_rest))
+    }
+
+    /// One of so many transitions of a block should be accompanied by a trajectory: so that these are a small part of
+    /// the work, and no fewer than one of [`SELDOM`] where they are cheap.
+    pub fn insurance(&self, trace: &Trace, block: &[NodeId]) -> u64 {
+        let known = self.known.get(&addresses(trace, block));
+        let Some(Ok(known)) = known else { return SELDOM };
+        let forecast = known.prepared.forecast;
+        let each = forecast.cost * forecast.accepted;
+        SELDOM.max((forecast.nuts / (PREMIUM * each)) as u64)
+    }
+
+    /// One transition of a block, or why it has none.
+    pub fn transition(
+        &mut self,
+        trace: &mut Trace,
+        block: Block<'_>,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<Result<(), String>, EvalError> {
+        let want = self.want;
+        let known = match self.find(trace, block, rng, log)? {
+            Ok(known) => known,
+            Err(why) => return Ok(Err(why.clone())),
+        };
+        if let Err(why) = known.bring_up_to_date(trace, block, want)? {
+            return Ok(Err(why));
+        }
+        known.transition(trace, rng, log)?;
+        Ok(Ok(()))
+    }
+
+    /// What is known about a block, or why it is not served. The first time it is prepared for.
+    fn find(
+        &mut self,
+        trace: &mut Trace,
+        block: Block<'_>,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<&mut Result<Known, String>, EvalError> {
+        let key = addresses(trace, block.choices);
+        if !self.known.contains_key(&key) {
+            let made = self.first(trace, block, &key, rng, log)?;
+            self.known.insert(key.clone(), made);
+        }
+        Ok(self.known.get_mut(&key).expect("it was found or put there"))
+    }
+
+    /// Compiles a block and prepares for it.
+    fn first(
+        &self,
+        trace: &mut Trace,
+        block: Block<'_>,
+        key: &[u64],
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<Result<Known, String>, EvalError> {
+        let smoothed = Smoothed::new(trace, block, Form::Plain, "reference_mh")?;
+        let Some(state) = smoothed.density().position(trace)? else {
+            return Ok(Err("the state lies on the edge of what is possible".to_owned()));
+        };
+        let is_best = self.want == Want::Best;
+        let least_rows = if is_best { WORTH_IT } else { LEAST_ROWS };
+        let wanted = Wanted { least_rows, is_strict: is_best };
+        let taylor = match smoothed.density().taylor(wanted) {
+            Ok(taylor) => taylor,
+            Err(unserved) => return Ok(Err(unserved.to_string())),
+        };
+        if is_best && state.len() > MOST_COORDINATES {
+            let d = state.len();
+            return Ok(Err(format!("{d} coordinates are too many for one reference")));
+        }
+        let mut taylor = taylor;
+        let is_faulty = trace.has_fault(Fault::NoBounds);
+        // Only in a warm-up may a reference hang on the state.
+        let may_learn = log.run.phase == Phase::Warmup;
+        let is_alone = !smoothed.density().reads_outside();
+        let start = if may_learn && !is_alone { state.clone() } else { origin(state.len()) };
+        let mut prepare = || {
+            let mut density = smoothed.density();
+            let mut tall = TallDensity { density: &mut density, taylor: &mut taylor, is_faulty };
+            Preparation::new(&mut tall, &start, self.want).map(Arc::new)
+        };
+        // Chains that would all prepare the same share one preparation.
+        let prepared = match is_alone {
+            true => log.run.shared.get_or_make(key, prepare),
+            false => prepare(),
+        };
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(unfit) => return Ok(Err(unfit.to_string())),
+        };
+        let chain = Chain::new(rng);
+        let is_of_the_rest = !may_learn && !is_alone;
+        let order = order(trace, &smoothed);
+        let mut known = Known {
+            smoothed,
+            taylor,
+            prepared,
+            chain,
+            is_of_the_rest,
+            order,
+            left: None,
+            is_faulty,
+        };
+        known.go(&state);
+        Ok(Ok(known))
+    }
+}
+
+impl Known {
+    fn go(&mut self, state: &[f64]) {
+        let Known { smoothed, taylor, prepared, chain, is_faulty, .. } = self;
+        let mut density = smoothed.density();
+        chain.go(
+            &mut TallDensity { density: &mut density, taylor, is_faulty: *is_faulty },
+            prepared,
+            state,
+        );
+    }
+
+    /// Follows what other moves have changed.
+    fn bring_up_to_date(
+        &mut self,
+        trace: &mut Trace,
+        block: Block<'_>,
+        want: Want,
+    ) -> Result<Result<(), String>, EvalError> {
+        if self.left == Some(trace.revision()) {
+            return Ok(Ok(()));
+        }
+        let validity = self.smoothed.refresh(trace, block, "reference_mh")?;
+        let sections_changed = match validity {
+            Validity::Same => false,
+            Validity::Changed => {
+                if let Err(unserved) = self.taylor.refresh(&self.smoothed.density()) {
+                    return Ok(Err(unserved.to_string()));
+                }
+                true
+            }
+            Validity::Gone => {
+                let taylor = self.smoothed.density().taylor(self.taylor.wanted());
+                match taylor {
+                    Ok(taylor) => self.taylor = taylor,
+                    Err(unserved) => return Ok(Err(unserved.to_string())),
+                }
+                // A reference for other coordinates is none.
+                let order = order(trace, &self.smoothed);
+                self.is_of_the_rest |= order != self.order;
+                self.order = order;
+                true
+            }
+        };
+        if sections_changed || (self.is_of_the_rest && validity != Validity::Same) {
+            let mut density = self.smoothed.density();
+            let mut tall = TallDensity {
+                density: &mut density,
+                taylor: &mut self.taylor,
+                is_faulty: self.is_faulty,
+            };
+            let renewed = match self.is_of_the_rest {
+                true => {
+                    let start = origin(tall.dimension());
+                    Preparation::new(&mut tall, &start, want).map(Arc::new)
+                }
+                false => {
+                    let mut prepared = (*self.prepared).clone();
+                    prepared.renew(&mut tall).map(|()| Arc::new(prepared))
+                }
+            };
+            match renewed {
+                Ok(prepared) => self.prepared = prepared,
+                Err(unfit) => return Ok(Err(unfit.to_string())),
+            }
+        }
+        let state = self.smoothed.density().position(trace)?;
+        let Some(state) = state else {
+            return Ok(Err("the state lies on the edge of what is possible".to_owned()));
+        };
+        // Coordinates are read off values, which costs the last digits: only another place is another place.
+        if validity != Validity::Same || !near(&state, self.chain.theta()) {
+            self.go(&state);
+        }
+        Ok(Ok(()))
+    }
+
+    fn transition(
+        &mut self,
+        trace: &mut Trace,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<(), EvalError> {
+        let Known { smoothed, taylor, prepared, chain, left, is_faulty, .. } = self;
+        let mut density = smoothed.density();
+        let moved = {
+            let mut tall = TallDensity { density: &mut density, taylor, is_faulty: *is_faulty };
+            chain.transition(&mut tall, prepared, rng)
+        };
+        if moved.accepted {
+            density.install(trace, chain.theta(), rng)?;
+        }
+        *left = Some(trace.revision());
+        let tally = &mut log.tally;
+        tally.transitions += 1;
+        tally.accepted += u64::from(moved.accepted);
+        tally.sections_used += moved.rows;
+        tally.population += taylor.rows() as u64;
+        tally.by_reference += 1;
+        tally.reference_rows += moved.rows;
+        tally.reference_population += taylor.rows() as u64;
+        tally.violations += moved.violations;
+        Ok(())
+    }
+}
+
+fn addresses(trace: &Trace, block: &[NodeId]) -> Vec<u64> {
+    block.iter().map(|id| trace.address(*id)).collect()
+}
+
+fn order(trace: &Trace, smoothed: &Smoothed) -> Vec<u64> {
+    smoothed.density().choices().map(|id| trace.address(id)).collect()
+}
+
+fn near(a: &[f64], b: &[f64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-9 * (1.0 + b.abs()))
+}
