@@ -304,6 +304,11 @@ impl Rows {
         Rows { program, columns, live: Vec::new(), count: 0, copied, stride, side_by_side }
     }
 
+    /// The same in blocks of [`BLOCK`] rows, for readings that rely on it.
+    pub(crate) fn in_small_blocks(self) -> Rows {
+        Rows { stride: BLOCK, ..self }
+    }
+
     /// The same rows with their numbers in columns, so that any of them can be picked. None if they read different
     /// registers of the global part, or lanes from outside.
     pub(crate) fn with_own_cells(&self) -> Option<Rows> {

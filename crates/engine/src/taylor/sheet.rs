@@ -354,7 +354,7 @@ impl Sheet {
         let Sheet { mut data, cells, mut curved, .. } = self;
         curved.finish();
         data.terms = curved.data_mut().map(|register| *register).collect();
-        let rows = Rows::over_cells(data, &cells);
+        let rows = Rows::over_cells(data, &cells).in_small_blocks();
         for (register, name) in curved.data_mut().zip(&rows.program().terms) {
             *register = *name;
         }

@@ -9,7 +9,7 @@ use super::follow::{Followed, follow, needed};
 use super::sheet::{Quantity, Sheet};
 use crate::program::cells::{Cells, Pick};
 use crate::program::curved::{Curved, CurvedOp};
-use crate::program::rows::{BLOCK, Rows};
+use crate::program::rows::Rows;
 use crate::program::run::bounds::{Ball, Enclosures};
 use crate::program::run::remainder::{Points, Rests};
 use crate::program::run::second_order::Jets;
@@ -317,7 +317,7 @@ fn bounds_hold_and_remainders_are_what_is_left() {
     assert!(near > 20, "only {near} bounds are nearly reached");
 }
 
-/// Numbers far away from each other, and the lanes beyond the last.
+/// Numbers that are known otherwise.
 #[test]
 fn fixtures() {
     let coin = cases([0.0; LANES]).into_iter();
@@ -363,5 +363,4 @@ fn laws_use_the_steps_and_the_rest_are_in_programs() {
     }
     // Powers and choices stand in rows: `tests/taylor.rs`.
     assert_eq!(seen[..4], [true; 4]);
-    assert!(BLOCK >= LANES);
 }

@@ -246,7 +246,7 @@ impl Enclosures {
                         thirds.iter_mut().zip(a1).for_each(|(third, a1)| *third *= a1 * a1 * a1);
                     }
                     _ => {
-                        for (l, is_open) in is_open.iter_mut().enumerate().take(lanes) {
+                        for (l, is_open) in is_open[..lanes].iter_mut().enumerate() {
                             *is_open |= !through(*curve, &a, l, orders, &mut out);
                         }
                     }
