@@ -122,9 +122,14 @@ pub struct Preparation {
 
 /// The ball in which remainders have bounds reaches so far beyond √d: then hardly a proposal, even from the tails, leaves it.
 const BALL: f64 = 7.0;
-/// Moves of the pilot by thinning, and proposals of the pilot by scans.
+/// Moves of the pilot by thinning.
 const PILOT: usize = 400;
-const PROPOSALS: usize = 64;
+/// Proposals of a pilot by scans: as many as these readings of a row allow, within limits. In many dimensions few say nothing about
+/// where their mean should be.
+const READINGS: usize = 20_000_000;
+const PROPOSALS: std::ops::RangeInclusive<usize> = 64..=2048;
+/// Proposals that are weighed by one pass.
+const BATCH: usize = 64;
 /// What a move, a row read at random with its polynomial, and a gradient cost beside a row that is scanned.
 const MOVE: f64 = 500.0;
 const AT_RANDOM: f64 = 2000.0;
@@ -264,58 +269,74 @@ impl Preparation {
     /// Weighs independent proposals twice: the second time around their mean.
     fn look_at_scans(&mut self, tall: &mut dyn Tall) {
         let d = self.reference.dimension();
+        let count = READINGS / tall.rows().max(1);
+        let count = count.clamp(*PROPOSALS.start(), *PROPOSALS.end());
         let mut rng = pilot();
-        let mut accepted = 0.0;
         for _ in 0..2 {
-            let (ys, log_weights) = self.weigh(tall, &mut rng);
-            accepted = acceptance(&log_weights);
-            let most = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let weights: Vec<f64> = log_weights.iter().map(|w| math::exp(w - most)).collect();
-            let total: f64 = weights.iter().sum();
-            let effective = total * total / weights.iter().map(|w| w * w).sum::<f64>();
-            if !(effective > 0.25 * PROPOSALS as f64 && effective > 2.0 * math::sqrt(d as f64)) {
-                continue;
+            let weighed = self.weigh(tall, count, &mut rng);
+            let (weights, effective) = weighed.weights();
+            if !(effective > 0.1 * count as f64 && effective > 30.0) {
+                break;
             }
             let mut shift = vec![0.0; d];
-            for (y, w) in ys.chunks_exact(d).zip(&weights) {
-                shift.iter_mut().zip(y).for_each(|(sum, y)| *sum += w * y / total);
+            for (y, weight) in weighed.ys.chunks_exact(d).zip(&weights) {
+                shift.iter_mut().zip(y).for_each(|(sum, y)| *sum += weight * y);
             }
-            // An estimate from few draws has an error of its own: only what stands out is followed.
-            let noise = 1.0 / effective;
-            shift.iter_mut().for_each(|m| *m *= (*m * *m) / (*m * *m + noise));
+            // The estimate has an error of its own: what does not stand out from it is left.
+            shift.iter_mut().for_each(|m| *m *= (*m * *m) / (*m * *m + 1.0 / effective));
             self.law = Law::new(shift);
         }
+        let accepted = acceptance(&self.weigh(tall, BATCH, &mut rng).log_weights);
         let rows = tall.rows() as f64;
         self.test = Test::Scan;
         let cost = (MOVE + rows) / efficiency(accepted);
         self.forecast = Forecast { accepted, rows, cost, ..self.forecast };
     }
 
-    /// Proposals, and ln π/q of each.
-    fn weigh(&self, tall: &mut dyn Tall, rng: &mut Rng) -> (Vec<f64>, Vec<f64>) {
+    /// So many proposals, and ln π/q of each.
+    fn weigh(&self, tall: &mut dyn Tall, count: usize, rng: &mut Rng) -> Weighed {
         let d = self.reference.dimension();
-        let mut ys = vec![0.0; d * PROPOSALS];
+        let mut ys = vec![0.0; d * count];
         let mut thetas = ys.clone();
         for (y, theta) in ys.chunks_exact_mut(d).zip(thetas.chunks_exact_mut(d)) {
             self.law.draw(y, rng);
             self.reference.unwhiten(y, theta);
         }
-        let mut log_weights = vec![0.0; PROPOSALS];
-        tall.log_sections_of_many(&thetas, &mut log_weights);
-        for ((weight, theta), y) in
-            log_weights.iter_mut().zip(thetas.chunks_exact(d)).zip(ys.chunks_exact(d))
-        {
+        let mut log_weights = vec![0.0; count];
+        for (thetas, out) in thetas.chunks(d * BATCH).zip(log_weights.chunks_mut(BATCH)) {
+            tall.log_sections_of_many(thetas, out);
+        }
+        let points = thetas.chunks_exact(d).zip(ys.chunks_exact(d));
+        for (weight, (theta, y)) in log_weights.iter_mut().zip(points) {
             *weight += tall.log_rest(theta) - self.law.log_density(y);
             if weight.is_nan() {
                 *weight = f64::NEG_INFINITY;
             }
         }
-        (ys, log_weights)
+        Weighed { ys, log_weights }
     }
 
     /// Σ T_i(θ)
     pub fn polynomial(&self, theta: &[f64]) -> f64 {
         quadratic::polynomial(&self.sums, &self.reference.centre, theta)
+    }
+}
+
+/// Independent proposals, one after the other, and ln π/q of each.
+struct Weighed {
+    ys: Vec<f64>,
+    log_weights: Vec<f64>,
+}
+
+impl Weighed {
+    /// The weights, with a sum of 1, and how many equal ones would be worth as much.
+    fn weights(&self) -> (Vec<f64>, f64) {
+        let most = self.log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mut weights: Vec<f64> = self.log_weights.iter().map(|w| math::exp(w - most)).collect();
+        let total: f64 = weights.iter().sum();
+        weights.iter_mut().for_each(|w| *w /= total);
+        let effective = 1.0 / weights.iter().map(|w| w * w).sum::<f64>();
+        (weights, effective)
     }
 }
 
