@@ -390,6 +390,29 @@ fn a_normal_posterior_leaves_nothing_out() {
 }
 
 #[test]
+fn a_normal_rest_is_known_by_its_coefficients() {
+    let mut whole = 0;
+    each(|case, mut density, taylor| {
+        // Gammas and their like are no polynomials.
+        let is_normal = !case.assumed.contains("gamma");
+        assert_eq!(taylor.quadratic_rest().is_some(), is_normal, "{}", case.name);
+        let Some(rest) = taylor.quadratic_rest() else { return };
+        whole += 1;
+        let d = density.dimension();
+        let (z, mut gradient) = (point(d, 3, 1.5), vec![0.0; d]);
+        let want = density.log_rest_with_gradient(&taylor, &z, &mut gradient);
+        let mut value = rest.value;
+        for i in 0..d {
+            let curvature: f64 = (0..d).map(|j| rest.hessian[i * d + j] * z[j]).sum();
+            value += rest.gradient[i] * z[i] + 0.5 * curvature * z[i];
+            assert!(close(rest.gradient[i] + curvature, gradient[i], 1e-12), "{}", case.name);
+        }
+        assert!(close(value, want, 1e-12), "{}: {value} is not {want}", case.name);
+    });
+    assert!(whole > 8, "{whole} cases");
+}
+
+#[test]
 fn every_other_row_gives_about_the_same_sums() {
     let (_, _, mut taylor) = served(&CASES[0], true);
     let z = point(4, 3, 0.4);

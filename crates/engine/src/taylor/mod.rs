@@ -13,15 +13,18 @@
 //! | [`kind`] | rows that compute the same |
 //! | [`values`], [`sums`], [`bounds`] | passes over all rows |
 //! | [`remainders`] | a few rows |
-//! | [`rest`] | all but the sections |
+//! | [`rest`], [`quadratic`] | all but the sections, and what of it is a polynomial itself |
 
 mod bounds;
 mod follow;
 mod kind;
+mod quadratic;
 mod remainders;
 mod rest;
 mod sheet;
 mod sums;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use std::fmt;
@@ -33,6 +36,7 @@ use crate::program::run::{NO_LINEAR, Store};
 use crate::program::{Program, Source, chunks};
 use crate::smooth::{Density, Terms};
 use kind::Kind;
+use quadratic::Quadratic;
 
 pub use sums::Sums;
 
@@ -73,6 +77,10 @@ pub struct Taylor {
     rows: usize,
     /// The terms that are no sections.
     rest: Terms,
+    /// Those of them that are a polynomial of second order.
+    quadratic: Quadratic,
+    /// The others; none if there are none, the terms of the global part included.
+    beyond: Option<Terms>,
     desks: Vec<Desk>,
     /// From the centre to the points of remainders.
     differences: Vec<f64>,
@@ -151,6 +159,7 @@ impl Density {
             kind.first = rows;
             rows += kind.rows();
         }
+        let (quadratic, beyond) = self.quadratic_rest(&groups, &plates);
         let globals = sliced(self, &kinds);
         let threads = self.parts.plates.iter().map(|term| term.threads()).max().unwrap_or(1);
         let mut taylor = Taylor {
@@ -163,11 +172,28 @@ impl Density {
             kinds,
             rows,
             rest: Terms::without(groups, plates),
+            quadratic,
+            beyond,
             desks: Vec::new(),
             differences: Vec::new(),
         };
         taylor.read_constants(self);
         Ok(taylor)
+    }
+
+    /// What is a polynomial among the terms that are no sections, and the others.
+    fn quadratic_rest(&self, groups: &[usize], plates: &[usize]) -> (Quadratic, Option<Terms>) {
+        let mut quadratic = Quadratic::new(self.dimension());
+        let mut known = groups.to_vec();
+        for (k, rows) in self.parts.rows.iter().enumerate() {
+            if !groups.contains(&k) && quadratic.add_rows(self, rows) {
+                known.push(k);
+            }
+        }
+        let all = known.len() == self.parts.rows.len() && plates.len() == self.parts.plates.len();
+        let is_whole = all && quadratic.add_terms(self);
+        quadratic.finish();
+        (quadratic, (!is_whole).then(|| Terms::without(known, plates.to_vec())))
     }
 }
 
@@ -196,6 +222,11 @@ impl Taylor {
     /// Which rows were asked for.
     pub fn wanted(&self) -> Wanted {
         self.wanted
+    }
+
+    /// G as value + g·z + z'Hz/2, if it is that and nothing else.
+    pub fn quadratic_rest(&self) -> Option<&Sums> {
+        self.beyond.is_none().then_some(&self.quadratic.sums)
     }
 
     /// Reads numbers outside the block again, which have changed.

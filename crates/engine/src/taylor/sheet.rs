@@ -56,6 +56,16 @@ impl Quantity {
     }
 }
 
+impl Linear {
+    /// Its coefficients and offset, if they are numbers.
+    pub(super) fn numbers(&self) -> Option<(Vec<(u32, f64)>, f64)> {
+        let is_number = |x: f64| !marked::is_marked(x);
+        let all = self.coefficients.iter().all(|(_, c)| is_number(*c));
+        let scaled = self.coefficients.iter().map(|(j, c)| (*j, self.scale * c)).collect();
+        (all && is_number(self.scale) && is_number(self.offset)).then_some((scaled, self.offset))
+    }
+}
+
 /// What is written about the rows of one kind.
 #[derive(Default)]
 pub(super) struct Sheet {

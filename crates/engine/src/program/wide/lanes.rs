@@ -3,24 +3,19 @@
 use pulp::{Simd, WithSimd};
 
 use super::Wide;
-use super::products::dots;
+use super::products::{Parts, SUMS, dots};
+
+/// Σ_l a_l b_l for several b, over however many lanes.
+#[inline(always)]
+fn over_lanes<S: Simd, const N: usize>(simd: S, a: &[f64], others: [&[f64]; N]) -> [f64; N] {
+    if a.len() < SUMS {
+        return others.map(|b| a.iter().zip(b).map(|(a, b)| a * b).sum());
+    }
+    let [sums] = dots(simd, [Parts::of(a)], others.map(|b| &b[..a.len()]));
+    sums
+}
 
 impl Wide {
-    /// out_l += a_l b_l
-    pub(crate) fn add_product(self, out: &mut [f64], a: &[f64], b: &[f64]) {
-        widely!(
-            self.0,
-            _simd,
-            { out: &'a mut [f64], a: &'a [f64], b: &'a [f64] } -> (),
-            {
-                let (a, b) = (&a[..out.len()], &b[..out.len()]);
-                for l in 0..out.len() {
-                    out[l] += a[l] * b[l];
-                }
-            }
-        );
-    }
-
     /// out_l += a_l b_l c_l
     pub(crate) fn add_product_of_three(self, out: &mut [f64], a: &[f64], b: &[f64], c: &[f64]) {
         widely!(
@@ -43,7 +38,7 @@ impl Wide {
             simd,
             { a: &'a [f64], b: &'a [f64] } -> f64,
             {
-                let [sum] = dots(simd, a, [b]);
+                let [sum] = over_lanes(simd, a, [b]);
                 sum
             }
         )
@@ -143,10 +138,10 @@ fn add_gram<S: Simd>(simd: S, weights: &[f64], columns: Columns<'_>, out: &mut [
         for q in if is_symmetric { first } else { 0 }..b.len() {
             let column = &numbers[b[q] as usize * stride..][..lanes];
             let sums = match some.len() {
-                4 => dots(simd, column, [w0, w1, w2, w3]),
-                3 => pad(dots(simd, column, [w0, w1, w2])),
-                2 => pad(dots(simd, column, [w0, w1])),
-                _ => pad(dots(simd, column, [w0])),
+                4 => over_lanes(simd, column, [w0, w1, w2, w3]),
+                3 => pad(over_lanes(simd, column, [w0, w1, w2])),
+                2 => pad(over_lanes(simd, column, [w0, w1])),
+                _ => pad(over_lanes(simd, column, [w0])),
             };
             for (n, sum) in sums.iter().enumerate().take(some.len()) {
                 out[(first + n) * b.len() + q] += sum;
