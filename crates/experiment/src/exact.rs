@@ -254,7 +254,9 @@ fn judge(
     let accepted = if kernel == Kernel::Nuts { f64::NAN } else { per_move(report.accepted) };
     let weights: Vec<Weight> =
         chain.run.draws.scalars().iter().map(|scalar| Weight::new(&scalar.chains[0])).collect();
-    let ess = weights.iter().map(|w| w.ess.min(w.ess_of_squares)).fold(f64::INFINITY, f64::min);
+    let all = weights.iter().flat_map(|w| [w.ess, w.ess_of_squares]);
+    // What is not known is not the least, it makes the least unknown.
+    let ess = all.reduce(|a, b| if a.is_nan() || a < b { a } else { b }).unwrap_or(f64::NAN);
     let drawing = known(chain.drawing);
     Measured {
         kernel,

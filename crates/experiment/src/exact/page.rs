@@ -6,7 +6,7 @@ use smidgen::report::page::Page;
 use smidgen::report::plot::{Axis, Colour, Mark, Plot, Point, Shape as Symbol};
 use smidgen::report::table::{Cell, Table, wrapped};
 
-use super::{Estimate, ExactFindings, Kernel, Measured, PROGRAM, Row, Shape, WANTED};
+use super::{Bias, Estimate, ExactFindings, Kernel, Measured, PROGRAM, Row, Shape, WANTED};
 use crate::grown::{BATCH, EPSILON};
 use crate::output::{Folder, Picture, marks};
 use crate::{Error, Options};
@@ -184,20 +184,24 @@ fn sentences(found: &ExactFindings) -> Vec<String> {
 
 /// How far the two kernels that read less than everything are from the posterior.
 fn bias(found: &ExactFindings) -> Option<String> {
+    let sigmas = |shift: &Estimate| shift.value.abs() / shift.error;
     let worst = |kernel: Kernel| {
         let all = found.rows.iter().filter_map(|row| row.of(kernel).bias);
-        all.map(|bias| bias.shift).max_by(|a, b| {
-            let sigmas = |shift: &Estimate| shift.value.abs() / shift.error;
-            sigmas(a).total_cmp(&sigmas(b))
-        })
+        let shifts = all.map(|bias| bias.shift).filter(|shift| sigmas(shift).is_finite());
+        shifts.max_by(|a, b| sigmas(a).total_cmp(&sigmas(b))).map(Estimate::text)
     };
-    let told = |shift: Estimate| format!("{} posterior standard deviations", shift.text());
+    let last = found.rows.last()?;
+    let width = |kernel: Kernel| last.of(kernel).bias.map(|bias| bias.sd_ratio.text());
     Some(format!(
-        "The most significant shift of a mean, over all numbers of rows and weights: reference_mh {}, subsampled_mh {}. Of {} \
-         comparisons the largest is about two standard errors by chance alone.",
-        told(worst(Kernel::Reference)?),
-        told(worst(Kernel::Subsampled)?),
+        "The most significant shift of a mean, in posterior standard deviations: reference_mh {}, subsampled_mh {} (of {} \
+         comparisons the largest is about two standard errors by chance alone). Standard deviation over the right one at {} rows: \
+         reference_mh {}, subsampled_mh {}.",
+        worst(Kernel::Reference)?,
+        worst(Kernel::Subsampled)?,
         3 * found.rows.len(),
+        count(last.rows as u64),
+        width(Kernel::Reference)?,
+        width(Kernel::Subsampled)?,
     ))
 }
 
@@ -246,7 +250,26 @@ pub fn page(found: &ExactFindings, options: &Options, folder: &Folder) -> Result
                 |_, m| m.seconds_to_wanted(),
                 "Preparation and warm-up are counted: for reference_mh they are nearly all of it.",
             ),
-            shifts(found),
+        ],
+    )?;
+    folder.pictures(
+        &mut page,
+        &[
+            biases(
+                found,
+                "shift",
+                ["Shift", "shift of a mean, posterior sds"],
+                |bias| bias.shift,
+                "Of the weight with the largest, with two standard errors either side: a kernel that makes few draws in its \
+                 time knows its mean badly.",
+            ),
+            biases(
+                found,
+                "sd-ratio",
+                ["Width", "standard deviation over the right one"],
+                |bias| bias.sd_ratio,
+                "Of the weight that is farthest off. Above 1 the posterior is too wide.",
+            ),
         ],
     )?;
     page.heading("reference_mh");
@@ -316,23 +339,30 @@ fn curves(
     Picture::new(file, plot, caption)
 }
 
-fn shifts(found: &ExactFindings) -> Picture {
-    let y = Axis::new("shift of a mean, posterior sds");
-    let mut plot = Plot::new("Bias", Axis::log("rows"), y, 230.0);
+/// A bias of each kernel against the number of rows, with two standard errors either side.
+fn biases(
+    found: &ExactFindings,
+    file: &'static str,
+    [title, label]: [&str; 2],
+    of: fn(&Bias) -> Estimate,
+    caption: &str,
+) -> Picture {
+    let mut plot = Plot::new(title, Axis::log("rows"), Axis::new(label), 230.0);
     for (k, kernel) in Kernel::ALL.into_iter().enumerate() {
         let (colour, symbol) = look(kernel);
         let point = |row: &Row| {
-            let Estimate { value, error } = row.of(kernel).bias?.shift;
+            let Estimate { value, error } = of(&row.of(kernel).bias?);
+            // Side by side, so that none hides another.
             let aside = 1.0 + 0.12 * (k as f64 - 1.5);
             let y_interval = Some((value - 2.0 * error, value + 2.0 * error));
-            Some(Point { x: row.rows as f64 * aside, y: value, y_interval, x_interval: None })
+            let point =
+                Point { x: row.rows as f64 * aside, y: value, y_interval, x_interval: None };
+            error.is_finite().then_some(point)
         };
         let points = found.rows.iter().filter_map(point).collect();
         plot.named(kernel.name(), colour, Mark::Points(symbol, points));
     }
-    let caption = "Of the weight with the largest, with two standard errors either side: a kernel that makes few draws in its \
-                   time knows its mean badly.";
-    Picture::new("shift", plot, caption)
+    Picture::new(file, plot, caption)
 }
 
 pub fn json(found: &ExactFindings, options: &Options) -> serde_json::Value {
