@@ -579,17 +579,11 @@ impl Rows {
         }
     }
 
-    /// The sum of the terms of the rows loaded last, whose products stand in their registers already.
-    pub(crate) fn value_after_products(&self, store: &mut Store, lanes: usize) -> f64 {
-        let mut is_possible = true;
-        for step in &self.program.steps {
-            if !matches!(step.op, Op::Linear { .. }) {
-                is_possible &= store.step(step, lanes, &NO_LINEAR);
-            }
-        }
-        let terms = &self.program.terms;
-        let total: f64 = terms.iter().map(|term| store.wide.sum(store.lanes(*term, lanes))).sum();
-        if is_possible { total } else { f64::NEG_INFINITY }
+    /// The program without those products, for rows in whose registers they stand already.
+    pub(crate) fn program_after_products(&self) -> Program {
+        let mut program = self.program.clone();
+        program.steps.retain(|step| !matches!(step.op, Op::Linear { .. }));
+        program
     }
 
     /// Computes the registers of the rows loaded last, which read cells alone. What cannot be computed is NaN.

@@ -86,9 +86,12 @@ impl Wide {
     ) {
         widely!(
             self.0,
-            _simd,
+            simd,
             { weights: &'a [f64], count: usize, data: &'a [f64], stride: usize, out: &'a mut [f64] } -> (),
-            linear_many(weights, count, data, stride, out)
+            match lanes_of(simd) {
+                8 => linear_many::<16>(weights, count, data, stride, out),
+                _ => linear_many::<8>(weights, count, data, stride, out),
+            }
         );
     }
 
@@ -150,12 +153,24 @@ fn add_gram<S: Simd>(simd: S, weights: &[f64], columns: Columns<'_>, out: &mut [
     }
 }
 
-/// Vectors of weights and lanes of a tile whose products stay in registers.
+/// Numbers in a register.
+#[inline(always)]
+fn lanes_of<S: Simd>(_: S) -> usize {
+    S::F64_LANES
+}
+
+/// Vectors of weights of a tile whose products stay in registers; so do those of its lanes, of which there are as many
+/// as the processor has room for. No number depends on how many.
 const WEIGHTS: usize = 4;
-const LANES: usize = 16;
 
 #[inline(always)]
-fn linear_many(weights: &[f64], count: usize, data: &[f64], stride: usize, out: &mut [f64]) {
+fn linear_many<const LANES: usize>(
+    weights: &[f64],
+    count: usize,
+    data: &[f64],
+    stride: usize,
+    out: &mut [f64],
+) {
     for z in (0..count).step_by(WEIGHTS) {
         for l in (0..stride).step_by(LANES) {
             let mut sums = [[0.0; LANES]; WEIGHTS];
