@@ -11,6 +11,7 @@ use super::cells::{Cells, Pick};
 use super::links;
 use super::marked;
 use super::run::{Block, Linear, NO_LINEAR, Sides, Store, Undrawn};
+use super::wide::lanes::TILE;
 use super::wide::{SUMS, SideBySide, Sum, TOGETHER};
 use super::{Leaf, Op, Program, Register, Source};
 use crate::error::EvalError;
@@ -555,8 +556,8 @@ impl Rows {
         })
     }
 
-    /// The data of a leaf that is read in place, lane by lane: entry k of lane l at k·stride + l.
-    pub(crate) fn lanes_of_block(
+    /// The data of a leaf that is read in place, in tiles of lanes: entry k of lane l at (l/[`TILE`]·len + k)·[`TILE`] + l%[`TILE`].
+    pub(crate) fn tiles_of_block(
         &self,
         leaf: u32,
         pick: Pick<'_>,
@@ -564,18 +565,27 @@ impl Rows {
         out: &mut Vec<f64>,
     ) {
         let (len, stride) = (self.program.leaves[leaf as usize].len as usize, self.stride);
-        out.resize(len * stride, 0.0);
-        match &self.columns[leaf as usize] {
-            Column::Cells(cells) => {
-                for (k, column) in out.chunks_exact_mut(stride).enumerate() {
-                    cells.copy(k, pick, &mut column[..lanes]);
+        out.resize(len * lanes.next_multiple_of(TILE), 0.0);
+        let at = |l: usize| l / TILE * len * TILE + l % TILE;
+        match self.block(pick, leaf) {
+            Block::Rows(rows, pick) => {
+                for l in 0..lanes {
+                    let row = match pick {
+                        Pick::From(start) => rows.row(start + l),
+                        Pick::These(these) => rows.row(these[l] as usize),
+                    };
+                    let cells = out[at(l)..].iter_mut().step_by(TILE);
+                    cells.zip(&row[..len]).for_each(|(cell, x)| *cell = *x);
                 }
             }
-            Column::Data(data) => {
-                let start = pick.first();
-                out.copy_from_slice(&data[start * len..(start + stride) * len]);
+            Block::Lanes(data) => {
+                for (k, column) in data.chunks_exact(stride).enumerate() {
+                    for (l, x) in column[..lanes].iter().enumerate() {
+                        out[at(l) + k * TILE] = *x;
+                    }
+                }
             }
-            _ => unreachable!("what weights multiply is data"),
+            Block::Together(_) => unreachable!("a block of rows as they are"),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::program::chunks::in_chunks;
 use crate::program::rows::Product;
 use crate::program::run::{NO_LINEAR, Store};
 use crate::program::wide::Sum;
+use crate::program::wide::lanes::WEIGHTS;
 
 /// What rows come to that is no finite number.
 struct Impossible;
@@ -81,9 +82,10 @@ impl Taylor {
                     rows.load(store, points.first().copied().unwrap_or(&[]), pick, lanes);
                     found.resize(products.len(), Vec::new());
                     for ((product, weights), found) in products.iter().zip(&mut *found) {
-                        rows.lanes_of_block(product.data, pick, lanes, block);
-                        found.resize(points.len() * stride, 0.0);
-                        store.wide.linear_many(weights, points.len(), block, stride, found);
+                        rows.tiles_of_block(product.data, pick, lanes, block);
+                        found.resize(points.len().next_multiple_of(WEIGHTS) * stride, 0.0);
+                        let len = product.len as usize;
+                        store.wide.linear_many(weights, block, len, stride, found);
                     }
                     for (z, ((sum, is_possible), globals)) in
                         sums.iter_mut().zip(&points).enumerate()
@@ -130,8 +132,15 @@ impl Kind {
     }
 }
 
-/// The weights of a product at all points: entry k of point z at k·points + z.
+/// The weights of a product at all points, in tiles as [`Wide::linear_many`](crate::program::wide::Wide::linear_many) reads them.
 fn weights_of(product: Product, points: &[&[f64]]) -> Vec<f64> {
-    let entries = product.weights as usize..(product.weights + product.len) as usize;
-    entries.flat_map(|k| points.iter().map(move |globals| globals[k])).collect()
+    let len = product.len as usize;
+    let mut weights = vec![0.0; len * points.len().next_multiple_of(WEIGHTS)];
+    for (z, globals) in points.iter().enumerate() {
+        let cells = weights[z / WEIGHTS * len * WEIGHTS + z % WEIGHTS..].iter_mut();
+        let first = product.weights as usize;
+        let of_point = cells.step_by(WEIGHTS).zip(&globals[first..first + len]);
+        of_point.for_each(|(cell, w)| *cell = *w);
+    }
+    weights
 }
