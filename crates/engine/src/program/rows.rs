@@ -1,21 +1,24 @@
 //! Rows of one shape: the terms of a density that run the same program on different leaves, evaluated
 //! together in blocks that fit the cache.
 
-use std::borrow::Cow;
+mod picked;
+
 use std::sync::OnceLock;
 
 use smallvec::SmallVec;
-use smidgen_value::{Column as Numbers, Reals, Rng, Value};
+use smidgen_value::{Reals, Rng, Value};
 
 use super::cells::{Cells, Pick};
 use super::links;
 use super::marked;
-use super::run::{Block, Linear, NO_LINEAR, Sides, Store, Undrawn};
+use super::run::{Block, Linear, Sides, Store, Undrawn};
 use super::wide::{SUMS, SideBySide, Sum, TOGETHER};
 use super::{Leaf, Op, Program, Register, Source};
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::program::Values;
+
+pub(crate) use picked::{OfRow, Product};
 
 /// Rows of a block: at most so many where they are copies, and where they are read in place.
 pub(crate) const BLOCK: usize = 64;
@@ -93,24 +96,6 @@ pub(crate) struct Rows {
     stride: usize,
     /// Cells that are read in place, by leaf, once they have been put side by side for scans.
     side_by_side: Vec<OnceLock<Vec<SideBySide>>>,
-}
-
-/// What a leaf reads in one row.
-pub(crate) enum OfRow<'a> {
-    /// Registers of the global part, from this one on.
-    Global(Register),
-    Numbers(Cow<'a, [f64]>),
-}
-
-/// A product of weights and data that are read in place.
-#[derive(Clone, Copy)]
-pub(crate) struct Product {
-    pub out: Register,
-    /// Where the weights begin in the global part, and how many they are.
-    pub weights: Register,
-    pub len: u32,
-    /// The leaf of the data.
-    pub data: u32,
 }
 
 /// Collects rows of one shape.
@@ -304,66 +289,6 @@ impl Rows {
         Rows { program, columns, live: Vec::new(), count: 0, copied, stride, side_by_side }
     }
 
-    /// The same in blocks of [`BLOCK`] rows, for readings that rely on it.
-    pub(crate) fn in_small_blocks(self) -> Rows {
-        Rows { stride: BLOCK, ..self }
-    }
-
-    /// The same rows with their numbers in columns, so that any of them can be picked. None if they read different
-    /// registers of the global part, or lanes from outside.
-    pub(crate) fn with_own_cells(&self) -> Option<Rows> {
-        let mut columns = Vec::with_capacity(self.columns.len());
-        for (k, column) in self.columns.iter().enumerate() {
-            columns.push(match column {
-                Column::Data(data) => Column::Cells(self.as_cells(k, data)),
-                Column::Uniform(first) => Column::Uniform(*first),
-                Column::Constant(numbers) => Column::Constant(numbers.clone()),
-                Column::Cells(cells) => Column::Cells(cells.clone()),
-                Column::Run(_) | Column::Gather(_) | Column::Lanes => return None,
-            });
-        }
-        let (program, copied) = (self.program.clone(), self.copied.clone());
-        let side_by_side = columns.iter().map(|_| OnceLock::new()).collect();
-        let (live, count, stride) = (Vec::new(), self.count, BLOCK);
-        Some(Rows { program, columns, live, count, copied, stride, side_by_side })
-    }
-
-    fn as_cells(&self, leaf: usize, data: &[f64]) -> Cells {
-        let (width, stride) = (self.program.leaves[leaf].len as usize, self.stride);
-        let mut cells = Vec::with_capacity(self.count * width);
-        for row in 0..self.count {
-            let start = (row / stride) * width * stride + row % stride;
-            cells.extend((0..width).map(|k| data[start + k * stride]));
-        }
-        let data = cells.into();
-        Cells::Column(match self.copied[leaf] && width == 1 {
-            true => Numbers::Reals(data),
-            false => Numbers::Vectors { data, width },
-        })
-    }
-
-    /// What a leaf reads in one row. None if that is brought from outside.
-    pub(crate) fn of_row(&self, leaf: usize, row: usize) -> Option<OfRow<'_>> {
-        let width = self.program.leaves[leaf].len as usize;
-        Some(match &self.columns[leaf] {
-            Column::Uniform(first) => OfRow::Global(*first),
-            Column::Run(first) => OfRow::Global(first + row as Register),
-            Column::Gather(registers) => OfRow::Global(registers[row]),
-            Column::Constant(numbers) => OfRow::Numbers(Cow::Borrowed(numbers)),
-            Column::Data(data) => {
-                let start = (row / self.stride) * width * self.stride + row % self.stride;
-                let numbers = (0..width).map(|k| data[start + k * self.stride]);
-                OfRow::Numbers(Cow::Owned(numbers.collect()))
-            }
-            Column::Cells(_) | Column::Lanes => return None,
-        })
-    }
-
-    /// The leaves, and where they are; one that nothing copies has no register.
-    pub(crate) fn leaves(&self) -> impl Iterator<Item = (&Leaf, &Column)> {
-        self.program.leaves.iter().zip(&self.columns)
-    }
-
     /// The registers of those leaves; [`Register::MAX`] for one that nothing reads.
     pub(crate) fn lanes_of_leaves(&self) -> impl Iterator<Item = Register> {
         let leaves = self.program.leaves.iter().zip(&self.columns);
@@ -538,65 +463,6 @@ impl Rows {
         lanes: usize,
     ) -> f64 {
         self.with_linear(globals, pick, |linear| store.value(&self.program, lanes, linear))
-    }
-
-    /// The products of weights and data read in place: the register of each, its weights' place in the global part, and
-    /// the leaf of its data.
-    pub(crate) fn products(&self) -> impl Iterator<Item = Product> {
-        self.program.steps.iter().filter_map(|step| match step.op {
-            Op::Linear { weights, data } => match self.columns[weights as usize] {
-                Column::Uniform(first) => {
-                    let len = self.program.leaves[weights as usize].len;
-                    Some(Product { out: step.out, weights: first, len, data })
-                }
-                _ => None,
-            },
-            _ => None,
-        })
-    }
-
-    /// The data of a leaf that is read in place, lane by lane: entry k of lane l at k·stride + l.
-    pub(crate) fn lanes_of_block(
-        &self,
-        leaf: u32,
-        pick: Pick<'_>,
-        lanes: usize,
-        out: &mut Vec<f64>,
-    ) {
-        let (len, stride) = (self.program.leaves[leaf as usize].len as usize, self.stride);
-        out.resize(len * stride, 0.0);
-        match &self.columns[leaf as usize] {
-            Column::Cells(cells) => {
-                for (k, column) in out.chunks_exact_mut(stride).enumerate() {
-                    cells.copy(k, pick, &mut column[..lanes]);
-                }
-            }
-            Column::Data(data) => {
-                let start = pick.first();
-                out.copy_from_slice(&data[start * len..(start + stride) * len]);
-            }
-            _ => unreachable!("what weights multiply is data"),
-        }
-    }
-
-    /// The sum of the terms of the rows loaded last, whose products stand in their registers already.
-    pub(crate) fn value_after_products(&self, store: &mut Store, lanes: usize) -> f64 {
-        let mut is_possible = true;
-        for step in &self.program.steps {
-            if !matches!(step.op, Op::Linear { .. }) {
-                is_possible &= store.step(step, lanes, &NO_LINEAR);
-            }
-        }
-        let terms = &self.program.terms;
-        let total: f64 = terms.iter().map(|term| store.wide.sum(store.lanes(*term, lanes))).sum();
-        if is_possible { total } else { f64::NEG_INFINITY }
-    }
-
-    /// Computes the registers of the rows loaded last, which read cells alone. What cannot be computed is NaN.
-    pub(crate) fn run(&self, store: &mut Store, lanes: usize) {
-        for step in &self.program.steps {
-            store.step(step, lanes, &NO_LINEAR);
-        }
     }
 
     /// Adds the terms of the rows loaded last to a sum. False if something cannot be computed.

@@ -144,13 +144,14 @@ impl Waves {
             }
         }
         let registers = self.store.values.len() as Register;
-        Program {
-            steps,
-            leaves: self.leaves.clone(),
-            registers,
-            is_global: true,
-            ..Program::default()
+        let mut leaves = self.leaves.clone();
+        for leaf in &mut leaves {
+            // The coordinates have found their order since the leaf was made: they are the first registers.
+            if let Source::Input(first) = &mut leaf.source {
+                *first = leaf.register;
+            }
         }
+        Program { steps, leaves, registers, is_global: true, ..Program::default() }
     }
 
     pub(crate) fn values(&self) -> &[f64] {
