@@ -34,8 +34,10 @@ const PILOT: usize = 500;
 /// A preparation is repeated until it has taken so many seconds in all, at most so often: the clock's steps are coarse.
 const LONG_ENOUGH: f64 = 0.1;
 const REPEATED: usize = 200;
-/// About the seconds that a transition in the warm-up of `nuts` takes for each row: they are added to its budget.
+/// About the seconds that a transition in the warm-up of `nuts` takes for each row: they are added to its budget. Where
+/// they are more, it makes at least so many draws.
 const WARMUP_PER_ROW: f64 = 1e-7;
+const LEAST: usize = 50;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kernel {
@@ -213,7 +215,10 @@ fn run_kernel(
             let warmup = options.size.pick(20, 100, 300);
             let learning = WARMUP_PER_ROW * (warmup * grown.rows()) as f64;
             let budget = Budget { seconds: seconds + learning, ..timed.budget };
-            let chain = run(&Plan { warmup, budget, ..timed })?;
+            let mut chain = run(&Plan { warmup, budget, ..timed })?;
+            if chain.times[0].len() < LEAST.min(most) {
+                chain = run(&Plan { warmup, budget: Budget::draws(LEAST.min(most)), ..timed })?;
+            }
             let preparation = known(chain.seconds() - chain.drawing);
             Ok((chain, Some(preparation)))
         }
