@@ -45,12 +45,12 @@ pub enum Command {
     Help(HelpArgs),
     /// Show the trace of a program, or the scaffold of a block of it
     Debug(DebugArgs),
-    /// Run one of the paper's experiments and write a page about it
+    /// Run one of the paper's experiments, or `exact`, and write a page about it
     ///
     /// bayeslr: logistic regression on images, risk against time. sublinearity: sections and time per
-    /// transition as the data grow. jointdpm: a mixture of logistic regressions, accuracy against time. sv:
-    /// stochastic volatility, effective draws per second. Draws, a summary, the figures and page.html
-    /// are left in a folder.
+    /// transition as the data grow. exact: exact draws that read almost no rows. jointdpm: a mixture of
+    /// logistic regressions, accuracy against time. sv: stochastic volatility, effective draws per second.
+    /// Draws, a summary, the figures and page.html are left in a folder.
     Experiment(ExperimentArgs),
     /// Measure single-site transitions per second on small bundled programs
     Bench(BenchArgs),

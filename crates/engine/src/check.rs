@@ -40,9 +40,12 @@ fn ensure(holds: bool, message: impl FnOnce() -> String) -> Check {
     if holds { Ok(()) } else { Err(message()) }
 }
 
-/// Takes away what tells stale plans of enumerations from those that hold: a broken twin.
+/// Takes away what tells stale plans of enumerations from those that hold: a broken twin. Scaffolds and densities that are kept
+/// by the same numbers have a twin of their own, and are forgotten.
 pub fn pretend_no_edge_changed(trace: &mut Trace) {
     trace.edges_at.fill(0);
+    trace.densities.clear();
+    trace.scaffolds = Default::default();
 }
 
 /// Takes away what tells copied numbers of statistics from those that are still so: a broken twin.

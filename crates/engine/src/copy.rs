@@ -71,6 +71,8 @@ impl Trace {
             value_edits: self.value_edits,
             edges_at: self.edges_at.clone(),
             numbers: self.numbers.clone(),
+            densities: Vec::new(),
+            scaffolds: Default::default(),
             side: Default::default(),
             structure: self.structure,
             sweep: self.sweep,

@@ -26,8 +26,9 @@ use crate::program::cells::Pick;
 use crate::program::chunks::{self, in_chunks};
 use crate::program::links;
 use crate::program::marked;
-use crate::program::rows::{BLOCK, Rows};
+use crate::program::rows::Rows;
 use crate::program::run::{NO_LINEAR, Store};
+use crate::program::wide::Sum;
 use crate::program::{Program, Source};
 
 /// An observation in a loop: what is observed, as what, and the frames of the loops around this one.
@@ -296,24 +297,50 @@ impl Plate {
         mut slopes: Vec<f64>,
     ) -> Result<(f64, Vec<f64>), Unclear> {
         let rows = &self.program.rows;
+        if slopes.is_empty() {
+            return Ok((self.sum(places, globals, store)?, slopes));
+        }
         let mut total = 0.0;
-        for start in places.clone().step_by(rows.stride()) {
-            let lanes = rows.stride().min(places.end - start);
+        for (start, lanes) in blocks(places, rows.stride()) {
             let pick = self.members.pick(start);
             rows.load(store, globals, pick, lanes);
-            let log_p = match slopes.is_empty() {
-                true => rows.value(store, globals, pick, lanes),
-                false => rows.value_for_slopes(store, globals, pick, lanes),
-            };
+            let log_p = rows.value_for_slopes(store, globals, pick, lanes);
             if !log_p.is_finite() {
                 return Err(Unclear(start..start + lanes));
             }
             total += log_p;
-            if !slopes.is_empty() {
-                rows.pull(store, globals, (pick, lanes), &mut slopes);
-            }
+            rows.pull(store, globals, (pick, lanes), &mut slopes);
         }
         Ok((total, slopes))
+    }
+
+    /// The log density of the rows at these places.
+    fn sum(
+        &self,
+        places: Range<usize>,
+        globals: &[f64],
+        store: &mut Store,
+    ) -> Result<f64, Unclear> {
+        let rows = &self.program.rows;
+        let mut sum = Sum::default();
+        for (start, lanes) in blocks(places.clone(), rows.stride()) {
+            let pick = self.members.pick(start);
+            rows.load(store, globals, pick, lanes);
+            if !rows.add_terms(store, globals, (pick, lanes), &mut sum) {
+                return Err(Unclear(start..start + lanes));
+            }
+        }
+        let total = sum.total();
+        if !total.is_finite() {
+            for (start, lanes) in blocks(places, rows.stride()) {
+                let pick = self.members.pick(start);
+                rows.load(store, globals, pick, lanes);
+                if !rows.value(store, globals, pick, lanes).is_finite() {
+                    return Err(Unclear(start..start + lanes));
+                }
+            }
+        }
+        Ok(total)
     }
 
     /// What the rows read of the values around the plate: the registers of its prelude. None if they
@@ -337,23 +364,10 @@ impl Plate {
     ) -> bool {
         let (program, (_, store)) = (&self.program.rows, desk.parts());
         program.fit(store);
-        let stride = program.stride();
-        let mut log_before = [0.0; BLOCK];
-        for (rows, out) in rows.chunks(stride).zip(out.chunks_mut(stride)) {
-            let (pick, lanes) = (Pick::These(rows), rows.len());
-            program.load(store, before, pick, lanes);
-            program.begin(store, before);
-            let total_before = program.value(store, before, pick, lanes);
-            program.terms(store, &mut log_before[..lanes]);
-            program.begin(store, after);
-            let total_after = program.value(store, after, pick, lanes);
-            if !total_before.is_finite() || !total_after.is_finite() {
-                return false;
-            }
-            program.terms(store, out);
-            out.iter_mut().zip(&log_before).for_each(|(out, before)| *out -= before);
-        }
-        true
+        let most = program.rows_on_both_sides();
+        rows.chunks(most)
+            .zip(out.chunks_mut(most))
+            .all(|(rows, out)| program.log_ratios(store, [before, after], Pick::These(rows), out))
     }
 
     /// log p of the rows at these places, given the numbers around the plate.
@@ -383,6 +397,12 @@ impl Plate {
         }
         Ok(())
     }
+}
+
+/// Where blocks of at most so many places begin, and how many each has.
+fn blocks(places: Range<usize>, most: usize) -> impl Iterator<Item = (usize, usize)> {
+    let end = places.end;
+    places.step_by(most).map(move |start| (start, most.min(end - start)))
 }
 
 /// Computes the prelude. False if something in it cannot be computed.

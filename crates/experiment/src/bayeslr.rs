@@ -23,6 +23,7 @@ use crate::output::Folder;
 use crate::regression::linear;
 use crate::sublinearity::PROGRAM;
 use crate::synthetic::Logistic;
+use crate::timing::TICK;
 use crate::{Error, Options, Outcome, Progress};
 use data::Features;
 
@@ -33,8 +34,6 @@ const EPSILONS: [f64; 5] = [0.01, 0.05, 0.1, 0.2, 0.3];
 const LOOKED_AT: usize = 6000;
 /// The part of a run that is not used for standard deviations and effective draws.
 const SETTLING: f64 = 0.25;
-/// The system's clock of processor time goes in such steps; nothing is known about less.
-const TICK: f64 = 0.004;
 /// Risks whose time is told.
 const RISKS: [f64; 2] = [1e-3, 1e-4];
 

@@ -57,12 +57,15 @@ pub struct Plan<'a> {
     pub chains: usize,
     /// Expressions recorded beside what the program predicts.
     pub record: &'a [&'a str],
+    /// Whether the clock is looked at after every draw. A look takes as long as several of the cheapest moves; without
+    /// it only the number of draws ends a run.
+    pub is_timed: bool,
 }
 
 impl<'a> Plan<'a> {
     /// One chain without a warm-up.
     pub fn new(kernel: &'a str, budget: Budget) -> Plan<'a> {
-        Plan { kernel, budget, warmup: 0, thin: 1, chains: 1, record: &[] }
+        Plan { kernel, budget, warmup: 0, thin: 1, chains: 1, record: &[], is_timed: true }
     }
 }
 
@@ -70,8 +73,12 @@ impl<'a> Plan<'a> {
 #[derive(Clone, Debug)]
 pub struct Chain {
     pub run: Run,
-    /// Processor seconds at each draw of each chain.
+    /// Processor seconds at each draw of each chain, if it was timed.
     pub times: Vec<Vec<f64>>,
+    /// Processor seconds of all chains without their warm-ups.
+    pub drawing: f64,
+    /// Gradients computed after the warm-up.
+    pub gradients: u64,
     thin: usize,
     warmup: usize,
 }
@@ -112,7 +119,7 @@ impl Program {
             chains: plan.chains,
             seed: options.seed,
             record: plan.record.iter().map(|text| (*text).to_owned()).collect(),
-            budget: Some(plan.budget.seconds),
+            budget: plan.is_timed.then_some(plan.budget.seconds),
             // A chain's clock is that of its thread: it must not share a scan with others.
             threads: default.threads.min(plan.chains),
             ..default
@@ -121,12 +128,14 @@ impl Program {
         options.go_on()?;
         let sampled = sampled.map_err(|error| Error::sample(&session, error))?;
         let Plan { thin, warmup, .. } = *plan;
-        Ok(Chain { run: sampled.run, times: sampled.times, thin, warmup })
+        let gradients = sampled.records.iter().map(|record| record.tally.gradients).sum();
+        let (times, drawing) = (sampled.times, sampled.seconds);
+        Ok(Chain { run: sampled.run, times, drawing, gradients, thin, warmup })
     }
 }
 
 impl Chain {
-    /// Processor seconds of all chains.
+    /// Processor seconds of all chains, if they were timed.
     pub fn seconds(&self) -> f64 {
         self.times.iter().filter_map(|times| times.last()).sum()
     }
@@ -150,7 +159,8 @@ impl Chain {
 
     /// The same run with at most so many draws of each chain, evenly spaced, the last kept.
     pub fn thinned(&self, most: usize) -> Chain {
-        let longest = self.times.iter().map(Vec::len).max().unwrap_or(0);
+        let chains = self.run.draws.quantities().iter().flat_map(|quantity| &quantity.chains);
+        let longest = chains.map(|chain| chain.len()).max().unwrap_or(0);
         let stride = longest.div_ceil(most.max(1)).max(1);
         let mut thinned = self.clone();
         thinned.thin *= stride;

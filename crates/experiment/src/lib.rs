@@ -1,15 +1,18 @@
-//! The paper's experiments: each brings its data, runs exact and subsampled inference on the very
-//! program that stands in `examples/`, and leaves a folder with draws, figures, a summary and a page.
+//! The paper's experiments, and one that goes on from there: each brings its data, runs exact and subsampled
+//! inference on the very program that stands in `examples/`, and leaves a folder with draws, figures, a summary and a
+//! page.
 //!
 //! Reading order: [`chain`] (a program run with a kernel while the clock is watched), [`timing`]
 //! (what a transition costs), [`output`] (the folder), then one module per experiment:
-//! [`bayeslr`], [`sublinearity`], [`jointdpm`], [`sv`]. [`EXPERIMENTS`] lists them.
+//! [`bayeslr`], [`sublinearity`], [`exact`], [`jointdpm`], [`sv`]. [`EXPERIMENTS`] lists them.
 //!
 //! All times are processor seconds of the thread that runs a chain, so that other work on the
 //! machine does not count.
 
 pub mod bayeslr;
 pub mod chain;
+pub mod exact;
+pub mod grown;
 pub mod jointdpm;
 pub mod output;
 pub mod regression;
@@ -154,6 +157,11 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "sublinearity",
         about: "sections and time per transition as the data grow",
         run: sublinearity::run,
+    },
+    Experiment {
+        name: "exact",
+        about: "exact draws that read almost no rows, as the data grow",
+        run: exact::run,
     },
     Experiment {
         name: "jointdpm",

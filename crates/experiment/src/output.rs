@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use smidgen::draws::Run;
 use smidgen::report::page::{Figure, Page};
-use smidgen::report::plot::Plot;
+use smidgen::report::plot::{Mark, Plot, Point, Shape};
 
 use crate::chain::Program;
 use crate::{Error, Options};
@@ -27,6 +27,12 @@ impl Picture {
     pub fn new(file: &'static str, plot: Plot, caption: impl Into<String>) -> Picture {
         Picture { file, plot, caption: caption.into() }
     }
+}
+
+/// Points without intervals.
+pub fn marks(shape: Shape, points: &[(f64, f64)]) -> Mark {
+    let point = |&(x, y): &(f64, f64)| Point { x, y, ..Point::default() };
+    Mark::Points(shape, points.iter().map(point).collect())
 }
 
 /// The folder of one experiment.

@@ -9,28 +9,20 @@
 
 mod page;
 
-use std::sync::Arc;
-
 use smidgen::infer::austerity::{ErrorTable, Schedule};
 use smidgen::infer::proposer::standard_normal;
-use smidgen::value::{Rng, Table, Value, math};
+use smidgen::value::{Rng, Value, math};
 
 use crate::chain::{Budget, Chain, Plan, Program};
+use crate::grown::{BATCH, EPSILON, Grown, PRIOR_VARIANCE, data_seed, mode_of, sizes};
 use crate::output::Folder;
-use crate::regression::{Mode, expected_sections, mode};
+use crate::regression::expected_sections;
 use crate::synthetic::Logistic;
 use crate::{Error, Options, Outcome, Progress};
 
 pub(crate) const PROGRAM: &str = include_str!("../../../examples/bayeslr.smg");
-const PRIOR_VARIANCE: f64 = 0.1;
-const BATCH: usize = 100;
-const EPSILON: f64 = 0.01;
 /// The paper's proposal.
 const FIXED: f64 = 0.1;
-/// Of the best random walk on a normal posterior, in standard deviations of a weight, times √d.
-const BEST: f64 = 2.38;
-/// The data are made with this seed, unless another one is asked for.
-const DATA_SEED: u64 = 4;
 
 /// What was measured with one proposal at one number of rows.
 #[derive(Clone, Copy, Debug)]
@@ -68,30 +60,23 @@ struct SublinearityFindings {
 }
 
 pub fn run(options: &Options, progress: Progress<'_>) -> Result<Outcome, Error> {
-    if options.data.is_some() {
-        return Err(
-            Error::message("this experiment makes its data").hint("--generate SEED makes others")
-        );
-    }
+    let seed = data_seed(options)?;
     let folder = Folder::new(options)?;
     folder.program(&Program::new("bayeslr.smg", PROGRAM))?;
-    let seed = options.generate.unwrap_or(DATA_SEED);
     let sample = Logistic::new(2, options.size.pick(300, 1000, 1000), seed);
     // The same pair for every number of rows: around the weights that few data suggest.
-    let from = mode(&sample, PRIOR_VARIANCE).ok_or_else(no_mode)?.weights;
+    let from = mode_of(&sample)?.weights;
     let mut rng = Rng::from_seed(options.seed);
     let to: Vec<f64> = from.iter().map(|w| w + FIXED * standard_normal(&mut rng)).collect();
     let mut rows = Vec::new();
-    for &n in options.size.pick(&SIZES[..2], &SIZES[2..9], &SIZES[2..]) {
+    for &n in sizes(options.size) {
         options.go_on()?;
         progress(&format!("{n} rows"));
-        let data = Logistic::new(2, n, seed);
+        let grown = Grown::new(2, n, seed)?;
         let table = ErrorTable::new(n, &Schedule::new(BATCH, 1.0), EPSILON);
-        let fixed_pair = expected_sections(&data, PRIOR_VARIANCE, &table, [&from, &to]);
-        let at = mode(&data, PRIOR_VARIANCE).ok_or_else(no_mode)?;
-        let mean_sd = at.sds.iter().sum::<f64>() / at.sds.len() as f64;
-        let best = BEST / math::sqrt(at.sds.len() as f64) * mean_sd;
-        let trial = Trial { data: &data, train: data.clone().into_table(), table, at, options };
+        let fixed_pair = expected_sections(&grown.data, PRIOR_VARIANCE, &table, [&from, &to]);
+        let best = grown.best_drift();
+        let trial = Trial { grown, table, options };
         let fixed = trial.measure(FIXED, &mut rng, &folder)?;
         let scaled = trial.measure(best, &mut rng, &folder)?;
         rows.push(Row { rows: n, fixed_pair, fixed, scaled });
@@ -102,31 +87,18 @@ pub fn run(options: &Options, progress: Progress<'_>) -> Result<Outcome, Error> 
     Ok(Outcome { text: page::text(&found), page })
 }
 
-const SIZES: [usize; 11] =
-    [300, 1000, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000];
-
-fn no_mode() -> Error {
-    Error::message("the posterior of the made-up data has no mode: their numbers are too large")
-}
-
 /// A number of rows, ready to be run with any proposal.
 struct Trial<'a> {
-    data: &'a Logistic,
-    train: Arc<Table>,
+    grown: Grown,
     table: ErrorTable,
-    at: Mode,
     options: &'a Options,
 }
 
 impl Trial<'_> {
-    /// From the mode, where a chain that has settled would be.
     fn chain(&self, kernel: &str, budget: Budget) -> Result<Chain, Error> {
         let mut program = Program::new("bayeslr.smg", PROGRAM);
-        program.more = "[force w {start}]".to_owned();
-        program.tables = vec![("train", self.train.clone())];
-        let start = Value::vector(self.at.weights.clone());
-        program.params = vec![("sd", Value::Number(FIXED)), ("start", start)];
-        program.sample(&Plan::new(kernel, budget), self.options)
+        program.params = vec![("sd", Value::Number(FIXED))];
+        self.grown.chain(program, &Plan::new(kernel, budget), self.options)
     }
 
     fn measure(&self, drift: f64, rng: &mut Rng, folder: &Folder) -> Result<Measured, Error> {
@@ -141,7 +113,7 @@ impl Trial<'_> {
             subsampled = self.chain(&kernel, Budget::draws(least))?;
         }
         let name = if drift == FIXED { "fixed" } else { "scaled" };
-        let rows = self.data.y.len();
+        let rows = self.grown.rows();
         folder.draws(&format!("draws-{rows}-{name}.csv"), &subsampled.thinned(300).run)?;
         let states = subsampled.vectors("w");
         let [e, s] = [exact.kernel(), subsampled.kernel()];
@@ -161,12 +133,12 @@ impl Trial<'_> {
 
     /// The mean over proposals from states of the chain.
     fn expected(&self, states: &[Vec<f64>], drift: f64, rng: &mut Rng) -> f64 {
-        let pairs = (60_000_000 / self.data.y.len()).clamp(20, 300).min(states.len());
+        let pairs = (60_000_000 / self.grown.rows()).clamp(20, 300).min(states.len());
         let mut total = 0.0;
         for k in 0..pairs {
             let old = &states[(k + 1) * states.len() / pairs - 1];
             let new: Vec<f64> = old.iter().map(|w| w + drift * standard_normal(rng)).collect();
-            total += expected_sections(self.data, PRIOR_VARIANCE, &self.table, [old, &new]);
+            total += expected_sections(&self.grown.data, PRIOR_VARIANCE, &self.table, [old, &new]);
         }
         total / pairs as f64
     }
@@ -175,7 +147,7 @@ impl Trial<'_> {
         let mut total = 0.0;
         for state in states {
             for (j, w) in state.iter().enumerate() {
-                let distance = (w - self.at.weights[j]) / self.at.sds[j];
+                let distance = (w - self.grown.at.weights[j]) / self.grown.at.sds[j];
                 total += distance * distance / state.len() as f64;
             }
         }

@@ -6,6 +6,9 @@ use smidgen::{OutcomeKind, Session};
 
 use crate::Error;
 
+/// The system's clock of processor time goes in such steps; nothing is known about less.
+pub const TICK: f64 = 0.004;
+
 /// Processor seconds, sections and transitions of a kernel that was run for about so long.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Timed {

@@ -36,6 +36,17 @@ fn draws_have_times_and_budgets_end_runs() {
 }
 
 #[test]
+fn the_clock_changes_nothing_but_what_is_known_about_time() {
+    let options = Options::new(Size::Tiny, "unused", 3);
+    let timed = Plan::new("(mh w all 'drift 0.1 5)", Budget::draws(40));
+    let untimed = Plan { is_timed: false, ..timed.clone() };
+    let [timed, untimed] = [timed, untimed].map(|plan| program().sample(&plan, &options).unwrap());
+    assert_eq!(timed.vectors("w"), untimed.vectors("w"));
+    assert!(untimed.times[0].is_empty() && untimed.drawing > 0.0);
+    assert_eq!(untimed.thinned(10).vectors("w"), timed.thinned(10).vectors("w"));
+}
+
+#[test]
 fn further_directives_set_the_start() {
     let options = Options::new(Size::Tiny, "unused", 3);
     let mut program = program();

@@ -89,6 +89,37 @@ fn every_experiment_leaves_a_page_with_figures() {
 }
 
 #[test]
+fn exact_tells_what_every_kernel_reads_and_how_far_it_is_off() {
+    let scratch = Scratch::new("exact-summary");
+    let options = Options::new(Size::Tiny, scratch.0.join("out"), 2);
+    run("exact", &options, &|_| ()).expect("it runs");
+    let summary = fs::read_to_string(options.out.join("summary.json")).expect("a summary");
+    let summary: serde_json::Value = serde_json::from_str(&summary).expect("it is JSON");
+    let rows = summary["rows"].as_array().expect("numbers of rows");
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        let n = row["rows"].as_f64().expect("a number");
+        let [reference, walk, nuts, subsampled] = &row["kernels"].as_array().expect("kernels")[..]
+        else {
+            panic!("four kernels: {row}");
+        };
+        let number =
+            |of: &serde_json::Value, what: &str| of[what].as_f64().expect("it was measured");
+        assert!(number(reference, "rows_per_move") < 0.1 * n, "{reference}");
+        assert!(number(reference, "accepted") > 0.8, "{reference}");
+        assert!((number(walk, "rows_per_move") - n).abs() < 1e-9, "{walk}");
+        assert!(number(nuts, "rows_per_move") > n, "{nuts}");
+        assert!(number(subsampled, "rows_per_move") < n, "{subsampled}");
+        // The truth is that of quadrature: an exact kernel is off by chance only.
+        for (what, right) in [("shift_sd", 0.0), ("sd_ratio", 1.0)] {
+            let [value, error] = ["value", "error"].map(|part| number(&reference[what], part));
+            assert!((value - right).abs() < 5.0 * error, "{what}: {value} ± {error}");
+            assert!(error < 0.3, "{what}: {error}");
+        }
+    }
+}
+
+#[test]
 fn bad_calls_are_errors_that_help() {
     let scratch = Scratch::new("bad");
     let options = |out: &str| Options::new(Size::Tiny, scratch.0.join(out), 1);

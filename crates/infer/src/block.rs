@@ -1,7 +1,7 @@
 //! Which choices a kernel moves: a scope and a block of it.
 
 use smidgen_engine::tag::Scopes;
-use smidgen_engine::{EvalError, NodeId, Trace};
+use smidgen_engine::{EvalError, NodeId, Proposal, Trace};
 use smidgen_value::{Rng, Symbol, Value};
 
 use crate::run::Log;
@@ -91,6 +91,20 @@ impl Scope {
             Scope::Named(id) => trace.scopes().number_of_blocks(id),
         }
     }
+
+    /// The same in the trace as proposed. What is rehearsed has no tags.
+    pub fn count_in(&self, proposal: &Proposal<'_>) -> usize {
+        match self {
+            Scope::Default => proposal.choices(),
+            Scope::Named(_) => self.count(proposal.trace()),
+        }
+    }
+}
+
+/// An unconstrained choice, drawn uniformly, and of how many.
+fn draw_choice(trace: &Trace, rng: &mut Rng) -> Option<(NodeId, usize)> {
+    let choices = trace.choices();
+    (!choices.is_empty()).then(|| (choices[rng.below(choices.len())], choices.len()))
 }
 
 impl Target {
@@ -103,7 +117,7 @@ impl Target {
         }
         match (&self.scope, &self.block) {
             (Scope::Default, Block::One) => {
-                spare.push(trace.choices()[rng.below(blocks)]);
+                spare.extend(draw_choice(trace, rng).map(|(choice, _)| choice));
                 Turn::Drawn { principals: spare, blocks }
             }
             (Scope::Default, Block::All) => {
@@ -145,6 +159,14 @@ impl Target {
         spare: &mut Vec<NodeId>,
         one_move: &mut OneMove<'_>,
     ) -> Result<(), EvalError> {
+        if let (Scope::Default, Block::One) = (&self.scope, &self.block)
+            && let Some((choice, blocks)) = draw_choice(trace, rng)
+        {
+            // By far the most frequent: no list is filled.
+            one_move(trace, &[choice], Some((&self.scope, blocks)), rng, log)?;
+            log.kinds(trace, &[choice]);
+            return Ok(());
+        }
         match self.turn(trace, rng, std::mem::take(spare)) {
             Turn::Nothing => log.warn(self.nothing(trace)),
             Turn::Drawn { principals, blocks } => {

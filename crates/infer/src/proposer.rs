@@ -49,9 +49,27 @@ impl Scale {
 
 /// A proposer that may learn from what became of its proposals.
 pub trait Learner: Proposer + Send {
-    /// What was proposed last was accepted with this probability (0 or 1 if only the decision is
-    /// known), and `accepted` or not.
-    fn learn(&mut self, _acceptance: f64, _accepted: bool, _log: &mut Log<'_>) {}
+    /// What became of what was proposed last.
+    fn learn(&mut self, _moved: MoveOutcome, _log: &mut Log<'_>) {}
+}
+
+/// What became of a proposal: its log α, and whether it was accepted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MoveOutcome {
+    pub log_ratio: f64,
+    pub accepted: bool,
+}
+
+impl MoveOutcome {
+    /// One of which only the decision is known.
+    pub fn decided(accepted: bool) -> MoveOutcome {
+        MoveOutcome { log_ratio: if accepted { 0.0 } else { f64::NEG_INFINITY }, accepted }
+    }
+
+    /// The probability with which it was accepted.
+    pub fn acceptance(self) -> f64 {
+        math::exp(self.log_ratio.min(0.0))
+    }
 }
 
 impl Learner for FromPrior {}
@@ -161,9 +179,9 @@ impl Proposer for Drift {
 }
 
 impl Learner for Drift {
-    fn learn(&mut self, acceptance: f64, accepted: bool, log: &mut Log<'_>) {
+    fn learn(&mut self, moved: MoveOutcome, log: &mut Log<'_>) {
         if let Some(learning) = &mut self.learning {
-            learning.learn(acceptance, accepted, log);
+            learning.learn(moved.acceptance(), moved.accepted, log);
         }
     }
 }

@@ -66,8 +66,10 @@ pub struct Run {
 /// for it.
 #[derive(Default)]
 pub struct Shared {
-    slots: Mutex<FxHashMap<Vec<u64>, Arc<OnceLock<Box<dyn Any + Send + Sync>>>>>,
+    slots: Mutex<FxHashMap<Vec<u64>, Arc<Slot>>>,
 }
+
+type Slot = OnceLock<Box<dyn Any + Send + Sync>>;
 
 impl Shared {
     /// What one client keeps under these addresses.
@@ -156,11 +158,15 @@ impl<'a> Log<'a> {
 
     /// Notes what kinds of choices were moved, of the first few blocks. After the move: to look at a choice refreshes
     /// what it hangs on, and no move may rely on that.
+    #[inline]
     pub fn kinds(&mut self, trace: &mut Trace, principals: &[NodeId]) {
         const BLOCKS: u64 = 64;
-        if self.tally.transitions >= BLOCKS {
-            return;
+        if self.tally.transitions < BLOCKS {
+            self.note_kinds(trace, principals);
         }
+    }
+
+    fn note_kinds(&mut self, trace: &mut Trace, principals: &[NodeId]) {
         let moves = &mut self.run.kernel(self.number).moves;
         for id in principals.iter().filter(|id| trace.is_choice(**id)).copied().collect::<Vec<_>>()
         {

@@ -55,7 +55,9 @@ impl LogWeights for Sections<'_, '_> {
             let mut places: SmallVec<[usize; LOT]> = SmallVec::new();
             self.orders.all.next_lot(more.min(LOT), self.rng, &mut places);
             assert!(!places.is_empty(), "a test asks for no more than there is");
-            places.retain(|place| !self.partition.is_excluded(*place));
+            if self.partition.population() < self.partition.places() {
+                places.retain(|place| !self.partition.is_excluded(*place));
+            }
             more -= places.len();
             self.weigh(&places, weights)?;
         }

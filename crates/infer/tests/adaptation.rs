@@ -6,7 +6,7 @@ use smidgen_infer::Program;
 use smidgen_infer::block::{Block, Scope, Target};
 use smidgen_infer::kernel::Kernel;
 use smidgen_infer::kernel::mh::Mh;
-use smidgen_infer::proposer::{Drift, Learner, Scale};
+use smidgen_infer::proposer::{Drift, Learner, MoveOutcome, Scale};
 use smidgen_infer::run::{Log, Phase};
 use smidgen_testkit::World;
 use smidgen_testkit::budget::{catches, demand};
@@ -164,8 +164,8 @@ impl Proposer for NoJacobian {
 }
 
 impl Learner for NoJacobian {
-    fn learn(&mut self, acceptance: f64, accepted: bool, log: &mut Log<'_>) {
-        self.0.learn(acceptance, accepted, log);
+    fn learn(&mut self, moved: MoveOutcome, log: &mut Log<'_>) {
+        self.0.learn(moved, log);
     }
 }
 

@@ -30,6 +30,7 @@ mod rejection;
 mod scan;
 mod sections;
 mod sequential_test;
+mod sessions;
 mod slice;
 mod smooth;
 mod subsampled;

@@ -3,6 +3,7 @@
 
 use smidgen_engine::Sequence;
 use smidgen_engine::draw_place;
+use smidgen_engine::particles::Weights;
 use smidgen_infer::block::{Block, Scope, Target};
 use smidgen_testkit::World;
 use smidgen_testkit::budget::{catches, demand};
@@ -108,6 +109,18 @@ fn cases() -> Vec<Case> {
                    [predict p] [predict (s 0)] [predict (s 1)] [predict (s 2)]",
             states: 24,
             fixed: 1,
+            block: Block::Each,
+        },
+        // Steps that are alike, then one that is not.
+        Case {
+            name: "steps alike",
+            text: "[assume x (mem (lambda (t) (scope_include 'x t (bernoulli
+                     (if (= t 0) 0.4 (lookup (array 0.3 0.8) (x (- t 1))))))))]
+                   [observe (normal (x 0) 0.7) 0.9] [observe (normal (x 1) 0.7) 0.1]
+                   [observe (normal (x 2) 0.7) 0.5] [observe (normal (* 3 (x 3)) 1) 1.4]
+                   [predict (x 0)] [predict (x 1)] [predict (x 2)] [predict (x 3)]",
+            states: 16,
+            fixed: 0,
             block: Block::Each,
         },
         // Rows that exist, a memoised table that nobody else asks for, and observed branches.
@@ -272,8 +285,9 @@ fn draw_flat(world: &mut World, target: &Target) {
             .prepare_path(model.trace_mut(), &groups.concat(), &std::default::Default::default())
             .unwrap()
     );
-    let flat = &mut |log_weights: &[f64], rng: &mut Rng| {
-        draw_place(&log_weights.iter().map(|w| w * 0.1).collect::<Vec<_>>(), rng.uniform())
+    let flat = &mut |weights: Weights<'_>, rng: &mut Rng| {
+        let log_weights: Vec<f64> = weights.logarithms().iter().map(|w| 0.1 * w).collect();
+        draw_place(&log_weights, rng.uniform())
     };
     assert!(sequence.draw_path(model.trace_mut(), flat, rng).unwrap().is_some());
 }
@@ -419,6 +433,33 @@ fn what_decides_what_exists_is_no_chain() {
             }
             smidgen_engine::check::check(&world.model).expect("a sound trace");
         }
+    }
+}
+
+/// A branch between constants is a value like any other: no node and no edge comes or goes with it.
+#[test]
+fn branches_between_constants_change_no_structure() {
+    for (sides, changes) in
+        [("0.98 0.02", false), ("(lookup (array 0.98) 0) 0.02", false), ("p 0.5", true)]
+    {
+        let text = format!(
+            "[assume p (beta 2 2)]
+             [assume s (mem (lambda (t) (if (= t 0) (flip 0.5) (flip (if (s (- t 1)) {sides})))))]
+             [observe (flip (if (s 3) 0.4 0.6)) true]"
+        );
+        let mut world = World::new(&text, 1);
+        let mut program = world.program("(mh default one 1)");
+        let (mut moved, mut changed) = (false, false);
+        for _ in 0..200 {
+            let state = world.number("(if (s 0) 1 0)");
+            let before = world.model.trace_mut().structure_revision();
+            world.step(&mut program);
+            changed |= world.model.trace_mut().structure_revision() != before;
+            moved |= state != world.number("(if (s 0) 1 0)");
+        }
+        assert!(moved);
+        assert_eq!(changed, changes, "{sides}");
+        smidgen_engine::check::check(&world.model).expect("a sound trace");
     }
 }
 

@@ -5,7 +5,8 @@ use smidgen_engine::check::{check, dump};
 use smidgen_engine::node::Op;
 use smidgen_engine::proposal::FromPrior;
 use smidgen_engine::{
-    Choice, EvalError, Evaluator, NodeId, Partition, Proposal, Proposed, Proposer, Scaffold, Trace,
+    Choice, EvalError, Evaluator, Fault, NodeId, Partition, Proposal, Proposed, Proposer, Scaffold,
+    Trace,
 };
 use smidgen_infer::proposer::{Scale, walk};
 use smidgen_testkit::World;
@@ -63,6 +64,83 @@ fn proposer(rng: &mut Rng) -> Box<dyn Proposer> {
     if rng.coin() { Box::new(FromPrior) } else { Box::new(Walk) }
 }
 
+/// Makes the same moves in two worlds that are alike, rehearsed in one of them. Gives how many were, or what differs.
+fn rehearse_and_make(
+    rehearsing: &mut World,
+    making: &mut World,
+    seed: u64,
+    moves: usize,
+) -> Result<usize, String> {
+    let mut rng = Rng::for_chain(seed, 5);
+    let (mut stage, mut scaffold) = (Scaffold::new(), Scaffold::new());
+    let mut rehearsed = 0;
+    for step in 0..moves as u64 {
+        let before = dump(&rehearsing.model);
+        let block = random_block(&rehearsing.model, &mut rng);
+        if block.is_empty() {
+            break;
+        }
+        let walks = rng.coin();
+        let proposer =
+            || -> Box<dyn Proposer> { if walks { Box::new(Walk) } else { Box::new(FromPrior) } };
+        let (mut first, mut second) = (Rng::for_chain(seed, step), Rng::for_chain(seed, step));
+        let (one, other) = (rehearsing.model.trace_mut(), making.model.trace_mut());
+        let one = Proposal::rehearse(one, &mut stage, &block, &mut *proposer(), &mut first);
+        let other = Proposal::propose(other, &mut scaffold, &block, &mut *proposer(), &mut second);
+        let (one, other) = match (one, other) {
+            (Ok(one), Ok(other)) => (one, other),
+            (Err(one), Err(other)) if one.to_string() == other.to_string() => break,
+            (one, other) => return Err(format!("{:?} {:?}", one.err(), other.err())),
+        };
+        rehearsed += usize::from(one.is_rehearsed());
+        let weights = |p: &Proposal<'_>| (p.log_old(), p.log_new(), p.log_ratio(), p.choices());
+        if format!("{:?}", weights(&one)) != format!("{:?}", weights(&other)) {
+            return Err(format!("weights {:?}, made {:?}", weights(&one), weights(&other)));
+        }
+        if other.log_ratio() > f64::NEG_INFINITY && rng.below(3) > 0 {
+            one.install(&mut first).map_err(|error| error.to_string())?;
+            other.commit();
+        } else {
+            drop((one, other));
+            if before != dump(&rehearsing.model) {
+                return Err("a rehearsal that was dropped is seen".to_owned());
+            }
+        }
+        if dump(&rehearsing.model) != dump(&making.model) || first.seed() != second.seed() {
+            return Err(format!("after move {step} the worlds differ"));
+        }
+        check(&rehearsing.model)?;
+    }
+    Ok(rehearsed)
+}
+
+/// Recursion of random depth: what is proposed for nearly every choice changes what exists.
+#[test]
+fn moves_that_change_what_exists_are_rehearsed() {
+    let text =
+        "[assume geom (lambda () (if (flip 0.5) (gamma 1 1) (+ 1 (geom))))] [assume n (geom)]
+        [observe (normal n 1) 5]";
+    let worlds = (&mut World::new(text, 7), &mut World::new(text, 7));
+    let rehearsed = rehearse_and_make(worlds.0, worlds.1, 3, 400).unwrap();
+    assert!(rehearsed > 40, "{rehearsed}");
+}
+
+/// What is kept from one move to the next holds only as long as what it hangs on.
+#[test]
+fn what_is_kept_too_long_is_noticed() {
+    let text = "[assume b (flip 0.5)] [assume x (normal 0 1)] [assume y (if b x (* x x))]
+        [observe (normal y 1) 0.5]";
+    let moves = |fault: Option<Fault>| {
+        let (mut rehearsing, mut making) = (World::new(text, 7), World::new(text, 7));
+        rehearsing.model.trace_mut().put_fault(fault);
+        rehearse_and_make(&mut rehearsing, &mut making, 3, 100)
+    };
+    assert!(moves(None).is_ok());
+    for fault in [Fault::KeptDensity, Fault::KeptScaffold] {
+        assert!(moves(Some(fault)).is_err(), "{fault:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -98,6 +176,15 @@ proptest! {
             let held = check(&world.model).and_then(|()| world.agrees_with_its_text());
             prop_assert!(held.is_ok(), "after a move: {}\n{}", held.unwrap_err(), text);
         }
+    }
+
+    /// A move that is rehearsed is the move that is made.
+    #[test]
+    fn a_rehearsal_is_the_move_to_come((tape, seed) in tapes()) {
+        let (mut rehearsing, text) = world_of(&tape, seed, EVERYTHING);
+        let (mut making, _) = world_of(&tape, seed, EVERYTHING);
+        let done = rehearse_and_make(&mut rehearsing, &mut making, seed, MOVES);
+        prop_assert!(done.is_ok(), "{}\n{}", done.unwrap_err(), text);
     }
 
     /// log α by definition: the change of the log joint, less the log probability of what was

@@ -272,6 +272,44 @@ fn structure_that_changes_is_noticed() {
     assert_eq!(density.refresh(world.model.trace_mut()).unwrap(), Validity::Gone);
 }
 
+/// A vector that becomes longer or shorter changes no structure.
+#[test]
+fn vectors_that_change_their_length_are_noticed() {
+    let texts = [
+        "[assume n (scope_include 'other 0 (uniform_discrete 2 5))]
+         [assume v (scope_include 'other 1 (dirichlet (fill n 1)))] [assume a (normal 0 1)]
+         [observe (normal (+ a (size v)) 1) 3]",
+        "[assume n (scope_include 'other 0 (uniform_discrete 2 5))]
+         [assume w (scope_include 'other 1 (dirichlet (fill n 1)))] [assume a (normal 0 1)]
+         [observe (normal (sum (* w a)) 1) 3]",
+    ];
+    for (text, with_vector) in [(texts[0], true), (texts[1], false)] {
+        let mut seen = [false; 2];
+        for seed in 0..40 {
+            let mut world = World::new(text, seed);
+            let n = world.number("n");
+            let choices: Vec<NodeId> = continuous(&mut world)
+                .into_iter()
+                .filter(|id| {
+                    let name = world.model.trace_mut().origin(*id).0;
+                    name == "normal" || (with_vector && name == "dirichlet")
+                })
+                .collect();
+            let trace = world.model.trace_mut();
+            let mut density = Density::compile(trace, &choices, Form::Plain).unwrap().ok().unwrap();
+            world.infer("(mh other all 3)");
+            let changed = world.number("n");
+            if changed == n {
+                continue;
+            }
+            seen[usize::from(changed > n)] = true;
+            let validity = density.refresh(world.model.trace_mut()).unwrap();
+            assert_eq!(validity, Validity::Gone, "from {n} to {changed}: {text}");
+        }
+        assert_eq!(seen, [true; 2]);
+    }
+}
+
 /// A constraint that holds in two ways, the second of which is asked for only if the first does not.
 const BRANCHES: &str = "[assume a (normal 0 1)] [assume b (normal 0 1)]
     [observe (normal (* a b) 1) 0.5] [observe (bernoulli (if (or (< a b) (< (* 2 b) 0)) 1 0)) true]";

@@ -125,7 +125,7 @@ const EIGHT_SCHOOLS: &str = "[assume mu (normal 0 5)] [assume tau (half_cauchy 5
 fn divergences_are_reported_where_they_matter() {
     assert_eq!(warnings(EIGHT_SCHOOLS, None, 1000), Vec::<String>::new());
     // By nuts in these coordinates alone they do matter, and where they are is said.
-    let nuts = warnings(EIGHT_SCHOOLS, Some("(nuts default all 'accept 0.5 1)"), 1000);
+    let nuts = warnings(EIGHT_SCHOOLS, Some("(nuts default all 'accept 0.7 1)"), 1000);
     let said = nuts.iter().find(|w| w.contains("diverged"));
     let said = said.unwrap_or_else(|| panic!("{nuts:#?}"));
     assert!(said.contains("'accept 0.99") && said.contains("where `tau` is small"), "{said}");

@@ -11,7 +11,7 @@
 
 use std::cell::RefCell;
 
-use smidgen_engine::particles::LookAhead;
+use smidgen_engine::particles::{LookAhead, Weights};
 use smidgen_engine::{EvalError, Particles, Sequence};
 use smidgen_infer::block::Target;
 use smidgen_infer::kernel::pgibbs::{Multinomial, Resampler, conditional_smc};
@@ -321,7 +321,7 @@ fn place(chain: &Chain, state: &str) -> usize {
     chain.states.iter().position(|known| known == state).expect("a known state")
 }
 
-/// The matrix of draws of whole paths by [`Sequence::draw_path`], with log weights times `tilt` (1 if
+/// The matrix of draws of whole paths by [`Sequence::draw_path`], with weights to the power `tilt` (1 if
 /// it is to be right).
 ///
 /// # Panics
@@ -344,8 +344,8 @@ pub fn paths(world: &mut World, chain: &Chain, target: &Target, tilt: f64) -> Ve
                 "no chain"
             );
             let mut lots = Enumerated { way: &way, probabilities: vec![] };
-            let pick = &mut |log_weights: &[f64], rng: &mut Rng| {
-                let tilted: Vec<f64> = log_weights.iter().map(|w| w * tilt).collect();
+            let pick = &mut |weights: Weights<'_>, rng: &mut Rng| {
+                let tilted: Vec<f64> = weights.logarithms().iter().map(|w| w * tilt).collect();
                 assert!(lots.weigh(&tilted));
                 lots.draw(rng)
             };

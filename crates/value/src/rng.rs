@@ -73,6 +73,12 @@ impl Rng {
         self.0.random_range(0..n)
     }
 
+    /// Words of 32 random bits.
+    #[inline]
+    pub fn fill_words(&mut self, words: &mut [u32]) {
+        self.0.fill(words);
+    }
+
     /// A seed for another stream.
     pub fn seed(&mut self) -> u64 {
         self.0.random::<u64>()

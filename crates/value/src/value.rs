@@ -234,12 +234,19 @@ impl Value {
 
     /// Whether nothing can tell the two apart, unlike equality, for which `true` is 1 and -0 is
     /// 0. May be false for equal containers.
+    #[inline]
     pub fn is_identical(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Number(a), Value::Number(b)) => a.to_bits() == b.to_bits(),
+            _ => self.is_identically_built(other),
+        }
+    }
+
+    fn is_identically_built(&self, other: &Value) -> bool {
         let bits = |a: &[f64], b: &[f64]| {
             a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.to_bits() == y.to_bits())
         };
         match (self, other) {
-            (Value::Number(a), Value::Number(b)) => a.to_bits() == b.to_bits(),
             (Value::Linked(by, a), Value::Linked(other, b)) => {
                 by == other && a.to_bits() == b.to_bits()
             }

@@ -333,6 +333,12 @@ pub fn draw_place(log_weights: &[f64], u: f64) -> usize {
     let mut weights: SmallVec<[f64; 32]> = SmallVec::from_slice(log_weights);
     weights.resize(log_weights.len().next_multiple_of(8), f64::NEG_INFINITY);
     Wide::default().shares(largest, &mut weights);
+    draw_share(&weights, u)
+}
+
+/// The place that a number between 0 and 1 falls on, if each has its share by these weights.
+#[inline]
+pub(crate) fn draw_share(weights: &[f64], u: f64) -> usize {
     let mut left = u * weights.iter().sum::<f64>();
     for (place, weight) in weights.iter().enumerate() {
         left -= weight;

@@ -1,5 +1,8 @@
 //! Lane programs that several segments share, and what each of them feeds to its leaves.
 
+use std::collections::VecDeque;
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 use smidgen_value::{Link, Value};
 
@@ -10,13 +13,13 @@ use crate::program::Register;
 use crate::program::Source;
 use crate::program::lanes::{Action, Held, Kind, LaneProgram, Rule, Uniforms};
 use crate::program::links::{at_place, eta_of};
-use crate::program::marked;
+use crate::program::marked::{self, Marked};
 use crate::program::template::{fill_in, renamed};
 use crate::program::values::LaneStore;
 use crate::trace::Trace;
 
 /// What a leaf gets.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Feed {
     /// A column, by the name that the plan gave it.
     Column(u32),
@@ -37,16 +40,26 @@ pub(super) struct Bound {
     pub places: Box<[NodePlace]>,
 }
 
+/// Lanes of a run, with what is fed to them.
+pub(super) struct Lanes<'a> {
+    pub bound: &'a Bound,
+    pub lanes: Range<usize>,
+}
+
 /// A program, and which of its registers are columns of those who use it.
 pub(super) struct Shared {
     pub lane_program: LaneProgram,
     boxed_leaves: Box<[u32]>,
+    /// The places of its calls that the host answers.
+    asks: Vec<u32>,
     /// The registers of its columns.
     pub numbers: Vec<Register>,
     pub kinds: Vec<ColumnKind>,
     pub boxed: Vec<u32>,
     /// What the nodes are in terms of these columns; none for one that stands still.
     pub nodes: Vec<Option<Held>>,
+    /// The columns of nodes that are single plain numbers.
+    plain: Vec<Option<u32>>,
 }
 
 #[derive(Default)]
@@ -75,7 +88,12 @@ pub(super) struct Inputs {
     live_of: FxHashMap<(NodeId, Option<Link>), u32>,
     outside_of: FxHashMap<NodeId, u32>,
     numbers_of: FxHashMap<u64, u32>,
+    /// Places of the constants that came last.
+    recent: VecDeque<u32>,
 }
+
+/// Constants that another one is compared with: as many as a few segments have.
+const RECENT: usize = 16;
 
 impl Inputs {
     /// Reads what is outside. False if a value has another form than steps rely on.
@@ -133,10 +151,17 @@ impl Inputs {
         }
     }
 
-    /// The place of a constant.
+    /// The place of a constant: that of the same one in a segment before, if it is there.
     pub fn constant(&mut self, value: Value) -> u32 {
+        let same = |place: &&u32| self.values[**place as usize].is_identical(&value);
+        if let Some(place) = self.recent.iter().find(same) {
+            return *place;
+        }
+        let place = self.values.len() as u32;
         self.values.push(value);
-        self.values.len() as u32 - 1
+        self.recent.truncate(RECENT - 1);
+        self.recent.push_front(place);
+        place
     }
 
     /// The place of a value outside the block.
@@ -166,7 +191,12 @@ impl Library {
     /// A program that was written, or the same one that is here. The frame of the columns that hold its nodes.
     pub fn add(&mut self, writer: Writer, nodes: &[NodeId], inputs: &mut Inputs) -> (Bound, Frame) {
         let reads: Vec<Option<Read>> = nodes.iter().map(|id| writer.known(*id)).collect();
-        let Writer { lane_program, boxed_leaves, uniforms, places, forms, .. } = writer;
+        let Writer { mut lane_program, boxed_leaves, uniforms, places, forms, .. } = writer;
+        let held = reads.iter().filter_map(|read| match read {
+            Some(Read::Held(held)) => Some(held),
+            _ => None,
+        });
+        lane_program.drop_unread(held);
         let mut feeds = Vec::with_capacity(lane_program.program.leaves.len());
         for leaf in &lane_program.program.leaves {
             feeds.push(match &leaf.source {
@@ -181,18 +211,22 @@ impl Library {
         let mut shared = Shared {
             lane_program,
             boxed_leaves: boxed_leaves.iter().map(|leaf| leaf.register).collect(),
+            asks: Vec::new(),
             numbers: Vec::new(),
             kinds: Vec::new(),
             boxed: Vec::new(),
             nodes: Vec::new(),
+            plain: Vec::new(),
         };
         for read in reads {
             let held = match read {
                 Some(Read::Held(held)) => Some(shared.column(&held)),
                 _ => None,
             };
+            shared.plain.push(held.as_ref().and_then(|held| shared.plain_column(held)));
             shared.nodes.push(held);
         }
+        asks(&shared.lane_program.actions, &mut shared.asks);
         let held = nodes.iter().zip(&shared.nodes);
         let held = held.filter_map(|(id, held)| Some((*id, held.clone()?))).collect();
         let frame = Frame { held, kinds: shared.kinds.clone(), boxed: shared.boxed.len() as u32 };
@@ -211,32 +245,77 @@ impl Library {
         (bound, frame)
     }
 
-    /// Brings what a program reads into its lanes; `number` and `boxed` fill in columns by their names.
+    /// Whether two can be run in lanes beside each other.
+    pub fn runs_with(&self, a: &Bound, b: &Bound) -> bool {
+        let node = |bound: &Bound, place: u32| bound.places[place as usize].node;
+        a.program == b.program
+            && a.uniforms == b.uniforms
+            && self.of(a).asks.iter().all(|place| node(a, *place) == node(b, *place))
+    }
+
+    /// Whether two come to the same, given the same columns of the same names.
+    pub fn comes_to_the_same(&self, a: &Bound, b: &Bound) -> bool {
+        self.runs_with(a, b) && a.feeds == b.feeds && a.boxed == b.boxed
+    }
+
+    /// Brings what a program reads into its lanes, which stand in order; `number` and `boxed` fill in columns by their names,
+    /// for lanes by their number. `before`: what the store holds from a run of as many lanes, whose numbers that are the same
+    /// in all lanes are still there.
     #[inline]
     pub fn load(
         &self,
-        bound: &Bound,
+        all: &[Lanes<'_>],
+        before: Option<&Bound>,
         inputs: &Inputs,
-        (store, lanes): (&mut LaneStore, usize),
-        number: impl Fn(u32, &mut [f64]),
-        boxed: impl Fn(u32, &mut [Value]),
+        store: &mut LaneStore,
+        number: impl Fn(usize, u32, &mut [f64]),
+        boxed: impl Fn(usize, u32, &mut [Value]),
     ) {
-        let Shared { lane_program, boxed_leaves, .. } = self.of(bound);
-        store.fit(lane_program.program.registers, lane_program.boxed, lanes);
-        for (leaf, feed) in lane_program.program.leaves.iter().zip(&bound.feeds) {
-            match feed {
-                Feed::Column(column) => number(*column, store.row_mut(leaf.register)),
-                Feed::Numbers(place) => {
-                    for k in 0..leaf.len {
-                        let x = inputs.numbers[(place + k) as usize];
-                        store.row_mut(leaf.register + k).fill(x);
+        let (Some(first), Some(last)) = (all.first(), all.last()) else { return };
+        let Shared { lane_program, boxed_leaves, .. } = self.of(first.bound);
+        store.fit(lane_program.program.registers, lane_program.boxed, last.lanes.end);
+        let before = before.filter(|before| before.program == first.bound.program);
+        for (place, leaf) in lane_program.program.leaves.iter().enumerate() {
+            if before.is_some_and(|before| before.feeds[place] == first.bound.feeds[place])
+                && matches!(first.bound.feeds[place], Feed::Numbers(_))
+            {
+                continue;
+            }
+            for (which, Lanes { bound, lanes }) in all.iter().enumerate() {
+                match bound.feeds[place] {
+                    Feed::Column(column) => {
+                        number(which, column, &mut store.row_mut(leaf.register)[lanes.clone()]);
                     }
+                    Feed::Numbers(from) => {
+                        for k in 0..leaf.len {
+                            let x = inputs.numbers[(from + k) as usize];
+                            store.row_mut(leaf.register + k)[lanes.clone()].fill(x);
+                        }
+                    }
+                    Feed::Drawn => {}
                 }
-                Feed::Drawn => {}
             }
         }
-        for (register, column) in boxed_leaves.iter().zip(&bound.boxed) {
-            boxed(*column, store.boxed_row_mut(*register));
+        for (place, register) in boxed_leaves.iter().enumerate() {
+            for (which, Lanes { bound, lanes }) in all.iter().enumerate() {
+                let row = &mut store.boxed_row_mut(*register)[lanes.clone()];
+                boxed(which, bound.boxed[place], row);
+            }
+        }
+    }
+}
+
+/// The places of calls that the host answers.
+fn asks(actions: &[Action], places: &mut Vec<u32>) {
+    for action in actions {
+        match action {
+            Action::Call(call) if matches!(call.rule, Rule::Marginal | Rule::Request) => {
+                places.push(call.place);
+            }
+            Action::Call(_) => {}
+            Action::Switch(switch) => {
+                switch.sides.iter().for_each(|side| asks(&side.actions, places));
+            }
         }
     }
 }
@@ -263,6 +342,16 @@ impl Shared {
         }
     }
 
+    fn plain_column(&self, held: &Held) -> Option<u32> {
+        let Held::Marked(Value::Number(mark)) = held else { return None };
+        match marked::read(*mark) {
+            Marked::Local(column) if self.kinds[column as usize] == ColumnKind::Number => {
+                Some(column)
+            }
+            _ => None,
+        }
+    }
+
     /// The value of a node, given the numbers and boxed values in its columns.
     pub fn value(
         &self,
@@ -270,6 +359,9 @@ impl Shared {
         number: &dyn Fn(u32) -> f64,
         boxed: &dyn Fn(u32) -> Value,
     ) -> Option<Value> {
+        if let Some(column) = self.plain[node] {
+            return Some(Value::Number(number(column)));
+        }
         Some(match self.nodes[node].as_ref()? {
             Held::Boxed(column) => boxed(*column),
             Held::Uniform(_) => unreachable!("columns hold what differs from lane to lane"),
@@ -315,7 +407,7 @@ fn key_of_action(action: &Action, key: &mut Vec<u64>) {
             let address = |name: &'static str| name.as_ptr() as u64;
             let (code, which) = match call.rule {
                 Rule::Function(function) => (0, address(function.spec.name)),
-                Rule::Draw(distribution, _) => (1, address(distribution.spec().name)),
+                Rule::Draw(distribution) => (1, address(distribution.spec().name)),
                 Rule::Density(distribution) => (2, address(distribution.spec().name)),
                 Rule::Marginal => (3, 0),
                 Rule::Request => (4, 0),

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
 use smidgen_prob::smooth::{self, Smooth};
 use smidgen_prob::{Distribution, Function, Score};
-use smidgen_value::Value;
+use smidgen_value::{Link, Value};
 
 use super::writer::{BoxedLeaf, DRAWN, Index, NO_REGISTER, Read, Writer};
-use crate::program::lanes::{Action, Call, Held, Kind, Rule, Side, Switch};
+use crate::program::lanes::{Action, Call, Held, Kind, PlainDraw, Rule, Side, Switch};
 use crate::program::lower;
 use crate::program::marked::{self, Marked};
 use crate::program::template::each_register;
@@ -94,6 +95,7 @@ impl Writer {
                 steps,
                 may_fail,
                 out: out.clone(),
+                plain: None,
             };
             self.push_call(call);
             return out;
@@ -106,8 +108,33 @@ impl Writer {
     /// A call without steps.
     pub fn call(&mut self, place: u32, rule: Rule, reads: &[Read], out: Held) {
         let operands = self.all_held(reads);
-        let call = Call { place, rule, operands, steps: 0..0, may_fail: true, out };
+        let plain = self.plain_draw(rule, &operands, &out);
+        let call = Call { place, rule, operands, steps: 0..0, may_fail: true, out, plain };
         self.push_call(call);
+    }
+
+    /// How to draw without the way through values, if all is plain numbers.
+    fn plain_draw(&self, rule: Rule, operands: &[Held], out: &Held) -> Option<PlainDraw> {
+        let Rule::Draw(distribution) = rule else { return None };
+        let register = |held: &Held| match held {
+            Held::Marked(Value::Number(mark)) => match marked::read(*mark) {
+                Marked::Local(register) => Some(register),
+                _ => None,
+            },
+            _ => None,
+        };
+        // A number known by its logarithm is drawn with as it is; where it is none, the general way is taken.
+        let argument = |held: &Held| {
+            register(held).filter(|register| {
+                matches!(
+                    self.lane_program.kind(*register),
+                    Kind::Number | Kind::Linked(Link::Log, _)
+                )
+            })
+        };
+        let args = operands.iter().map(argument).collect::<Option<SmallVec<[_; 4]>>>()?;
+        let out = register(out)?;
+        Some(PlainDraw { scalar: distribution.scalar()?, family: distribution.family(), args, out })
     }
 
     /// A random choice of this law: where its value is drawn to.
@@ -206,7 +233,6 @@ impl Writer {
         distribution: &'static dyn Distribution,
         reads: &[Read],
     ) -> Held {
-        let scalar = distribution.scalar();
         let reads: Vec<Read> = reads
             .iter()
             .map(|read| match read {
@@ -218,7 +244,7 @@ impl Writer {
             })
             .collect();
         let out = self.choice(distribution, reads.len());
-        self.call(place, Rule::Draw(distribution, scalar), &reads, out.clone());
+        self.call(place, Rule::Draw(distribution), &reads, out.clone());
         out
     }
 
@@ -241,7 +267,7 @@ impl Writer {
         };
         let operands = self.all_held(reads);
         let rule = Rule::Density(distribution);
-        let call = Call { place, rule, operands, steps, may_fail: true, out };
+        let call = Call { place, rule, operands, steps, may_fail: true, out, plain: None };
         self.push_call(call);
     }
 }

@@ -6,7 +6,7 @@
 use smidgen_value::{Rng, Value};
 
 use super::Particles;
-use super::bound::Bound;
+use super::bound::{Bound, Lanes};
 use super::host::OfTrace;
 use super::pass_plan::{From, Part, PassPlan};
 use crate::error::EvalError;
@@ -26,7 +26,9 @@ pub(super) struct Buffers {
     carried: Carried,
     next: Carried,
     alive: Vec<bool>,
+    /// Registers of steps, and of looks ahead.
     store: LaneStore,
+    ahead: LaneStore,
 }
 
 #[derive(Default)]
@@ -41,6 +43,9 @@ pub(super) struct CompiledPass<'a> {
     buffers: &'a mut Buffers,
     particles: usize,
     touched: u64,
+    /// The segments whose numbers the registers hold: of the step made last, and of the look ahead made last.
+    made: Option<usize>,
+    looked: Option<usize>,
 }
 
 impl<'a> CompiledPass<'a> {
@@ -59,7 +64,7 @@ impl<'a> CompiledPass<'a> {
             carried.boxed.resize(plan.most_boxed * particles, Value::Nil);
         }
         ancestors.clear();
-        CompiledPass { trace, plan, buffers, particles, touched: 0 }
+        CompiledPass { trace, plan, buffers, particles, touched: 0, made: None, looked: None }
     }
 
     fn gather(&mut self, t: usize, ancestors: &[u32]) {
@@ -104,19 +109,23 @@ impl<'a> CompiledPass<'a> {
     ) -> Result<(), EvalError> {
         let plan = self.plan;
         let shared = plan.library.of(bound);
-        let Buffers { alive, store, .. } = &mut *self.buffers;
+        let Buffers { alive, store, ahead, .. } = &mut *self.buffers;
+        let store = if rng.is_some() { store } else { ahead };
         log_weights.fill(0.0);
         let mut host = OfTrace { trace: self.trace, places: &bound.places, rng, rows: None };
         let mut outcome = Outcome { alive, log_weights };
         let uniforms = plan.inputs.uniforms(bound);
         shared.lane_program.run(uniforms, store, &mut outcome, &mut host)?;
+        self.touched += (bound.places.len() * self.particles) as u64;
+        if self.buffers.alive.iter().all(|alive| *alive) {
+            return Ok(());
+        }
         let lost = if self.trace.has_fault(Fault::LostLanes) { 0.0 } else { f64::NEG_INFINITY };
         for (log_weight, alive) in log_weights.iter_mut().zip(&self.buffers.alive) {
             if !alive {
                 *log_weight = lost;
             }
         }
-        self.touched += (bound.places.len() * self.particles) as u64;
         Ok(())
     }
 
@@ -168,13 +177,14 @@ impl Particles for CompiledPass<'_> {
         alive.clear();
         alive.resize(particles, true);
         plan.library.load(
-            &part.program,
+            &[Lanes { bound: &part.program, lanes: 0..particles }],
+            self.made.replace(t).map(|before| &plan.parts[before].program),
             &plan.inputs,
-            (store, particles),
-            |column, row| {
+            store,
+            |_, column, row| {
                 row.copy_from_slice(&carried.numbers[column as usize * particles..][..particles])
             },
-            |column, row| {
+            |_, column, row| {
                 row.clone_from_slice(&carried.boxed[column as usize * particles..][..particles])
             },
         );
@@ -192,22 +202,24 @@ impl Particles for CompiledPass<'_> {
         let Some(ahead) = &plan.parts[t].ahead else { unreachable!("it looks ahead") };
         let before = &plan.parts[t - 1];
         // Those that died at the last step stay dead; the next step begins with all.
-        let Buffers { numbers, boxed, carried, store, .. } = &mut *self.buffers;
-        let number = |column: u32, row: &mut [f64]| {
+        let Buffers { numbers, boxed, carried, ahead: store, .. } = &mut *self.buffers;
+        let number = |_: usize, column: u32, row: &mut [f64]| {
             let from = match From::named(column) {
                 From::Carried(k) => &carried.numbers[k as usize * particles..],
                 From::Own(k) => &numbers[(before.first_number + k as usize) * particles..],
             };
             row.copy_from_slice(&from[..particles]);
         };
-        let value = |column: u32, row: &mut [Value]| {
+        let value = |_: usize, column: u32, row: &mut [Value]| {
             let from = match From::named(column) {
                 From::Carried(k) => &carried.boxed[k as usize * particles..],
                 From::Own(k) => &boxed[(before.first_boxed + k as usize) * particles..],
             };
             row.clone_from_slice(&from[..particles]);
         };
-        plan.library.load(ahead, &plan.inputs, (store, particles), number, value);
+        let lanes = [Lanes { bound: ahead, lanes: 0..particles }];
+        let earlier = self.looked.replace(t).and_then(|before| plan.parts[before].ahead.as_ref());
+        plan.library.load(&lanes, earlier, &plan.inputs, store, number, value);
         self.run(ahead, None, log_future)
     }
 

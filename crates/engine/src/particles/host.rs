@@ -2,7 +2,7 @@
 
 use smidgen_value::{ArgumentError, Rng, Value};
 
-use super::bound::{Inputs, Library};
+use super::bound::{Inputs, Lanes, Library};
 use super::formula::Formula;
 use super::select::{Away, Builder};
 use super::writer::{NodePlace, Read, Writer};
@@ -37,7 +37,7 @@ impl OfTrace<'_> {
     fn name(&self, call: &Call) -> &'static str {
         match call.rule {
             Rule::Function(function) => function.spec.name,
-            Rule::Draw(distribution, _) | Rule::Density(distribution) => distribution.spec().name,
+            Rule::Draw(distribution) | Rule::Density(distribution) => distribution.spec().name,
             _ => self.trace.maker_name(self.places[call.place as usize].node),
         }
     }
@@ -160,7 +160,8 @@ fn value_of(
     let (mut library, mut inputs) = (Library::default(), Inputs::default());
     let (bound, _) = library.add(writer, &[], &mut inputs);
     let (mut store, shared) = (LaneStore::default(), library.of(&bound));
-    library.load(&bound, &inputs, (&mut store, 1), |_, _| {}, |_, _| {});
+    let lanes = [Lanes { bound: &bound, lanes: 0..1 }];
+    library.load(&lanes, None, &inputs, &mut store, |_, _, _| {}, |_, _, _| {});
     let (mut alive, mut log_weights) = ([true], [0.0]);
     let mut outcome = Outcome { alive: &mut alive, log_weights: &mut log_weights };
     let rows = Some(Rows { away, is_missing: false });

@@ -33,7 +33,10 @@ mod replay;
 mod rewrite;
 mod segment;
 mod select;
+mod signature;
 mod transitions;
+mod unread;
+mod weigh;
 mod writer;
 
 use rustc_hash::FxHashSet;
@@ -41,11 +44,13 @@ use smidgen_value::{Rng, Value};
 
 use crate::error::EvalError;
 use crate::id::NodeId;
+use crate::program::wide::Wide;
 use crate::trace::Trace;
 use crate::trace::node::Op;
 use crate::trace::scaffold::Scaffold;
 
 use compiled::{Buffers, CompiledPass};
+pub use forward_backward::Weights;
 use forward_backward::{ForwardBackward, Room};
 use pass_plan::PassPlan;
 use path_plan::PathPlan;
@@ -54,6 +59,7 @@ pub use replay::{Recorded, WeighedAgain};
 use rewrite::rewrite;
 use segment::{Segment, segments};
 use select::Selects;
+use signature::Signature;
 
 /// A population of particles. The last one is the reference: the current state.
 pub trait Particles {
@@ -98,6 +104,11 @@ pub enum LookAhead {
     Always,
 }
 
+/// Log weights become shares of the largest.
+pub fn shares(largest: f64, log_weights: &mut [f64]) {
+    Wide::default().shares(largest, log_weights);
+}
+
 /// A block in ordered groups, ready for passes of particles.
 #[derive(Default)]
 pub struct Sequence {
@@ -109,6 +120,8 @@ pub struct Sequence {
     /// For particles, if nothing in D decides what exists.
     passes: Option<PassPlan>,
     look_ahead: LookAhead,
+    /// What the path's plan was written from.
+    signature: Signature,
     /// What in D selects.
     selects: Selects,
     /// The structure that the plan was made for.
@@ -138,7 +151,8 @@ impl Sequence {
         choices: &[NodeId],
         left_out: &FxHashSet<NodeId>,
     ) -> Result<bool, EvalError> {
-        (self.path, self.passes, self.selects) = (None, None, Selects::default());
+        let before = self.path.take();
+        (self.passes, self.selects) = (None, Selects::default());
         self.scaffold.build(trace, choices);
         self.scaffold.absorbing.retain(|id| !left_out.contains(id));
         if !self.scaffold.released.is_empty() || self.has_other_nodes(trace) {
@@ -150,8 +164,15 @@ impl Sequence {
         }
         let groups: Vec<Vec<NodeId>> = choices.iter().map(|id| vec![*id]).collect();
         self.segments = segments(trace, &self.scaffold, &groups, &selects);
-        self.path = PathPlan::compile(trace, &self.segments, &selects)?;
-        self.selects = selects;
+        let signature = Signature::of(trace, &self.segments, &selects);
+        self.path = match before.filter(|_| self.signature == signature) {
+            Some(plan) => Some(plan),
+            None => {
+                self.room.forget();
+                PathPlan::compile(trace, &self.segments, &selects)?
+            }
+        };
+        (self.selects, self.signature) = (selects, signature);
         self.structure = trace.structure_revision();
         Ok(self.path.is_some())
     }
@@ -222,11 +243,11 @@ impl Sequence {
     }
 
     /// Draws a whole path of a chain from its conditional law (see [`forward_backward`]); `draw` picks a place
-    /// from log weights. The number of choices that changed; none if it cannot be done.
+    /// from weights. The number of choices that changed; none if it cannot be done.
     pub fn draw_path(
         &mut self,
         trace: &mut Trace,
-        draw: &mut dyn FnMut(&[f64], &mut Rng) -> usize,
+        draw: &mut dyn FnMut(Weights<'_>, &mut Rng) -> usize,
         rng: &mut Rng,
     ) -> Result<Option<usize>, EvalError> {
         if !self.refresh_path(trace)? {

@@ -1,5 +1,9 @@
-//! A chain of finite choices as lane programs: per segment one over the values of its choice, and one over pairs of
-//! neighbouring values, for what hangs on both.
+//! A chain of finite choices as lane programs: per segment one for what its nodes come to over the values of its choice,
+//! one for the densities over these values, and one over pairs of neighbouring values, for what hangs on both.
+//!
+//! In most chains the segments are alike. What a segment has in common with the one before (`repeats`) need not be
+//! computed for it, and densities of the same shape are weighed together, whichever segments they belong to
+//! ([`Together`]).
 
 use rustc_hash::FxHashMap;
 use smidgen_prob::Distribution;
@@ -30,6 +34,7 @@ pub(super) enum Hangs {
 pub(super) const BEFORE: u32 = 1 << 30;
 
 /// An argument of a choice.
+#[derive(PartialEq)]
 pub(super) enum Argument {
     /// The same whatever was before: by its place among the inputs.
     Uniform(u32),
@@ -42,17 +47,46 @@ pub(super) struct PathPart {
     pub choice: NodeId,
     pub distribution: &'static dyn Distribution,
     pub arguments: Vec<Argument>,
-    /// Over the values of the choice, which are its only column.
-    pub here: Bound,
+    /// The nodes over the values of the choice, which are the only column that they read.
+    pub nodes: Bound,
+    /// The densities over these values, if there are any.
+    pub densities: Option<Bound>,
     /// Over pairs of values, if something hangs on both.
     pub pairs: Option<Bound>,
+    pub repeats: Repeats,
     /// All nodes but the choice, in order.
-    pub nodes: Vec<(NodeId, Hangs)>,
+    pub followers: Vec<Follower>,
+}
+
+/// What is as in the segment before, whatever is outside the chain.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Repeats {
+    /// The law of the choice and where its arguments are.
+    pub law: bool,
+    /// What its nodes come to, if the values are the same.
+    pub nodes: bool,
+}
+
+/// A node that follows from the path.
+pub(super) struct Follower {
+    pub node: NodeId,
+    pub hangs: Hangs,
+    /// Its place among the nodes that are computed over the values of the choice.
+    pub place: Option<usize>,
+}
+
+/// Segments whose densities have the same program, and read the same where lanes cannot differ.
+#[derive(Default)]
+pub(super) struct Together {
+    pub steps: Vec<usize>,
 }
 
 #[derive(Default)]
 pub(super) struct PathPlan {
     pub parts: Vec<PathPart>,
+    /// By their densities over values, and over pairs of values.
+    pub by_values: Vec<Together>,
+    pub by_pairs: Vec<Together>,
     pub library: Library,
     pub inputs: Inputs,
 }
@@ -94,7 +128,28 @@ impl PathPlan {
             }
             compiler.segment(segment, t)?;
         }
-        Ok(Some(compiler.plan))
+        let mut plan = compiler.plan;
+        plan.by_values = plan.together(|part| part.densities.as_ref());
+        plan.by_pairs = plan.together(|part| part.pairs.as_ref());
+        Ok(Some(plan))
+    }
+}
+
+impl PathPlan {
+    fn together(&self, of: impl Fn(&PathPart) -> Option<&Bound>) -> Vec<Together> {
+        let mut found: Vec<Together> = Vec::new();
+        for (t, part) in self.parts.iter().enumerate() {
+            let Some(bound) = of(part) else { continue };
+            let fits = |together: &&mut Together| {
+                let first = of(&self.parts[together.steps[0]]).expect("it has densities");
+                self.library.runs_with(first, bound)
+            };
+            match found.iter_mut().find(fits) {
+                Some(together) => together.steps.push(t),
+                None => found.push(Together { steps: vec![t] }),
+            }
+        }
+        found
     }
 }
 
@@ -143,8 +198,9 @@ impl Compiler<'_> {
     fn segment(&mut self, segment: &Segment, t: usize) -> Result<(), EvalError> {
         let made = |id: &&NodeId| self.made[*id].1;
         let of = |hangs: Hangs| segment.nodes.iter().filter(move |id| made(id) == hangs).copied();
-        let (here, pairs): (Vec<NodeId>, Vec<NodeId>) =
-            (of(Hangs::Here).collect(), of(Hangs::Before).collect());
+        let is_density = |id: &NodeId| self.is_density(*id);
+        let (observed, here): (Vec<NodeId>, Vec<NodeId>) = of(Hangs::Here).partition(is_density);
+        let pairs: Vec<NodeId> = of(Hangs::Before).collect();
         let hanging = |hangs: Hangs| {
             let absorbing = segment.absorbing.iter().copied();
             absorbing.filter(|id| self.hangs(*id, t) == hangs).collect::<Vec<NodeId>>()
@@ -163,23 +219,51 @@ impl Compiler<'_> {
         let held = writer.given_choice(distribution, arguments.len());
         writer.know(choice, Read::Held(held));
         let others: Vec<NodeId> = here.iter().copied().filter(|id| *id != choice).collect();
-        self.write(&mut writer, &others, &weighed_here)?;
-        let (bound, frame) = self.plan.library.add(writer, &here, &mut self.plan.inputs);
+        self.write(&mut writer, &others, &[])?;
+        let (nodes, frame) = self.plan.library.add(writer, &here, &mut self.plan.inputs);
         self.here = frame;
-        let pairs = match pairs.is_empty() && weighed_pairs.is_empty() {
-            true => None,
-            false => {
-                let mut writer = Writer::default();
-                self.write(&mut writer, &pairs, &weighed_pairs)?;
-                Some(self.plan.library.add(writer, &[], &mut self.plan.inputs).0)
-            }
+        let densities = self.densities(&observed, &weighed_here)?;
+        let pairs = self.densities(&pairs, &weighed_pairs)?;
+        let followers = segment.nodes.iter().filter(|id| **id != choice);
+        let followers = followers.map(|id| Follower {
+            node: *id,
+            hangs: self.made[id].1,
+            place: here.iter().position(|node| node == id),
+        });
+        let followers = followers.collect();
+        let before = self.plan.parts.last();
+        let repeats = before.map_or(Repeats::default(), |before| Repeats {
+            law: before.distribution.spec().name == distribution.spec().name
+                && before.arguments == arguments,
+            nodes: self.plan.library.comes_to_the_same(&before.nodes, &nodes),
+        });
+        let part = PathPart {
+            choice,
+            distribution,
+            arguments,
+            nodes,
+            densities,
+            pairs,
+            repeats,
+            followers,
         };
-        let nodes = segment.nodes.iter().filter(|id| **id != choice);
-        let nodes = nodes.map(|id| (*id, self.made[id].1)).collect();
-        let part = PathPart { choice, distribution, arguments, here: bound, pairs, nodes };
         self.before_nodes = here;
         self.plan.parts.push(part);
         Ok(())
+    }
+
+    /// Densities, with nodes that only they need: none if there are neither.
+    fn densities(
+        &mut self,
+        nodes: &[NodeId],
+        weighed: &[NodeId],
+    ) -> Result<Option<Bound>, EvalError> {
+        if nodes.is_empty() && weighed.is_empty() {
+            return Ok(None);
+        }
+        let mut writer = Writer::default();
+        self.write(&mut writer, nodes, weighed)?;
+        Ok(Some(self.plan.library.add(writer, &[], &mut self.plan.inputs).0))
     }
 
     /// Where the arguments of a choice are, before its segment is begun.

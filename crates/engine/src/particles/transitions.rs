@@ -2,10 +2,10 @@
 
 use smallvec::SmallVec;
 use smidgen_prob::Distribution;
-use smidgen_value::{ArgumentError, Value};
+use smidgen_value::{ArgumentError, Value, math};
 
-use super::forward_backward::{Columns, ForwardBackward, Weighed};
-use super::path_plan::Argument;
+use super::forward_backward::{ForwardBackward, Step};
+use super::path_plan::{Argument, PathPart};
 use crate::error::{EvalError, Mistake};
 use crate::id::NodeId;
 
@@ -16,16 +16,26 @@ const MOST_VALUES: usize = 16;
 type Row = SmallVec<[Value; 2]>;
 type AllRows = SmallVec<[Option<Row>; 4]>;
 
-/// What follows which arguments, as it was listed last: in most chains every step is alike.
+/// A log probability below this one is not kept as a probability.
+const LEAST_LOG: f64 = -300.0;
+
+/// What follows which arguments, and how probably.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct Table {
     distribution: Option<&'static dyn Distribution>,
+    /// After each value of the step before; one for all if they do not matter.
     rows: AllRows,
-    values: Vec<Value>,
-    log_weights: Vec<f64>,
+    pub values: Vec<Value>,
+    /// Row by row.
+    log_p: Vec<f64>,
+    p: Vec<f64>,
+    /// Whether every value can follow every row.
+    pub is_full: bool,
+    /// Whether the probabilities say as much as their logarithms.
+    pub is_plain: bool,
 }
 
-impl Known {
+impl Table {
     fn is_for(&self, distribution: &'static dyn Distribution, rows: &[Option<Row>]) -> bool {
         let same_row = |a: &Row, b: &Row| {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_identical(b))
@@ -36,6 +46,32 @@ impl Known {
                 (Some(known), Some(row)) => same_row(known, row),
                 (known, row) => known.is_none() && row.is_none(),
             })
+    }
+
+    fn at(&self, j: usize, k: usize) -> usize {
+        let row = if self.rows.len() == 1 { 0 } else { j };
+        row * self.values.len() + k
+    }
+
+    /// log p(k | j)
+    #[inline]
+    pub fn log_p(&self, j: usize, k: usize) -> f64 {
+        self.log_p[self.at(j, k)]
+    }
+
+    #[inline]
+    pub fn p(&self, j: usize, k: usize) -> f64 {
+        self.p[self.at(j, k)]
+    }
+
+    fn finish(&mut self) {
+        self.p.clear();
+        self.p.extend(self.log_p.iter().map(|log_p| math::exp(*log_p)));
+        self.is_full = self.log_p.iter().all(|log_p| *log_p > f64::NEG_INFINITY);
+        let is_plain = |log_p: &f64| {
+            *log_p == f64::NEG_INFINITY || *log_p > LEAST_LOG && *log_p < f64::INFINITY
+        };
+        self.is_plain = self.log_p.iter().all(is_plain);
     }
 }
 
@@ -76,83 +112,136 @@ impl ForwardBackward<'_> {
 
     /// The arguments of the choice of step t after value j of the step before; None if that is impossible.
     fn arguments(&self, t: usize, j: usize) -> Option<Row> {
-        let (plan, Columns { numbers, boxed, alive }) = (self.plan, &self.room.before);
-        let lanes = alive.len();
         let argument = |argument: &Argument| match argument {
-            Argument::Uniform(place) => Some(plan.inputs.value(*place).clone()),
-            Argument::Before(node) => plan
-                .library
-                .of(&plan.parts[t - 1].here)
-                .value(*node, &|column| numbers[column as usize * lanes + j], &|column| {
-                    boxed[column as usize * lanes + j].clone()
-                })
-                .filter(|_| alive[j]),
+            Argument::Uniform(place) => Some(self.plan.inputs.value(*place).clone()),
+            Argument::Before(node) => {
+                let at = self.room.steps[t - 1].first + j;
+                let lives = self.room.possible[at] && self.room.log_weights[at] > f64::NEG_INFINITY;
+                lives.then(|| self.node_at(t - 1, *node, j)).flatten()
+            }
         };
-        plan.parts[t].arguments.iter().map(argument).collect()
+        self.plan.parts[t].arguments.iter().map(argument).collect()
     }
 
-    /// The values of step t, and the probabilities with which they follow those before.
-    pub fn values(&mut self, t: usize, rows: usize) -> Result<bool, EvalError> {
+    /// Whether what follows at step t is what followed at the step before, of the same.
+    fn follows_again(&self, t: usize) -> bool {
         let part = &self.plan.parts[t];
-        let mut weighed = std::mem::take(&mut self.room.steps[t]);
-        weighed.values.clear();
-        weighed.log_weights.clear();
-        let varies = part.arguments.iter().any(|arg| matches!(arg, Argument::Before(_)));
-        let distinct = if varies { rows } else { 1 };
-        let rows_of_args: AllRows = (0..distinct).map(|j| self.arguments(t, j)).collect();
-        if self.room.known.is_for(part.distribution, &rows_of_args) {
-            weighed.values.clone_from(&self.room.known.values);
-            weighed.log_weights.clone_from(&self.room.known.log_weights);
-        } else {
-            if !self.list(part.choice, part.distribution, &rows_of_args, &mut weighed)? {
-                return Ok(false);
+        let steps = &self.room.steps;
+        let Some(before) = steps.last().filter(|_| part.repeats.law) else { return false };
+        let is_uniform = |argument: &Argument| matches!(argument, Argument::Uniform(_));
+        if part.arguments.iter().all(is_uniform) {
+            return true;
+        }
+        let earlier = t.checked_sub(2).map(|earlier| &steps[earlier]);
+        earlier.is_some_and(|earlier| {
+            earlier.columns == before.columns && earlier.is_full && before.is_full
+        })
+    }
+
+    /// Finds the values of step t and the probabilities with which they follow those before, and which are possible.
+    /// False if they cannot be listed.
+    pub fn list(&mut self, t: usize) -> Result<bool, EvalError> {
+        let part = &self.plan.parts[t];
+        let before = self.room.steps.last().copied();
+        let table = match &before {
+            Some(before) if self.follows_again(t) => before.table,
+            _ => {
+                let is_uniform = |arg: &Argument| matches!(arg, Argument::Uniform(_));
+                let all_uniform = part.arguments.iter().all(is_uniform);
+                let rows = before.filter(|_| !all_uniform).map_or(1, |before| before.width);
+                let rows: AllRows = (0..rows).map(|j| self.arguments(t, j)).collect();
+                let of_before = before.map(|before| before.table);
+                let is_for =
+                    |table: &usize| self.room.tables[*table].is_for(part.distribution, &rows);
+                match of_before.filter(is_for) {
+                    Some(table) => table,
+                    None => match self.new_table(part, rows)? {
+                        Some(table) => table,
+                        None => return Ok(false),
+                    },
+                }
             }
-            self.room.known = Known {
-                distribution: Some(part.distribution),
-                rows: rows_of_args,
-                values: weighed.values.clone(),
-                log_weights: weighed.log_weights.clone(),
-            };
+        };
+        let room = &mut *self.room;
+        let table_of = &room.tables[table];
+        let (first, width) = (room.log_weights.len(), table_of.values.len());
+        room.log_weights.resize(first + width, 0.0);
+        let is_full = table_of.is_full && before.is_none_or(|before| before.is_full);
+        room.possible.resize(first + width, true);
+        if !is_full {
+            for k in 0..width {
+                let can_follow = |j: usize| table_of.log_p(j, k) > f64::NEG_INFINITY;
+                room.possible[first + k] = match &before {
+                    None => can_follow(0),
+                    Some(before) => {
+                        (0..before.width).any(|j| room.possible[before.first + j] && can_follow(j))
+                    }
+                };
+            }
         }
-        for _ in distinct..rows {
-            weighed.log_weights.extend_from_within(..weighed.values.len());
+        let first_pair = room.log_pairs.len();
+        if part.pairs.is_some() {
+            let rows = before.map_or(1, |before| before.width);
+            room.log_pairs.resize(first_pair + rows * width, 0.0);
         }
-        self.room.steps[t] = weighed;
+        let step = Step { table, width, first, first_pair, is_full, ..Step::default() };
+        room.steps.push(step);
         Ok(true)
     }
 
+    /// A table for these arguments: as in the draw before, if they are the same. None if not all values can be listed.
+    fn new_table(&mut self, part: &PathPart, rows: AllRows) -> Result<Option<usize>, EvalError> {
+        let number = self.room.tables_in_use;
+        if self.room.tables.len() == number {
+            self.room.tables.push(Table::default());
+        }
+        let mut table = std::mem::take(&mut self.room.tables[number]);
+        let mut is_listed = table.is_for(part.distribution, &rows);
+        if !is_listed {
+            table.values.clear();
+            table.log_p.clear();
+            table.distribution = None;
+            is_listed = self.fill(part, &rows, &mut table)?;
+            table.finish();
+            (table.distribution, table.rows) = (is_listed.then_some(part.distribution), rows);
+        }
+        self.room.tables[number] = table;
+        self.room.tables_in_use += 1;
+        Ok(is_listed.then_some(number))
+    }
+
     /// All that can follow, and how probable it is after each row of arguments.
-    fn list(
+    fn fill(
         &self,
-        node: NodeId,
-        distribution: &'static dyn Distribution,
+        part: &PathPart,
         rows: &[Option<Row>],
-        weighed: &mut Weighed,
+        table: &mut Table,
     ) -> Result<bool, EvalError> {
+        let (node, distribution) = (part.choice, part.distribution);
         for args in rows.iter().flatten() {
             let args: SmallVec<[&Value; 4]> = args.iter().collect();
             let listed =
                 self.forgiven((node, distribution.spec().name), distribution.enumerate(&args))?;
             let Some(values) = listed.unwrap_or_else(|| Some(Vec::new())) else { return Ok(false) };
             for value in values {
-                if weighed.values.contains(&value) {
+                if table.values.contains(&value) {
                     continue;
                 }
-                if weighed.values.len() == MOST_VALUES {
+                if table.values.len() == MOST_VALUES {
                     return Ok(false);
                 }
-                weighed.values.push(value);
+                table.values.push(value);
             }
         }
         for args in rows {
             let args: Option<SmallVec<[&Value; 4]>> =
                 args.as_ref().map(|args| args.iter().collect());
-            for value in &weighed.values {
+            for value in &table.values {
                 let log_p = match &args {
                     Some(args) => self.log_density(node, distribution, value, args)?,
                     None => f64::NEG_INFINITY,
                 };
-                weighed.log_weights.push(log_p);
+                table.log_p.push(log_p);
             }
         }
         Ok(true)

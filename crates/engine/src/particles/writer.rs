@@ -169,7 +169,9 @@ impl Writer {
 
     fn push_steps(&mut self, steps: Range<u32>, value: &Value) {
         let (operands, out) = (Box::default(), Held::Marked(value.clone()));
-        self.push_call(Call { place: 0, rule: Rule::Which, operands, steps, may_fail: false, out });
+        let rule = Rule::Which;
+        let call = Call { place: 0, rule, operands, steps, may_fail: false, out, plain: None };
+        self.push_call(call);
     }
 
     /// Adds a call. Steps that cannot fail and follow others of this kind are run with those.

@@ -166,6 +166,11 @@ pub(crate) struct Program {
 }
 
 impl Program {
+    /// Whether a register is a term, and only once.
+    pub(crate) fn is_one_term(&self, register: Register) -> bool {
+        self.terms.iter().filter(|term| **term == register).count() == 1
+    }
+
     /// What makes two rows the same: everything but where their leaves come from.
     pub(crate) fn shape(&self, key: &mut Vec<u64>) {
         key.clear();

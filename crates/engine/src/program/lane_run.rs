@@ -1,12 +1,11 @@
 //! Running a lane program: fast steps for all lanes, calls lane by lane.
 
 use smallvec::SmallVec;
-use smidgen_prob::{Distribution, Scalar};
+use smidgen_prob::Distribution;
 use smidgen_value::Value;
 
-use super::Register;
 use super::lanes::{
-    Action, Call, Failed, Held, Host, Kind, LaneProgram, Outcome, Rule, Switch, Uniforms,
+    Action, Call, Failed, Held, Host, LaneProgram, Outcome, Rule, Switch, Uniforms,
 };
 use super::marked::{self, Marked};
 use super::template::{each_number, each_register, fill_in};
@@ -42,8 +41,8 @@ impl Run<'_> {
         for action in actions {
             match action {
                 Action::Call(call) => match call.rule {
-                    Rule::Draw(distribution, scalar) => {
-                        self.draw(call, (distribution, scalar), store, outcome, host)?;
+                    Rule::Draw(distribution) => {
+                        self.draw(call, distribution, store, outcome, host)?;
                     }
                     Rule::Density(_) | Rule::Marginal | Rule::Impossible => {
                         self.weigh(call, store, outcome, host)?;
@@ -101,7 +100,7 @@ impl Run<'_> {
             }
             Rule::Impossible => Ok(Value::Number(f64::NEG_INFINITY)),
             Rule::Marginal | Rule::Request => host.ask(call, args),
-            Rule::Draw(distribution, _) => Ok(distribution.sample(args, host.rng())?),
+            Rule::Draw(distribution) => Ok(distribution.sample(args, host.rng())?),
         })
     }
 
@@ -177,6 +176,13 @@ impl Run<'_> {
             store.run(self.lane_program.steps(&call.steps));
             let log_densities = store.row(term);
             let (alive, log_weights) = (&outcome.alive[..lanes], &mut outcome.log_weights[..lanes]);
+            // The usual case without a branch: what is finite is 0 when it is multiplied by 0.
+            let nothing: f64 = log_densities.iter().map(|log_p| log_p * 0.0).sum();
+            if nothing == 0.0 && alive.iter().all(|alive| *alive) {
+                let both = log_weights.iter_mut().zip(log_densities);
+                both.for_each(|(log_weight, log_p)| *log_weight += log_p);
+                return Ok(());
+            }
             let mut all_finite = true;
             for ((log_weight, log_p), alive) in log_weights.iter_mut().zip(log_densities).zip(alive)
             {
@@ -225,7 +231,7 @@ impl Run<'_> {
     fn draw(
         &self,
         call: &Call,
-        (distribution, scalar): (&'static dyn Distribution, Option<Scalar>),
+        distribution: &'static dyn Distribution,
         store: &mut LaneStore,
         outcome: &mut Outcome<'_>,
         host: &mut dyn Host,
@@ -236,15 +242,13 @@ impl Run<'_> {
         let mut lanes = store.lanes();
         if let Some(value) = host.given(call.place) {
             lanes -= 1;
-            self.put(store, &call.out, lanes, value);
+            match (&call.plain, value) {
+                (Some(plain), Value::Number(x)) => store.put(plain.out, lanes, *x),
+                _ => self.put(store, &call.out, lanes, value),
+            }
         }
-        let registers = scalar.and_then(|_| self.plain_registers(&call.operands));
-        if let (Some(scalar), Some(registers)) = (scalar, registers)
-            && let Held::Marked(Value::Number(mark)) = call.out
-            && let Marked::Local(out) = marked::read(mark)
-        {
-            let alive = &outcome.alive[..lanes];
-            let refused = store.draw(scalar.sample, &registers, (out, alive), host.rng());
+        if let Some(plain) = &call.plain {
+            let refused = store.draw(plain, &outcome.alive[..lanes], host.rng());
             // The general way finds out what is wrong.
             for lane in refused {
                 let support = |args: &[&Value]| distribution.support(args).err();
@@ -265,20 +269,6 @@ impl Run<'_> {
             }
         }
         Ok(())
-    }
-
-    /// The registers of operands that are plain numbers.
-    fn plain_registers(&self, operands: &[Held]) -> Option<SmallVec<[Register; 4]>> {
-        let register = |held: &Held| match held {
-            Held::Marked(Value::Number(mark)) => match marked::read(*mark) {
-                Marked::Local(register) if self.lane_program.kind(register) == Kind::Number => {
-                    Some(register)
-                }
-                _ => None,
-            },
-            _ => None,
-        };
-        operands.iter().map(register).collect()
     }
 
     fn switch(

@@ -12,7 +12,8 @@
 
 use std::ops::Range;
 
-use smidgen_prob::{Distribution, Function, Scalar};
+use smallvec::SmallVec;
+use smidgen_prob::{Distribution, Family, Function, Scalar};
 use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::lane_run::Run;
@@ -43,8 +44,8 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy)]
 pub(crate) enum Rule {
     Function(&'static Function),
-    /// A random choice that is drawn; the faster way for plain numbers if the arguments are.
-    Draw(&'static dyn Distribution, Option<Scalar>),
+    /// A random choice that is drawn.
+    Draw(&'static dyn Distribution),
     /// The log density of the first operand, given the others.
     Density(&'static dyn Distribution),
     /// The log density that the host knows, of the applications of a maker.
@@ -57,6 +58,7 @@ pub(crate) enum Rule {
     Which,
 }
 
+#[derive(Clone)]
 pub(crate) struct Call {
     /// Which of the host's nodes this is.
     pub place: u32,
@@ -67,6 +69,17 @@ pub(crate) struct Call {
     /// Whether a result that is no finite number has to be looked at.
     pub may_fail: bool,
     pub out: Held,
+    /// For a draw whose arguments and outcome are plain numbers.
+    pub plain: Option<PlainDraw>,
+}
+
+/// A law that is drawn from without the way through values, and its registers.
+#[derive(Clone)]
+pub(crate) struct PlainDraw {
+    pub scalar: Scalar,
+    pub family: Family,
+    pub args: SmallVec<[Register; 4]>,
+    pub out: Register,
 }
 
 /// One of several action lists, by the number in a lane.
@@ -192,7 +205,7 @@ impl LaneProgram {
         Run { lane_program: self, uniforms }.act(&self.actions, store, outcome, host)
     }
 
-    pub(super) fn steps(&self, range: &Range<u32>) -> &[super::Step] {
+    pub(crate) fn steps(&self, range: &Range<u32>) -> &[super::Step] {
         &self.program.steps[range.start as usize..range.end as usize]
     }
 

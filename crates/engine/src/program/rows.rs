@@ -1,20 +1,58 @@
 //! Rows of one shape: the terms of a density that run the same program on different leaves, evaluated
 //! together in blocks that fit the cache.
 
+mod picked;
+
+use std::sync::OnceLock;
+
 use smallvec::SmallVec;
-use smidgen_value::{Column as Numbers, Rng, Value};
+use smidgen_value::{Reals, Rng, Value};
 
 use super::cells::{Cells, Pick};
 use super::links;
 use super::marked;
-use super::run::{Block, Linear, NO_LINEAR, Store, Undrawn};
+use super::run::{Block, Linear, Sides, Store, Undrawn};
+use super::wide::{SUMS, SideBySide, Sum, TOGETHER};
 use super::{Leaf, Op, Program, Register, Source};
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::program::Values;
 
-/// Rows of a block.
+pub(crate) use picked::{OfRow, Product};
+
+/// Rows of a block: at most so many where they are copies, and where they are read in place.
 pub(crate) const BLOCK: usize = 64;
+pub(crate) const LARGEST_BLOCK: usize = 256;
+
+/// Numbers of a block that stay close to the processor.
+const CLOSE: usize = 2048;
+
+/// Rows of a block, where their number is free.
+fn large_block(registers: u32) -> usize {
+    let mut rows = LARGEST_BLOCK;
+    while rows > BLOCK && rows * registers as usize > CLOSE {
+        rows /= 2;
+    }
+    rows
+}
+
+/// Columns of at most so many numbers are copied for scans.
+const MOST_COPIED: usize = 1 << 22;
+
+/// The cells of a column, [`TOGETHER`] rows side by side; zeros fill up the last of them.
+fn side_by_side(rows: Reals<'_>) -> Vec<SideBySide> {
+    let width = rows.width;
+    let groups = (rows.data.len() / width).div_ceil(TOGETHER);
+    let mut data = vec![SideBySide([0.0; TOGETHER]); groups * width];
+    for (group, cells) in data.chunks_exact_mut(width).zip(rows.data.chunks(TOGETHER * width)) {
+        for (l, row) in cells.chunks_exact(width).enumerate() {
+            for (cells, x) in group.iter_mut().zip(row) {
+                cells.0[l] = *x;
+            }
+        }
+    }
+    data
+}
 
 /// Rows of a block of a density that has so many registers: as many as the first cache holds with their slopes.
 fn block(registers: u32) -> usize {
@@ -56,17 +94,8 @@ pub(crate) struct Rows {
     /// Leaves that have to be copied into registers.
     copied: Vec<bool>,
     stride: usize,
-}
-
-/// A product of weights and data that are read in place.
-#[derive(Clone, Copy)]
-pub(crate) struct Product {
-    pub out: Register,
-    /// Where the weights begin in the global part, and how many they are.
-    pub weights: Register,
-    pub len: u32,
-    /// The leaf of the data.
-    pub data: u32,
+    /// Cells that are read in place, by leaf, once they have been put side by side for scans.
+    side_by_side: Vec<OnceLock<Vec<SideBySide>>>,
 }
 
 /// Collects rows of one shape.
@@ -135,7 +164,8 @@ impl RowsBuilder {
             columns.push(column(number as u32, leaf.len as usize, sources, stride, &mut live));
         }
         let copied = read_in_place(&mut program, &columns);
-        let mut rows = Rows { program, columns, live, count, copied, stride };
+        let side_by_side = Vec::new();
+        let mut rows = Rows { program, columns, live, count, copied, stride, side_by_side };
         rows.refresh(values)?;
         Ok(rows)
     }
@@ -254,43 +284,9 @@ impl Rows {
         };
         let columns: Vec<Column> = program.leaves.iter().map(column).collect();
         let copied = read_in_place(&mut program, &columns);
-        Rows { program, columns, live: Vec::new(), count: 0, copied, stride: BLOCK }
-    }
-
-    /// The same rows with their numbers in columns, so that any of them can be picked. None if they read different
-    /// registers of the global part, or lanes from outside.
-    pub(crate) fn with_own_cells(&self) -> Option<Rows> {
-        let mut columns = Vec::with_capacity(self.columns.len());
-        for (k, column) in self.columns.iter().enumerate() {
-            columns.push(match column {
-                Column::Data(data) => Column::Cells(self.as_cells(k, data)),
-                Column::Uniform(first) => Column::Uniform(*first),
-                Column::Constant(numbers) => Column::Constant(numbers.clone()),
-                Column::Cells(cells) => Column::Cells(cells.clone()),
-                Column::Run(_) | Column::Gather(_) | Column::Lanes => return None,
-            });
-        }
-        let (program, copied) = (self.program.clone(), self.copied.clone());
-        Some(Rows { program, columns, live: Vec::new(), count: self.count, copied, stride: BLOCK })
-    }
-
-    fn as_cells(&self, leaf: usize, data: &[f64]) -> Cells {
-        let (width, stride) = (self.program.leaves[leaf].len as usize, self.stride);
-        let mut cells = Vec::with_capacity(self.count * width);
-        for row in 0..self.count {
-            let start = (row / stride) * width * stride + row % stride;
-            cells.extend((0..width).map(|k| data[start + k * stride]));
-        }
-        let data = cells.into();
-        Cells::Column(match self.copied[leaf] && width == 1 {
-            true => Numbers::Reals(data),
-            false => Numbers::Vectors { data, width },
-        })
-    }
-
-    /// The leaves, and where they are; one that nothing copies has no register.
-    pub(crate) fn leaves(&self) -> impl Iterator<Item = (&Leaf, &Column)> {
-        self.program.leaves.iter().zip(&self.columns)
+        let stride = large_block(program.registers);
+        let side_by_side = columns.iter().map(|_| OnceLock::new()).collect();
+        Rows { program, columns, live: Vec::new(), count: 0, copied, stride, side_by_side }
     }
 
     /// The registers of those leaves; [`Register::MAX`] for one that nothing reads.
@@ -392,6 +388,11 @@ impl Rows {
         }
     }
 
+    /// The number of rows that are evaluated on both sides of a move at a time.
+    pub(crate) fn rows_on_both_sides(&self) -> usize {
+        self.stride / 2
+    }
+
     /// The number of rows that are evaluated at a time.
     pub(crate) fn stride(&self) -> usize {
         self.stride
@@ -464,63 +465,81 @@ impl Rows {
         self.with_linear(globals, pick, |linear| store.value(&self.program, lanes, linear))
     }
 
-    /// The products of weights and data read in place: the register of each, its weights' place in the global part, and
-    /// the leaf of its data.
-    pub(crate) fn products(&self) -> impl Iterator<Item = Product> {
-        self.program.steps.iter().filter_map(|step| match step.op {
-            Op::Linear { weights, data } => match self.columns[weights as usize] {
-                Column::Uniform(first) => {
-                    let len = self.program.leaves[weights as usize].len;
-                    Some(Product { out: step.out, weights: first, len, data })
-                }
-                _ => None,
-            },
-            _ => None,
-        })
-    }
-
-    /// The data of a leaf that is read in place, lane by lane: entry k of lane l at k·stride + l.
-    pub(crate) fn lanes_of_block(
+    /// Adds the terms of the rows loaded last to a sum. False if something cannot be computed.
+    pub(crate) fn add_terms(
         &self,
-        leaf: u32,
+        store: &mut Store,
+        globals: &[f64],
+        (pick, lanes): (Pick<'_>, usize),
+        sum: &mut Sum,
+    ) -> bool {
+        let weights = |leaf: u32| self.weights(globals, leaf);
+        let data = |leaf: u32| match self.block_side_by_side(pick, leaf) {
+            Some(block) => Block::Together(block),
+            None => self.block(pick, leaf),
+        };
+        let linear = Linear { weights: &weights, data: &data };
+        store.add_terms(&self.program, lanes, &linear, sum)
+    }
+
+    /// The cells of rows from a copy of their column in which they stand side by side. Scans read it
+    /// faster than the rows, of which every sum has to be added up across a register. None where it
+    /// does not pay, or would take too much memory; that depends on the column alone, so that a scan always
+    /// takes the same way.
+    fn block_side_by_side(&self, pick: Pick<'_>, leaf: u32) -> Option<&[SideBySide]> {
+        let (Pick::From(start), Column::Cells(cells)) = (pick, &self.columns[leaf as usize]) else {
+            return None;
+        };
+        let rows = cells.rows()?;
+        let is_worth_it = rows.width >= SUMS && rows.data.len() <= MOST_COPIED;
+        if !is_worth_it || start % TOGETHER != 0 {
+            return None;
+        }
+        let copy = self.side_by_side[leaf as usize].get_or_init(|| side_by_side(rows));
+        copy.get(start / TOGETHER * rows.width..)
+    }
+
+    /// The terms of rows after a move minus those before it, row by row, given the global part on both sides; rows whose
+    /// leaves are brought into the lanes stand there. False if some row has to be computed otherwise.
+    pub(crate) fn log_ratios(
+        &self,
+        store: &mut Store,
+        [before, after]: [&[f64]; 2],
         pick: Pick<'_>,
-        lanes: usize,
-        out: &mut Vec<f64>,
-    ) {
-        let (len, stride) = (self.program.leaves[leaf as usize].len as usize, self.stride);
-        out.resize(len * stride, 0.0);
-        match &self.columns[leaf as usize] {
-            Column::Cells(cells) => {
-                for (k, column) in out.chunks_exact_mut(stride).enumerate() {
-                    cells.copy(k, pick, &mut column[..lanes]);
-                }
-            }
-            Column::Data(data) => {
-                let start = pick.first();
-                out.copy_from_slice(&data[start * len..(start + stride) * len]);
-            }
-            _ => unreachable!("what weights multiply is data"),
-        }
-    }
-
-    /// The sum of the terms of the rows loaded last, whose products stand in their registers already.
-    pub(crate) fn value_after_products(&self, store: &mut Store, lanes: usize) -> f64 {
-        let mut is_possible = true;
-        for step in &self.program.steps {
-            if !matches!(step.op, Op::Linear { .. }) {
-                is_possible &= store.step(step, lanes, &NO_LINEAR);
+        out: &mut [f64],
+    ) -> bool {
+        let (lanes, sides) = (out.len(), Sides::of(out.len()));
+        self.load(store, before, pick, lanes);
+        for (leaf, column) in self.copied() {
+            for k in 0..leaf.len {
+                let register = leaf.register + k;
+                let both = match column {
+                    Column::Uniform(first) => {
+                        [before, after].map(|side| side[(first + k) as usize])
+                    }
+                    Column::Constant(numbers) => [numbers[k as usize]; 2],
+                    Column::Data(_) | Column::Cells(_) | Column::Lanes => {
+                        store.repeat(register, sides);
+                        continue;
+                    }
+                    Column::Run(_) | Column::Gather(_) => {
+                        unreachable!("rows with registers of their own")
+                    }
+                };
+                store.fill_sides(register, sides, both);
             }
         }
-        let terms = &self.program.terms;
-        let total: f64 = terms.iter().map(|term| store.wide.sum(store.lanes(*term, lanes))).sum();
-        if is_possible { total } else { f64::NEG_INFINITY }
-    }
-
-    /// Computes the registers of the rows loaded last, which read cells alone. What cannot be computed is NaN.
-    pub(crate) fn run(&self, store: &mut Store, lanes: usize) {
-        for step in &self.program.steps {
-            store.step(step, lanes, &NO_LINEAR);
-        }
+        let mut room = [0.0; LARGEST_BLOCK / 2];
+        let data = |leaf: u32| self.block(pick, leaf);
+        let weights = |leaf: u32| self.weights(before, leaf);
+        let weights_after = |leaf: u32| self.weights(after, leaf);
+        let linear = [
+            &Linear { weights: &weights, data: &data },
+            &Linear { weights: &weights_after, data: &data },
+        ];
+        let computed = store.log_ratios(&self.program, sides, linear, &mut room);
+        out.copy_from_slice(&room[..lanes]);
+        computed
     }
 
     /// The same with all that [`Rows::pull`] needs.
@@ -563,7 +582,7 @@ impl Rows {
     ) {
         let Rows { program, columns, stride, .. } = self;
         let (stride, wide) = (*stride, store.wide);
-        store.clear_slopes();
+        store.clear_slopes_of(program);
         let weights = |leaf: u32| self.weights(globals, leaf);
         let data = |leaf: u32| self.block(pick, leaf);
         let linear = Linear { weights: &weights, data: &data };
@@ -574,6 +593,7 @@ impl Rows {
             match data {
                 Block::Lanes(data) => wide.pull_linear(out_slope, data, stride, slopes),
                 Block::Rows(rows, pick) => wide.pull_rows(out_slope, rows, pick, slopes),
+                Block::Together(_) => unreachable!("slopes are those of rows"),
             }
         });
         for (leaf, column) in self.copied() {
@@ -586,9 +606,7 @@ impl Rows {
                     Column::Run(first) => {
                         let first = *first as usize + pick.first();
                         let slope = store.slope(leaf.register, lanes);
-                        for (sum, slope) in slopes[first..first + lanes].iter_mut().zip(slope) {
-                            *sum += slope;
-                        }
+                        wide.add(slope, &mut slopes[first..first + lanes]);
                     }
                     Column::Gather(registers) => {
                         let slope = store.slope(leaf.register + k, lanes);

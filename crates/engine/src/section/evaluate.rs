@@ -10,7 +10,6 @@ use smidgen_value::Value;
 
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::program::rows::BLOCK;
 use crate::program::run::Store;
 use crate::section::component::{Component, is_deterministic};
 use crate::section::lanes::SectionProgram;
@@ -140,13 +139,13 @@ impl Evaluator {
         let Some(mut program) = trace.side.get_mut::<Programs>().take_program(kind) else {
             return self.one_by_one(trace, edges, walk, out);
         };
-        let result =
-            edges.chunks(BLOCK).zip(out.chunks_mut(BLOCK)).try_for_each(|(edges, out)| match self
-                .run(trace, &mut program, (hub, walk), edges, out)?
-            {
+        let most = program.sections();
+        let result = edges.chunks(most).zip(out.chunks_mut(most)).try_for_each(|(edges, out)| {
+            match self.run(trace, &mut program, (hub, walk), edges, out)? {
                 true => Ok(()),
                 false => self.one_by_one(trace, edges, walk, out),
-            });
+            }
+        });
         trace.side.get_mut::<Programs>().keep_program(kind, Some(program));
         result
     }

@@ -18,7 +18,7 @@ use crate::program::cells::Pick;
 use crate::program::links::{self, Known};
 use crate::program::lower;
 use crate::program::marked;
-use crate::program::rows::{BLOCK, Rows};
+use crate::program::rows::{LARGEST_BLOCK, Rows};
 use crate::program::run::Store;
 use crate::program::{Program, Register, Source};
 use crate::section::component::is_deterministic;
@@ -114,6 +114,11 @@ impl SectionProgram {
         population <= LARGEST
     }
 
+    /// The number of sections that are weighed at a time.
+    pub(crate) fn sections(&self) -> usize {
+        self.rows.rows_on_both_sides()
+    }
+
     /// Number of nodes of a section.
     pub(crate) fn nodes(&self) -> usize {
         self.nodes
@@ -131,7 +136,7 @@ impl SectionProgram {
     ) -> Result<bool, EvalError> {
         let SectionProgram { kept, leaves, .. } = self;
         kept.begin(trace);
-        let mut places = [0_u32; BLOCK];
+        let mut places = [0_u32; LARGEST_BLOCK / 2];
         for (lane, edge) in edges.iter().enumerate() {
             match kept.find(trace, edge.node) {
                 Some(place) => places[lane] = place as u32,
@@ -199,19 +204,10 @@ impl SectionProgram {
     pub(crate) fn log_ratios(
         &self,
         store: &mut Store,
-        [before, after]: [&[f64]; 2],
+        sides: [&[f64]; 2],
         out: &mut [f64],
     ) -> bool {
-        let lanes = out.len();
-        let mut log_before = [0.0; BLOCK];
-        self.rows.begin(store, before);
-        let total_before = self.rows.value(store, before, Pick::From(0), lanes);
-        self.rows.terms(store, &mut log_before[..lanes]);
-        self.rows.begin(store, after);
-        let total_after = self.rows.value(store, after, Pick::From(0), lanes);
-        self.rows.terms(store, out);
-        out.iter_mut().zip(&log_before).for_each(|(out, before)| *out -= before);
-        total_before.is_finite() && total_after.is_finite()
+        self.rows.log_ratios(store, sides, Pick::From(0), out)
     }
 }
 

@@ -68,6 +68,16 @@ fn word_of(origin: &Origin) -> u32 {
     }
 }
 
+/// What is known of a leaf in all sections that were ever kept.
+#[derive(Clone, Copy)]
+struct Survey {
+    /// The word of the first of them, and whether all others have the same.
+    word: u32,
+    is_same: bool,
+    /// All words, or-ed together.
+    any: u32,
+}
+
 /// Words of a section before those of its leaves: the node that it begins with ([`NodeId::NONE`] where there
 /// is none), and the generation in which it was known to hold.
 const HEAD: usize = 2;
@@ -90,6 +100,8 @@ pub(super) struct LeafCache {
     constants: Vec<f64>,
     /// Nodes and leaves of each.
     each: (usize, usize),
+    /// By leaf.
+    surveys: Vec<Survey>,
 }
 
 /// A section in the making: all nodes on the way to its leaves, and the leaves.
@@ -183,27 +195,51 @@ impl LeafCache {
             return Ok(out.is_empty());
         }
         let (_, leaves) = self.each;
-        let mut odd = false;
-        // Mostly one node for all, or a choice of each.
-        let mut last = (ELSEWHERE, f64::NAN);
-        for (place, out) in places.iter().zip(out) {
-            let place = *place as usize;
-            let word = self.words[place * (HEAD + leaves) + HEAD + leaf];
-            *out = if word & DERIVED != 0 {
-                if word != last.0 {
-                    let node = NodeId(word & !DERIVED);
-                    trace.refresh(node)?;
-                    last = (word, trace.numbers[node.index()]);
-                }
-                last.1
-            } else {
-                let elsewhere = (word >> 31) as usize;
-                let index = [word as usize, place * leaves + leaf][elsewhere];
-                [&trace.numbers[..], &self.constants[..]][elsewhere][index]
-            };
-            odd |= out.is_nan();
+        let (words, constants) = (&self.words[HEAD + leaf..], &self.constants[leaf..]);
+        let Survey { word, is_same, any } = self.surveys[leaf];
+        if is_same && word & ELSEWHERE == 0 {
+            // One node for all.
+            let node = NodeId(word & !DERIVED);
+            if word & DERIVED != 0 {
+                trace.refresh(node)?;
+            }
+            let number = trace.numbers[node.index()];
+            out.fill(number);
+            return Ok(!number.is_nan());
         }
-        Ok(!odd)
+        if any & DERIVED == 0 {
+            // A choice of each, or a constant.
+            let numbers = &trace.numbers[..];
+            for (place, out) in places.iter().zip(&mut *out) {
+                let place = *place as usize;
+                let word = words[place * (HEAD + leaves)];
+                let number = numbers[(word & !ELSEWHERE) as usize];
+                *out = match any & ELSEWHERE {
+                    0 => number,
+                    _ => [number, constants[place * leaves]][(word >> 31) as usize],
+                };
+            }
+        } else {
+            // Mostly one node for many.
+            let mut last = (ELSEWHERE, f64::NAN);
+            for (place, out) in places.iter().zip(&mut *out) {
+                let place = *place as usize;
+                let word = words[place * (HEAD + leaves)];
+                *out = match word & (DERIVED | ELSEWHERE) {
+                    0 => trace.numbers[word as usize],
+                    ELSEWHERE => constants[place * leaves],
+                    _ => {
+                        if word != last.0 {
+                            let node = NodeId(word & !DERIVED);
+                            trace.refresh(node)?;
+                            last = (word, trace.numbers[node.index()]);
+                        }
+                        last.1
+                    }
+                };
+            }
+        }
+        Ok(out.iter().map(|x| u32::from(x.is_nan())).sum::<u32>() == 0)
     }
 
     /// Where a leaf of the section at a place stands.
@@ -239,8 +275,15 @@ impl LeafCache {
         self.filled += usize::from(words[0] == NodeId::NONE.0);
         // Not of this generation: it is looked at before it is used.
         (words[0], words[1]) = (entry.0, 0);
-        for (word, origin) in words[HEAD..].iter_mut().zip(origins) {
+        if self.surveys.is_empty() {
+            let survey = |origin| Survey { word: word_of(origin), is_same: true, any: 0 };
+            self.surveys.extend(origins.iter().map(survey));
+        }
+        for ((word, origin), survey) in words[HEAD..].iter_mut().zip(origins).zip(&mut self.surveys)
+        {
             *word = word_of(origin);
+            survey.is_same &= *word == survey.word;
+            survey.any |= *word;
         }
         self.held_at[place] = held_at;
         self.nodes[place * nodes.len()..(place + 1) * nodes.len()].copy_from_slice(nodes);

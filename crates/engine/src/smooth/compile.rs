@@ -11,16 +11,14 @@ use smidgen_value::Value;
 
 use super::owners::Owner;
 use super::plates::PlateTerm;
-use super::position::{Coordinates, with_numbers};
-use super::waves::{Arranged, Waves};
-use super::{Density, Form, NotSmooth, Parts, Standard, branch, transform};
+use super::position::Coordinates;
+use super::{Density, Form, NotSmooth, branch, transform};
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::operand::Operand;
 use crate::program::lower::{self, Obstacle};
-use crate::program::marked::{self, Marked};
 use crate::program::rows::RowsBuilder;
-use crate::program::{Leaf, Program, Register, Source};
+use crate::program::{Program, Register};
 use crate::trace::Trace;
 use crate::trace::fault::Fault;
 use crate::trace::node::{Op as NodeOp, Role, StructureKind};
@@ -29,8 +27,8 @@ use crate::trace::scaffold::Scaffold;
 /// Where the coordinates of a choice stand.
 #[derive(Clone, Copy)]
 pub(super) struct Placed {
-    first: usize,
-    size: usize,
+    pub(super) first: usize,
+    pub(super) size: usize,
     /// The marked z, if it is (x − m)/s.
     pub(super) standardised: Option<f64>,
 }
@@ -52,12 +50,14 @@ pub(super) struct Compiler<'t> {
     pub(super) row: Program,
     row_values: FxHashMap<NodeId, Value>,
     shapes: FxHashMap<Vec<u64>, u32>,
-    rows: Vec<RowsBuilder>,
+    pub(super) rows: Vec<RowsBuilder>,
     /// Values outside D that the programs rely on as they are.
-    pinned: Vec<(NodeId, Value)>,
+    pub(super) pinned: Vec<(NodeId, Value)>,
+    /// Values outside D whose numbers the programs read: they have to keep their form.
+    pub(super) watched: Vec<(NodeId, Value)>,
     /// Registers of the locations and scales that choices are standardised by.
-    locations: Vec<Register>,
-    scales: Vec<Register>,
+    pub(super) locations: Vec<Register>,
+    pub(super) scales: Vec<Register>,
 }
 
 pub(super) type Compiled<T> = Result<T, Failure>;
@@ -101,6 +101,7 @@ pub(super) fn compile(
         shapes: FxHashMap::default(),
         rows: Vec::new(),
         pinned: Vec::new(),
+        watched: Vec::new(),
         locations: Vec::new(),
         scales: Vec::new(),
     };
@@ -191,85 +192,6 @@ impl Compiler<'_> {
         Ok(Density::new(self.trace, parts, branches)?)
     }
 
-    /// Lets the global part run in waves, and everything else read its registers where they are then.
-    fn arrange(
-        &mut self,
-        mut coordinates: Vec<Coordinates>,
-        dimension: usize,
-        mut plates: Vec<PlateTerm>,
-    ) -> Compiled<Parts> {
-        let mut builders = std::mem::take(&mut self.rows);
-        let runs: Vec<(Register, u32)> = builders.iter().flat_map(RowsBuilder::runs).collect();
-        let starts = self.starts();
-        let Arranged { waves: globals, names, runs: places } =
-            Waves::arrange(std::mem::take(&mut self.globals), &runs);
-        let places: FxHashMap<(Register, u32), Register> = runs.into_iter().zip(places).collect();
-        let mut rows = Vec::with_capacity(builders.len());
-        for mut builder in builders.drain(..) {
-            builder.rename(|run| places.get(&run).copied().unwrap_or_else(|| names.of(run.0)));
-            rows.push(builder.finish(self.trace)?);
-        }
-        plates.iter_mut().for_each(|plate| plate.rename(|register| names.of(register)));
-        for at in &mut coordinates {
-            // Coordinates are the first registers, in their order. A choice may have none.
-            if at.size > 0 {
-                at.first = names.of(starts[&(at.first as u32)]) as usize;
-            }
-            at.value = with_numbers(&at.value, |x| match marked::read(x) {
-                Marked::Global(register) => marked::global(names.of(register)),
-                _ => x,
-            });
-        }
-        coordinates.sort_unstable_by_key(|coordinates| coordinates.first);
-        let new = |registers: &[Register]| registers.iter().map(|r| names.of(*r)).collect();
-        let standard = Standard::new(new(&self.locations), new(&self.scales));
-        let pinned = std::mem::take(&mut self.pinned);
-        Ok(Parts { coordinates, dimension, globals, rows, plates, pinned, standard })
-    }
-
-    /// The registers of the coordinates, by the first coordinate of each choice.
-    fn starts(&self) -> FxHashMap<u32, Register> {
-        let start = |leaf: &Leaf| match leaf.source {
-            Source::Input(first) if leaf.len > 0 => Some((first, leaf.register)),
-            _ => None,
-        };
-        self.globals.leaves.iter().filter_map(start).collect()
-    }
-
-    /// Gives the choices of the block their places among the coordinates, those that hang on fewest others first, so that
-    /// what is computed alike stands side by side; says how many there are.
-    fn place_choices(&mut self) -> Compiled<usize> {
-        let mut depths = vec![0u32; self.scaffold.target.len()];
-        let mut choices = Vec::new();
-        for (place, id) in self.scaffold.target.iter().enumerate() {
-            let node = self.trace.node(*id);
-            let args = node.args.iter().filter_map(|arg| arg.operand.node());
-            let above = args.filter_map(|arg| self.places.get(&arg));
-            let is_random = node.is_random();
-            let depth = above.map(|place| depths[*place as usize]).max().unwrap_or(0);
-            depths[place] = depth + u32::from(is_random);
-            if is_random {
-                choices.push((depth, place));
-            }
-        }
-        choices.sort_unstable();
-        let mut first = 0;
-        for (_, place) in choices {
-            let id = self.scaffold.target[place];
-            let NodeOp::Random(distribution) = self.trace.node(id).op else {
-                unreachable!("checked before")
-            };
-            self.trace.refresh_arguments(id)?;
-            let Some(size) = self.support(id, distribution)?.dimension() else {
-                let name = distribution.spec().name;
-                return Err(Failure::At(id, format!("{name} is not continuous")));
-            };
-            self.placed.insert(id, Placed { first, size, standardised: None });
-            first += size;
-        }
-        Ok(first)
-    }
-
     /// Makes a node of the global part, unless it is there. The side of a branch that is not taken may name one that comes
     /// later in D.
     fn make_global(&mut self, id: NodeId) -> Compiled<()> {
@@ -283,7 +205,11 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn support(&self, id: NodeId, distribution: &dyn Distribution) -> Result<Support, EvalError> {
+    pub(super) fn support(
+        &self,
+        id: NodeId,
+        distribution: &dyn Distribution,
+    ) -> Result<Support, EvalError> {
         let support = self.trace.with_args(id, |args| distribution.support(args));
         let name = distribution.spec().name;
         support.map_err(|e| self.trace.argument_error(name, e, self.trace.node(id).origin))
@@ -354,8 +280,7 @@ impl Compiler<'_> {
             return Ok(self.global_values[&id].clone());
         }
         let value = self.trace.value(id)?.clone();
-        let program = self.program(global);
-        match lower::live(program, id, &value) {
+        match self.live(id, &value, global) {
             Some(marked) => {
                 if global {
                     self.global_values.insert(id, marked.clone());
@@ -364,6 +289,15 @@ impl Compiler<'_> {
             }
             None => Ok(self.pin(id, value)),
         }
+    }
+
+    /// The marked value of a node outside D, if it holds nothing but numbers.
+    pub(super) fn live(&mut self, id: NodeId, value: &Value, global: bool) -> Option<Value> {
+        let marked = lower::live(self.program(global), id, value)?;
+        if value.as_number().is_none() {
+            self.watched.push((id, marked.clone()));
+        }
+        Some(marked)
     }
 
     pub(super) fn pin(&mut self, id: NodeId, value: Value) -> Value {

@@ -11,9 +11,9 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`transform`] | unconstrained coordinates |
-//! | [`compile`], [`owners`], [`terms`], [`plates`] | from the scaffold to programs: what is computed once, and the rows |
+//! | [`compile`], [`owners`], [`terms`], [`plates`], [`places`] | from the scaffold to programs: what is computed once, and the rows |
 //! | [`branch`], [`check`], [`blame`] | what can be followed, and who is to blame if something cannot |
-//! | [`waves`] | the global part, over many numbers at once |
+//! | [`order`], [`waves`] | the global part, over many numbers at once |
 //! | [`position`], [`install`] | from the trace to coordinates, and back |
 
 mod blame;
@@ -21,7 +21,9 @@ pub(crate) mod branch;
 mod check;
 mod compile;
 mod install;
+mod order;
 mod owners;
+mod places;
 pub(crate) mod plates;
 mod position;
 mod terms;
@@ -39,7 +41,7 @@ use crate::program::{Register, Source, links, marked};
 use crate::trace::Trace;
 use crate::trace::scaffold::Scaffold;
 use plates::PlateTerm;
-use position::Coordinates;
+use position::{Coordinates, is_alike};
 use waves::Waves;
 
 /// Why a block has no gradient.
@@ -84,6 +86,8 @@ pub(crate) struct Parts {
     pub(crate) rows: Vec<Rows>,
     pub(crate) plates: Vec<PlateTerm>,
     pinned: Vec<(NodeId, Value)>,
+    /// What has to keep its form.
+    watched: Vec<(NodeId, Value)>,
     standard: Standard,
 }
 
@@ -223,6 +227,9 @@ impl Density {
                 return Ok(Validity::Gone);
             }
         }
+        if !self.has_form(trace)? {
+            return Ok(Validity::Gone);
+        }
         let Some(mut changed) = self.read_globals(trace)? else { return Ok(Validity::Gone) };
         for rows in &mut self.parts.rows {
             if rows.is_live() {
@@ -232,6 +239,19 @@ impl Density {
         }
         self.revision = trace.revision;
         Ok(if changed { Validity::Changed } else { Validity::Same })
+    }
+
+    /// Whether all values have as many numbers as they had, in the same places: other moves may change how long a vector is
+    /// without changing the structure.
+    fn has_form(&self, trace: &mut Trace) -> Result<bool, EvalError> {
+        let own = self.parts.coordinates.iter().map(|at| (&at.node, &at.value));
+        let others = self.parts.watched.iter().map(|(node, value)| (node, value));
+        for (node, value) in own.chain(others) {
+            if !matches!(value, Value::Number(_)) && !is_alike(value, trace.value(*node)?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether numbers outside the block have changed; none if one has another form.

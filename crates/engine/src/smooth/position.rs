@@ -47,6 +47,7 @@ impl Density {
             if z[first..].iter().any(|z| !z.is_finite()) {
                 return Ok(None);
             }
+            debug_assert_eq!(z.len() - first, coordinates.size, "refreshed before it is asked");
         }
         Ok(Some(z))
     }
@@ -98,5 +99,21 @@ pub(super) fn with_numbers(value: &Value, number: impl Fn(f64) -> f64) -> Value 
             Value::matrix(Matrix::new(m.rows(), m.cols(), entries))
         }
         other => other.clone(),
+    }
+}
+
+/// Whether two values differ in nothing but their numbers.
+pub(super) fn is_alike(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Vector(a), Value::Vector(b)) => a.len() == b.len(),
+        (Value::Matrix(a), Value::Matrix(b)) => (a.rows(), a.cols()) == (b.rows(), b.cols()),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| is_alike(a, b))
+        }
+        (Value::Pair(a), Value::Pair(b)) => {
+            is_alike(&a.first, &b.first) && is_alike(&a.rest, &b.rest)
+        }
+        (Value::Nil, Value::Nil) => true,
+        (a, b) => a.as_number().is_some() && b.as_number().is_some(),
     }
 }

@@ -8,7 +8,7 @@ use super::compile::{Compiled, Compiler, Failure};
 use super::transform;
 use crate::id::NodeId;
 use crate::operand::Operand;
-use crate::program::{Register, lower};
+use crate::program::Register;
 use crate::trace::node::Op as NodeOp;
 
 impl Compiler<'_> {
@@ -40,7 +40,7 @@ impl Compiler<'_> {
         } else if distribution.objects().is_some_and(|place| place < args.len()) {
             self.pin(id, value)
         } else {
-            match lower::live(&mut self.row, id, &value) {
+            match self.live(id, &value, false) {
                 Some(marked) => marked,
                 None => self.pin(id, value),
             }

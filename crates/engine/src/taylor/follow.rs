@@ -59,7 +59,8 @@ fn at(known: &Followed, register: Register) -> Quantity {
     known[register as usize].clone().expect("a register is written before it is read")
 }
 
-fn one(
+/// What a step writes.
+pub(super) fn one(
     sheet: &mut Sheet,
     step: &Step,
     of_leaf: &OfLeaf<'_>,

@@ -36,7 +36,7 @@ pub(super) enum Scan {
         /// Where the numbers around it stand in the global part.
         registers: Vec<Register>,
     },
-    Rows(Rows),
+    Rows(Box<Rows>),
 }
 
 impl Scan {
@@ -90,7 +90,7 @@ impl Kind {
     /// None if the rows read different registers of the global part.
     pub(super) fn of_rows(density: &Density, rows: &Rows) -> Option<Result<Kind, Unserved>> {
         let members = Members::Range(0..rows.count() as u32);
-        Some(Kind::new(density, Scan::Rows(rows.with_own_cells()?), members))
+        Some(Kind::new(density, Scan::Rows(Box::new(rows.with_own_cells()?)), members))
     }
 
     fn new(density: &Density, scan: Scan, members: Members) -> Result<Kind, Unserved> {

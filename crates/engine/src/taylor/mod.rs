@@ -13,17 +13,20 @@
 //! | [`kind`] | rows that compute the same |
 //! | [`values`], [`sums`], [`bounds`] | passes over all rows |
 //! | [`remainders`] | a few rows |
-//! | [`rest`] | all but the sections |
+//! | [`rest`], [`quadratic`] | all but the sections, and what of it is a polynomial itself |
 //! | [`patches`] | plates that read one effect each: derivatives of higher order along their linear predictors |
 
 mod bounds;
 mod follow;
 mod kind;
 pub mod patches;
+mod quadratic;
 mod remainders;
 mod rest;
 mod sheet;
 mod sums;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use std::fmt;
@@ -35,6 +38,7 @@ use crate::program::run::{NO_LINEAR, Store};
 use crate::program::{Program, Source, chunks};
 use crate::smooth::{Density, Terms};
 use kind::Kind;
+use quadratic::Quadratic;
 
 pub use patches::Patches;
 pub use sums::Sums;
@@ -79,6 +83,10 @@ pub struct Taylor {
     rows: usize,
     /// The terms that are no sections.
     rest: Terms,
+    /// Those of them that are a polynomial of second order.
+    quadratic: Quadratic,
+    /// The others; none if there are none, the terms of the global part included.
+    beyond: Option<Terms>,
     desks: Vec<Desk>,
     /// From the centre to the points of remainders.
     differences: Vec<f64>,
@@ -157,6 +165,7 @@ impl Density {
             kind.first = rows;
             rows += kind.rows();
         }
+        let (quadratic, beyond) = self.quadratic_rest(&groups, &plates);
         let globals = sliced(self, &kinds);
         let threads = self.parts.plates.iter().map(|term| term.threads()).max().unwrap_or(1);
         let mut taylor = Taylor {
@@ -169,11 +178,28 @@ impl Density {
             kinds,
             rows,
             rest: Terms::without(groups, plates),
+            quadratic,
+            beyond,
             desks: Vec::new(),
             differences: Vec::new(),
         };
         taylor.read_constants(self);
         Ok(taylor)
+    }
+
+    /// What is a polynomial among the terms that are no sections, and the others.
+    fn quadratic_rest(&self, groups: &[usize], plates: &[usize]) -> (Quadratic, Option<Terms>) {
+        let mut quadratic = Quadratic::new(self.dimension());
+        let mut known = groups.to_vec();
+        for (k, rows) in self.parts.rows.iter().enumerate() {
+            if !groups.contains(&k) && quadratic.add_rows(self, rows) {
+                known.push(k);
+            }
+        }
+        let all = known.len() == self.parts.rows.len() && plates.len() == self.parts.plates.len();
+        let is_whole = all && quadratic.add_terms(self);
+        quadratic.finish();
+        (quadratic, (!is_whole).then(|| Terms::without(known, plates.to_vec())))
     }
 }
 
@@ -202,6 +228,11 @@ impl Taylor {
     /// Which rows were asked for.
     pub fn wanted(&self) -> Wanted {
         self.wanted
+    }
+
+    /// G as value + g·z + z'Hz/2, if it is that and nothing else.
+    pub fn quadratic_rest(&self) -> Option<&Sums> {
+        self.beyond.is_none().then_some(&self.quadratic.sums)
     }
 
     /// Reads numbers outside the block again, which have changed.

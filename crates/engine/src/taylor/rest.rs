@@ -6,10 +6,12 @@ use crate::smooth::{Density, Parts, Terms};
 impl Density {
     /// G(z): the log density of all but the sections; −∞ if it is impossible.
     pub fn log_rest(&mut self, taylor: &Taylor, z: &[f64]) -> f64 {
-        self.log_value_of(&taylor.rest, z)
+        let known = taylor.quadratic.value(z);
+        let beyond = taylor.beyond.as_ref().map_or(0.0, |beyond| self.log_value_of(beyond, z));
+        if known.is_nan() { f64::NEG_INFINITY } else { known + beyond }
     }
 
-    /// The log density of some terms, without its gradient.
+    /// The log density of some terms, without its gradient; −∞ if it is impossible.
     pub(super) fn log_value_of(&mut self, terms: &Terms, z: &[f64]) -> f64 {
         if !self.run_globals(z) {
             return f64::NEG_INFINITY;

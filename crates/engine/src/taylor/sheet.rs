@@ -67,6 +67,16 @@ impl Quantity {
     }
 }
 
+impl Linear {
+    /// Its coefficients and offset, if they are numbers.
+    pub(super) fn numbers(&self) -> Option<(Vec<(u32, f64)>, f64)> {
+        let is_number = |x: f64| !marked::is_marked(x);
+        let all = self.coefficients.iter().all(|(_, c)| is_number(*c));
+        let scaled = self.coefficients.iter().map(|(j, c)| (*j, self.scale * c)).collect();
+        (all && is_number(self.scale) && is_number(self.offset)).then_some((scaled, self.offset))
+    }
+}
+
 /// What is written about the rows of one kind.
 #[derive(Default)]
 pub(super) struct Sheet {
@@ -355,7 +365,7 @@ impl Sheet {
         let Sheet { mut data, cells, mut curved, .. } = self;
         curved.finish();
         data.terms = curved.data_mut().map(|register| *register).collect();
-        let rows = Rows::over_cells(data, &cells);
+        let rows = Rows::over_cells(data, &cells).in_small_blocks();
         for (register, name) in curved.data_mut().zip(&rows.program().terms) {
             *register = *name;
         }

@@ -2,9 +2,13 @@
 
 use std::ops::Range;
 
+use super::kind::Kind;
 use super::{Desk, Taylor};
 use crate::program::chunks::in_chunks;
 use crate::program::rows::Product;
+use crate::program::run::{NO_LINEAR, Store};
+use crate::program::wide::Sum;
+use crate::program::wide::lanes::WEIGHTS;
 
 /// What rows come to that is no finite number.
 struct Impossible;
@@ -23,14 +27,19 @@ impl Taylor {
                 rows.begin(&mut desk.store, globals);
             }
             let chunk = |places: Range<usize>, desk: &mut Desk| {
-                let mut total = 0.0;
+                let (mut sum, mut is_possible) = (Sum::default(), true);
                 for start in places.clone().step_by(rows.stride()) {
                     let lanes = rows.stride().min(places.end - start);
                     let pick = kind.pick(start);
                     rows.load(&mut desk.store, globals, pick, lanes);
-                    total += rows.value(&mut desk.store, globals, pick, lanes);
+                    let rows_at = (pick, lanes);
+                    is_possible &= rows.add_terms(&mut desk.store, globals, rows_at, &mut sum);
                 }
-                if total.is_finite() { Ok(total) } else { Err(Impossible) }
+                let total = Some(sum.total()).filter(|total| is_possible && total.is_finite());
+                match total.unwrap_or_else(|| kind.total(globals, places, &mut desk.store)) {
+                    total if total.is_finite() => Ok(total),
+                    _ => Err(Impossible),
+                }
             };
             let scanned = in_chunks(kind.rows(), desks, chunk, |log_p| total += log_p);
             if scanned.is_err() {
@@ -60,10 +69,11 @@ impl Taylor {
             let points: Vec<&[f64]> = globals.iter().map(|kinds| &kinds[number][..]).collect();
             let products: Vec<(Product, Vec<f64>)> =
                 rows.products().map(|product| (product, weights_of(product, &points))).collect();
+            let program = rows.program_after_products();
             let desks = Taylor::desks(desks, *threads, kind.rows());
             desks.iter_mut().for_each(|desk| rows.fit(&mut desk.store));
             let chunk = |places: Range<usize>, desk: &mut Desk| -> Result<Vec<f64>, Impossible> {
-                let mut totals = vec![0.0; points.len()];
+                let mut sums = vec![(Sum::default(), true); points.len()];
                 let stride = rows.stride();
                 for start in places.clone().step_by(stride) {
                     let lanes = stride.min(places.end - start);
@@ -72,20 +82,31 @@ impl Taylor {
                     rows.load(store, points.first().copied().unwrap_or(&[]), pick, lanes);
                     found.resize(products.len(), Vec::new());
                     for ((product, weights), found) in products.iter().zip(&mut *found) {
-                        rows.lanes_of_block(product.data, pick, lanes, block);
-                        found.resize(points.len() * stride, 0.0);
-                        store.wide.linear_many(weights, points.len(), block, stride, found);
+                        rows.tiles_of_block(product.data, pick, lanes, block);
+                        found.resize(points.len().next_multiple_of(WEIGHTS) * stride, 0.0);
+                        let len = product.len as usize;
+                        store.wide.linear_many(weights, block, len, stride, found);
                     }
-                    for (z, (total, globals)) in totals.iter_mut().zip(&points).enumerate() {
+                    for (z, ((sum, is_possible), globals)) in
+                        sums.iter_mut().zip(&points).enumerate()
+                    {
                         rows.begin(store, globals);
                         for ((product, _), found) in products.iter().zip(&*found) {
                             let lanes_of = store.lanes_mut(product.out, lanes);
                             lanes_of.copy_from_slice(&found[z * stride..z * stride + lanes]);
                         }
-                        *total += rows.value_after_products(store, lanes);
+                        *is_possible &= store.add_terms(&program, lanes, &NO_LINEAR, sum);
                     }
                 }
-                Ok(totals)
+                let total = |((sum, is_possible), globals): ((Sum, bool), &&[f64])| {
+                    let total = Some(sum.total()).filter(|x| is_possible && x.is_finite());
+                    let places = places.clone();
+                    total.unwrap_or_else(|| {
+                        rows.begin(&mut desk.store, globals);
+                        kind.total(globals, places, &mut desk.store)
+                    })
+                };
+                Ok(sums.into_iter().zip(&points).map(total).collect())
             };
             let scanned = in_chunks(kind.rows(), desks, chunk, |found: Vec<f64>| {
                 totals.iter_mut().zip(found).for_each(|(total, log_p)| *total += log_p);
@@ -98,8 +119,28 @@ impl Taylor {
     }
 }
 
-/// The weights of a product at all points: entry k of point z at k·points + z.
+impl Kind {
+    /// Σ of the rows at these places, row by row: where a sum comes to no finite number, this decides.
+    fn total(&self, globals: &[f64], places: Range<usize>, store: &mut Store) -> f64 {
+        let rows = self.scan.rows();
+        let block = |start: usize| {
+            let (pick, lanes) = (self.pick(start), rows.stride().min(places.end - start));
+            rows.load(store, globals, pick, lanes);
+            rows.value(store, globals, pick, lanes)
+        };
+        places.clone().step_by(rows.stride()).map(block).sum()
+    }
+}
+
+/// The weights of a product at all points, in tiles as [`Wide::linear_many`](crate::program::wide::Wide::linear_many) reads them.
 fn weights_of(product: Product, points: &[&[f64]]) -> Vec<f64> {
-    let entries = product.weights as usize..(product.weights + product.len) as usize;
-    entries.flat_map(|k| points.iter().map(move |globals| globals[k])).collect()
+    let len = product.len as usize;
+    let mut weights = vec![0.0; len * points.len().next_multiple_of(WEIGHTS)];
+    for (z, globals) in points.iter().enumerate() {
+        let cells = weights[z / WEIGHTS * len * WEIGHTS + z % WEIGHTS..].iter_mut();
+        let first = product.weights as usize;
+        let of_point = cells.step_by(WEIGHTS).zip(&globals[first..first + len]);
+        of_point.for_each(|(cell, w)| *cell = *w);
+    }
+    weights
 }

@@ -17,6 +17,7 @@ use crate::trace::address::address;
 use crate::trace::eval::{Evaluation, Phase, Portion, Site};
 use crate::trace::journal::Edit;
 use crate::trace::node::{Made, MemoEntry, MemoKey, Observed, Op, StructureKind};
+use crate::trace::proposal::given_up;
 use crate::trace::script::not_alike;
 
 impl Trace {
@@ -37,21 +38,8 @@ impl Trace {
             }
         };
         match Procedure::of(&procedure) {
-            Some(Procedure::Builtin(Builtin::Function(function))) => {
-                check_count(&function.spec, operands.len(), site.span, cx)?;
-                self.apply_function(function, operands, site, cx)
-            }
-            Some(Procedure::Builtin(Builtin::Distribution(distribution))) => {
-                check_count(distribution.spec(), operands.len(), site.span, cx)?;
-                self.apply_distribution(*distribution, operands, site, cx, want)
-            }
-            Some(Procedure::Builtin(Builtin::Maker(maker))) => {
-                check_count(maker.spec(), operands.len(), site.span, cx)?;
-                self.apply_maker(*maker, operands, site, cx)
-            }
-            Some(Procedure::Builtin(builtin @ Builtin::HigherOrder(which))) => {
-                check_count(builtin.spec(), operands.len(), site.span, cx)?;
-                self.apply_higher_order(*which, operands, site, cx, want)
+            Some(Procedure::Builtin(builtin)) => {
+                self.apply_builtin(*builtin, operands, site, cx, want)
             }
             Some(Procedure::Compound { lambda, environment }) => {
                 let (wanted, found) = (lambda.params.len(), operands.len());
@@ -90,6 +78,25 @@ impl Trace {
                 let at = site.operator.map_or(site.span, |operator| operator.span);
                 cx.fail(EvalError::new(Mistake::NotAProcedure(procedure), at))
             }
+        }
+    }
+
+    pub(crate) fn apply_builtin(
+        &mut self,
+        builtin: Builtin,
+        operands: Operands,
+        site: Site<'_>,
+        cx: &mut Evaluation<'_>,
+        want: Option<&Observed>,
+    ) -> Result<Operand, EvalError> {
+        check_count(builtin.spec(), operands.len(), site.span, cx)?;
+        match builtin {
+            Builtin::Function(function) => self.apply_function(function, operands, site, cx),
+            Builtin::Distribution(distribution) => {
+                self.apply_distribution(distribution, operands, site, cx, want)
+            }
+            Builtin::Maker(maker) => self.apply_maker(maker, operands, site, cx),
+            Builtin::HigherOrder(which) => self.apply_higher_order(which, operands, site, cx, want),
         }
     }
 
@@ -163,6 +170,9 @@ impl Trace {
                 }
             }
         };
+        if cx.rehearsal.is_some() {
+            return self.rehearsed_choice(value, site, cx);
+        }
         let place = (cx.family, cx.tags.clone(), site.span);
         let id = self.add_node(Op::Random(distribution), operands, value, place);
         self.finish_choice(id, observed.is_some(), cx)?;
@@ -177,6 +187,9 @@ impl Trace {
         cx: &mut Evaluation<'_>,
         want: Option<&Observed>,
     ) -> Result<Operand, EvalError> {
+        if cx.rehearsal.is_some() {
+            return Err(given_up(Site::at(span)));
+        }
         // Settles a maker that has yet to absorb a change of its parameters, before anything
         // new is counted.
         self.settle(maker, cx)?;
@@ -257,6 +270,9 @@ impl Trace {
         site: Site<'_>,
         cx: &mut Evaluation<'_>,
     ) -> Result<Operand, EvalError> {
+        if cx.rehearsal.is_some() {
+            return Err(given_up(site));
+        }
         for operand in &operands {
             self.settle_operand(operand, cx)?;
         }
@@ -338,6 +354,9 @@ impl Trace {
             let kind = StructureKind::Request { memo };
             return self.structure(kind, &Default::default(), operands, site.span, cx, want);
         };
+        if cx.rehearsal.is_some() {
+            return self.rehearsed_request(memo, &key, site, cx);
+        }
         let family = self.request(memo, key, site.span, cx, want)?;
         let asking = &mut self.families[cx.family.index()];
         asking.requests.push((asking.nodes.len() as u32, family));

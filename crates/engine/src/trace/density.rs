@@ -8,10 +8,60 @@ use smidgen_value::{ArgumentError, Value};
 
 use crate::error::{EvalError, Mistake};
 use crate::id::NodeId;
+use crate::operand::Operand;
 use crate::trace::Trace;
-use crate::trace::node::Op;
+use crate::trace::fault::Fault;
+use crate::trace::node::{Arg, Op};
+
+/// A log density, kept for as long as the choice and its arguments have the values that they had and the arguments are the
+/// same nodes.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct KeptDensity {
+    log_p: f64,
+    /// The revision at which it was computed, and the number of the last change of the choice's edges.
+    at: u64,
+    edges_at: u64,
+}
 
 impl Trace {
+    /// As [`Trace::log_density`] while nothing is open and no start is searched for. Most moves of single choices are rejected, and the weights of the
+    /// current state are asked for again and again.
+    #[inline]
+    pub(crate) fn kept_log_density(&mut self, id: NodeId) -> Result<f64, EvalError> {
+        debug_assert!(self.journal.is_empty() && !self.is_lenient);
+        if let Some(kept) = self.densities.get(id.index())
+            && self.holds(id, kept)
+        {
+            return Ok(kept.log_p);
+        }
+        let log_p = self.log_density(id)?;
+        self.keep_density(id, log_p);
+        Ok(log_p)
+    }
+
+    #[inline]
+    fn holds(&self, id: NodeId, kept: &KeptDensity) -> bool {
+        let node = self.node(id);
+        let unchanged = |arg: &Arg| match arg.operand {
+            Operand::Constant(_) => true,
+            Operand::Node(parent) => self.node(parent).changed_at <= kept.at,
+        };
+        let values = node.changed_at <= kept.at && node.args.iter().all(unchanged);
+        kept.edges_at == self.edges_at(id) && (values || self.has_fault(Fault::KeptDensity))
+    }
+
+    fn keep_density(&mut self, id: NodeId, log_p: f64) {
+        // What an impossible value counts is a matter of whether it is observed.
+        if !matches!(self.node(id).op, Op::Random(_)) || !log_p.is_finite() {
+            return;
+        }
+        if self.densities.len() <= id.index() {
+            self.densities.resize(self.nodes.len(), KeptDensity::default());
+        }
+        let (at, edges_at) = (self.revision, self.edges_at(id));
+        self.densities[id.index()] = KeptDensity { log_p, at, edges_at };
+    }
+
     pub(crate) fn argument_error(
         &self,
         procedure: &'static str,
@@ -27,11 +77,9 @@ impl Trace {
     /// its domain is impossible.
     #[inline]
     pub(crate) fn log_density_at(&self, id: NodeId, value: &Value) -> Result<f64, EvalError> {
-        let result = self.strict_log_density(id, value);
-        if !self.node(id).constrained {
-            return result;
-        }
-        match result {
+        match self.strict_log_density(id, value) {
+            Ok(log_p) if log_p > f64::NEG_INFINITY => Ok(log_p),
+            result if !self.node(id).constrained => result,
             Err(error) if error.rejects() => Ok(self.log_impossible(id)),
             Ok(f64::NEG_INFINITY) => Ok(self.log_impossible(id)),
             result => result,
@@ -57,20 +105,32 @@ impl Trace {
     }
 
     /// The impossible observations that were met since this was last asked.
+    #[inline]
     pub(crate) fn take_impossible(&self) -> u64 {
-        self.impossible.swap(0, Ordering::Relaxed)
+        match self.impossible.load(Ordering::Relaxed) {
+            0 => 0,
+            _ => self.impossible.swap(0, Ordering::Relaxed),
+        }
     }
 
     /// The same with an error for a parameter out of its domain.
     #[inline]
     pub(crate) fn strict_log_density(&self, id: NodeId, value: &Value) -> Result<f64, EvalError> {
         debug_assert!(self.has_fresh_arguments(id), "a density is read over stale arguments");
+        if let Op::Random(distribution) = &self.node(id).op {
+            let result = self.with_args(id, |args| distribution.log_density(value, args));
+            return match result {
+                Ok(log_p) if !log_p.is_nan() => Ok(log_p),
+                result => self.checked(id, distribution.spec().name, value, result),
+            };
+        }
+        self.other_log_density(id, value)
+    }
+
+    /// The same for what is no application of a distribution.
+    fn other_log_density(&self, id: NodeId, value: &Value) -> Result<f64, EvalError> {
         let node = self.node(id);
         let (name, result) = match &node.op {
-            Op::Random(distribution) => (
-                distribution.spec().name,
-                self.with_args(id, |args| distribution.log_density(value, args)),
-            ),
             Op::Plate(plate) => {
                 return self
                     .with_args(id, |args| self.plate_log_density(plate, &self.parents(id), args));
@@ -85,13 +145,25 @@ impl Trace {
             }
             _ => unreachable!("only random nodes have densities"),
         };
-        match result {
+        self.checked(id, name, value, result)
+    }
+
+    /// A log density, or what is wrong with it.
+    fn checked(
+        &self,
+        id: NodeId,
+        name: &'static str,
+        value: &Value,
+        log_density: Result<f64, ArgumentError>,
+    ) -> Result<f64, EvalError> {
+        let origin = self.node(id).origin;
+        match log_density {
             Ok(log_p) if log_p.is_nan() => Err(EvalError::new(
                 Mistake::NotANumber { procedure: name.to_owned(), value: value.clone() },
-                node.origin,
+                origin,
             )),
             Ok(log_p) => Ok(log_p),
-            Err(error) => Err(self.argument_error(name, error, node.origin)),
+            Err(error) => Err(self.argument_error(name, error, origin)),
         }
     }
 
@@ -133,7 +205,12 @@ impl Trace {
         }
     }
 
+    #[inline]
     pub(crate) fn refresh_arguments(&mut self, id: NodeId) -> Result<(), EvalError> {
+        if self.last_lazy == 0 { Ok(()) } else { self.refresh_each_argument(id) }
+    }
+
+    fn refresh_each_argument(&mut self, id: NodeId) -> Result<(), EvalError> {
         for slot in 0..self.node(id).args.len() {
             if let Some(parent) = self.node(id).args[slot].operand.node() {
                 self.refresh(parent)?;

@@ -39,11 +39,11 @@ impl Trace {
         match &expr.kind {
             ExprKind::Constant(value) => Ok(Operand::Constant(value.clone())),
             ExprKind::Local { depth, slot, name } => match env.get(*depth, *slot) {
-                Some(operand) => Ok(operand.clone()),
+                Some(operand) => self.rehearsed_operand(operand.clone(), cx),
                 None => cx.fail(EvalError::new(Mistake::UsedTooEarly(*name), expr.span)),
             },
             ExprKind::Global(name) => match self.global(*name) {
-                Some(operand) => Ok(operand),
+                Some(operand) => self.rehearsed_operand(operand, cx),
                 None => cx.fail(self.unbound(*name, expr.span)),
             },
             ExprKind::Lambda(lambda) => {
@@ -105,12 +105,15 @@ impl Trace {
                 self.eval(last, env, cx, want)
             }
             ExprKind::Apply { operator, operands } => {
-                let operator_value = self.eval(operator, env, cx, None)?;
-                let mut values = Operands::new();
-                for operand in operands {
-                    values.push(self.eval(operand, env, cx, None)?);
-                }
                 let site = Site { operator: Some(operator), operands, span: expr.span };
+                if let ExprKind::Global(name) = operator.kind
+                    && let Some(builtin) = self.known_builtin(name)
+                {
+                    let values = self.eval_operands(operands, env, cx)?;
+                    return self.apply_builtin(builtin, values, site, cx, want);
+                }
+                let operator_value = self.eval(operator, env, cx, None)?;
+                let values = self.eval_operands(operands, env, cx)?;
                 self.apply(operator_value, values, site, cx, want)
             }
             ExprKind::ScopeInclude { scope, block, body } => {
@@ -147,6 +150,19 @@ impl Trace {
             | ExprKind::Cell { .. }
             | ExprKind::CurrentEnvironment(_) => unreachable!("handled without growing the stack"),
         }
+    }
+
+    fn eval_operands(
+        &mut self,
+        operands: &[ExprRef],
+        env: &Environment,
+        cx: &mut Evaluation<'_>,
+    ) -> Result<Operands, EvalError> {
+        let mut values = Operands::new();
+        for operand in operands {
+            values.push(self.eval(operand, env, cx, None)?);
+        }
+        Ok(values)
     }
 
     pub(crate) fn eval_tagged(

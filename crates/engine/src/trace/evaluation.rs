@@ -5,7 +5,7 @@ use smidgen_lang::Span;
 use smidgen_value::{Rng, Symbol};
 
 use super::node::Observed;
-use super::proposal::{Proposed, Proposer};
+use super::proposal::{Proposed, Proposer, Rehearsal};
 use super::script::Script;
 use crate::error::EvalError;
 use crate::id::{FamilyId, NodeId};
@@ -28,6 +28,8 @@ pub struct Evaluation<'r> {
     pub(crate) making: Option<Making>,
     /// All choices that were made so.
     pub(crate) made: Vec<(NodeId, MadeAt)>,
+    /// Whether nothing is made, and how much would be.
+    pub(crate) rehearsal: Option<Rehearsal>,
     pub(crate) phase: Phase<'r>,
 }
 
@@ -154,6 +156,7 @@ impl<'r> Evaluation<'r> {
             observed_at: None,
             making: None,
             made: Vec::new(),
+            rehearsal: None,
             phase: Phase::Directive { improper },
         }
     }
@@ -184,6 +187,11 @@ impl<'r> Evaluation<'r> {
             Phase::Proposal(regeneration) => regeneration.script.as_deref_mut(),
             Phase::Directive { .. } => None,
         }
+    }
+
+    #[inline]
+    pub(crate) fn has_script(&self) -> bool {
+        matches!(&self.phase, Phase::Proposal(regeneration) if regeneration.script.is_some())
     }
 
     pub(crate) fn is_proposal(&self) -> bool {

@@ -25,6 +25,10 @@ pub enum Fault {
     LostLanes,
     /// What rows have beyond their polynomials is taken for nothing.
     NoBounds,
+    /// A density that was kept counts whatever values its arguments have now.
+    KeptDensity,
+    /// A scaffold that was kept counts whatever edges have come and gone.
+    KeptScaffold,
 }
 
 impl Trace {

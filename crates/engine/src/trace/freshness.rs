@@ -78,6 +78,9 @@ impl Trace {
     /// the value of its root.
     #[inline]
     pub(crate) fn follow_arguments(&self, id: NodeId) -> Result<Value, EvalError> {
+        if let Some(root) = self.node(id).root() {
+            return Ok(self.settled_value(root).clone());
+        }
         self.with_args(id, |args| self.follow(id, args))
     }
 

@@ -61,6 +61,10 @@ impl Trace {
         Savepoint(self.journal.len())
     }
 
+    pub(crate) fn edits_since(&self, savepoint: Savepoint) -> &[Edit] {
+        &self.journal[savepoint.0..]
+    }
+
     pub(crate) fn has_added_nodes(&self, since: Savepoint) -> bool {
         self.journal[since.0..].iter().any(|edit| matches!(edit, Edit::NodeAdded(_)))
     }
@@ -84,8 +88,11 @@ impl Trace {
 
     pub(crate) fn rollback_to(&mut self, savepoint: Savepoint) {
         while self.journal.len() > savepoint.0 {
-            let edit = self.journal.pop().expect("longer than the savepoint");
-            self.undo(edit);
+            match self.journal.pop().expect("longer than the savepoint") {
+                // By far the most frequent.
+                Edit::Value(id, value) => drop(self.replace_value(id, value)),
+                edit => self.undo(edit),
+            }
         }
     }
 
@@ -94,13 +101,7 @@ impl Trace {
         self.revision += 1;
         let mut journal = std::mem::take(&mut self.journal);
         let before = self.population;
-        let values_only = |edit: &Edit| {
-            matches!(
-                edit,
-                Edit::Value(..) | Edit::Counted(..) | Edit::Uncounted(..) | Edit::Statistics(..)
-            )
-        };
-        self.structure += u64::from(!journal.iter().all(values_only));
+        self.structure += u64::from(!journal.iter().all(|edit| self.is_of_values(edit)));
         for edit in journal.drain(..) {
             match edit {
                 Edit::NodeDetached(id) => self.free_node(id),
@@ -115,6 +116,25 @@ impl Trace {
             }
         }
         self.journal = journal;
+    }
+
+    /// Whether an edit changes values alone. A branch that comes to a constant on the side it leaves and on the side it
+    /// takes changes no node and no edge.
+    fn is_of_values(&self, edit: &Edit) -> bool {
+        match edit {
+            Edit::Value(..) | Edit::Counted(..) | Edit::Uncounted(..) | Edit::Statistics(..) => {
+                true
+            }
+            Edit::Root(id, old) => {
+                let root = self.node(*id).args.last().map(|arg| &arg.operand);
+                matches!((&old.operand, root), (Operand::Constant(_), Some(Operand::Constant(_))))
+            }
+            Edit::FamilyAdded(id) | Edit::FamilyDetached(id) | Edit::Released(id) => {
+                let family = &self.families[id.index()];
+                family.nodes.is_empty() && family.requests.is_empty() && family.memo.is_none()
+            }
+            _ => false,
+        }
     }
 
     fn undo(&mut self, edit: Edit) {

@@ -17,6 +17,7 @@ pub mod fault;
 pub mod freshness;
 pub mod higher_order;
 pub mod journal;
+mod kept_scaffold;
 mod names;
 pub mod node;
 pub mod observe;
@@ -41,9 +42,11 @@ use crate::operand::Operand;
 use crate::plate::PlateScratch;
 use crate::tag::{Scopes, Tags};
 use crate::trace::address::address;
+use crate::trace::density::KeptDensity;
 use crate::trace::family::Family;
 use crate::trace::journal::Edit;
 use crate::trace::node::{Arg, Args, Node, Observed, Op};
+use kept_scaffold::KeptScaffolds;
 use roster::Sections;
 use side::SideTables;
 
@@ -90,6 +93,9 @@ pub struct Trace {
     /// By node: its value if that is a number, else NaN. Apart from the nodes, because the values of many
     /// sections are read one after the other.
     pub(crate) numbers: Vec<f64>,
+    /// By node: its log density as it was last asked for.
+    pub(crate) densities: Vec<KeptDensity>,
+    pub(crate) scaffolds: KeptScaffolds,
     /// What clients keep.
     pub(crate) side: SideTables,
     /// Rosters of local sections.
@@ -107,9 +113,6 @@ pub struct Trace {
     #[cfg(feature = "twins")]
     pub(crate) fault: Option<crate::trace::fault::Fault>,
 }
-
-/// Arguments that are looked at without a list.
-const FEW_ARGUMENTS: usize = 4;
 
 fn number_or_nan(value: &Value) -> f64 {
     if let Value::Number(x) = value { *x } else { f64::NAN }
@@ -311,18 +314,19 @@ impl Trace {
     /// Calls `f` with the values of a node's arguments, which must be settled.
     #[inline]
     pub(crate) fn with_args<R>(&self, id: NodeId, f: impl FnOnce(&[&Value]) -> R) -> R {
-        let args = &self.node(id).args;
+        self.with_values(&self.node(id).args, f)
+    }
+
+    #[inline]
+    fn with_values<'a, R>(&'a self, args: &'a [Arg], f: impl FnOnce(&[&Value]) -> R) -> R {
+        let value = |arg: &'a Arg| self.settled_value(&arg.operand);
         // Nearly all procedures have few arguments, and this is asked for with every density.
-        let mut few = [&Value::Nil; FEW_ARGUMENTS];
-        if let Some(few) = few.get_mut(..args.len()) {
-            for (value, arg) in few.iter_mut().zip(args) {
-                *value = self.settled_value(&arg.operand);
-            }
-            return f(few);
+        match args {
+            [a, b] => f(&[value(a), value(b)]),
+            [a] => f(&[value(a)]),
+            [a, b, c] => f(&[value(a), value(b), value(c)]),
+            args => f(&args.iter().map(value).collect::<SmallVec<[&Value; 8]>>()),
         }
-        let args: SmallVec<[&Value; 8]> =
-            args.iter().map(|arg| self.settled_value(&arg.operand)).collect();
-        f(&args)
     }
 
     /// The nodes among a node's arguments: for a plate, all of them.

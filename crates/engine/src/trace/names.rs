@@ -1,7 +1,8 @@
 //! What names refer to: what was assumed, and built-in procedures.
 
 use smidgen_lang::Span;
-use smidgen_prob::{lookup, registry};
+use smidgen_prob::lookup;
+use smidgen_prob::registry::{self, Builtin};
 use smidgen_value::{Symbol, Value};
 
 use super::Trace;
@@ -26,6 +27,20 @@ impl Trace {
                 let builtin = self.builtins.get(name.index()).cloned().flatten();
                 builtin.map(Operand::Constant)
             }
+        }
+    }
+
+    /// The built-in procedure that a name which was asked for before refers to, if it is one: nothing is counted as
+    /// for a value.
+    #[inline]
+    pub(crate) fn known_builtin(&self, name: Symbol) -> Option<Builtin> {
+        let value = match self.globals.get(name.index()) {
+            Some(Some(operand)) => operand.constant()?,
+            _ => self.builtins.get(name.index())?.as_ref()?,
+        };
+        match Procedure::of(value)? {
+            Procedure::Builtin(builtin) => Some(*builtin),
+            _ => None,
         }
     }
 

@@ -21,7 +21,9 @@ use smallvec::SmallVec;
 use crate::id::{FamilyId, NodeId};
 use crate::operand::Operand;
 use crate::trace::Trace;
-use crate::trace::node::{Observed, Op, Role};
+use crate::trace::family::Family;
+use crate::trace::node::{NOWHERE, Observed, Op, Role};
+use crate::trace::proposal::{Credit, Rehearsed};
 
 /// Nodes that are searched for one by one; more are hashed.
 const FEW: usize = 16;
@@ -67,6 +69,18 @@ pub struct Scaffold {
     pub(crate) claimed: Vec<(NodeId, Observed)>,
     /// Whether an observation may come to refer to another choice.
     pub(crate) observation_moves: bool,
+    /// The same as far as it is known before T is.
+    observation_may_move: bool,
+    /// Whether a structure of D gets another body.
+    pub(crate) restructures: bool,
+    /// Whether T is plain choices, functions and structure, and how many choices of it are unconstrained: known if it is.
+    pub(crate) transient_is_plain: bool,
+    pub(crate) transient_choices: usize,
+    /// Whether a node of it was taken for one of D or A before.
+    transient_is_marked: bool,
+    pub(crate) credit: Credit,
+    /// If what a move would make was not made.
+    pub(crate) rehearsed: Option<Rehearsed>,
     /// Principals, released and claimed choices.
     sources: Vec<NodeId>,
     stack: Vec<(NodeId, u32)>,
@@ -81,6 +95,7 @@ impl Scaffold {
     pub fn build(&mut self, trace: &mut Trace, principals: &[NodeId]) {
         self.released.clear();
         self.claimed.clear();
+        self.rehearsed = None;
         self.build_with_observations(trace, principals);
     }
 
@@ -94,7 +109,8 @@ impl Scaffold {
         self.transient.clear();
         self.absorbing.clear();
         self.makers.clear();
-        (self.more_rows, self.observation_moves) = (0, false);
+        (self.more_rows, self.observation_moves, self.restructures) = (0, false, false);
+        self.rehearsed = None;
     }
 
     /// As [`Scaffold::build`], with choices that observations come to.
@@ -128,7 +144,8 @@ impl Scaffold {
         self.makers.clear();
         self.released.clear();
         self.claimed.clear();
-        self.observation_moves = false;
+        (self.observation_moves, self.restructures) = (false, false);
+        self.rehearsed = None;
         self.sources.clear();
         self.sources.extend_from_slice(principals);
         self.sources.sort_unstable();
@@ -142,6 +159,9 @@ impl Scaffold {
         loop {
             self.build_once(trace, principals);
             let before = self.released.len();
+            if !self.observation_may_move {
+                break;
+            }
             for k in 0..self.target.len() {
                 let id = self.target[k];
                 if trace.node(id).role != Role::Restructured || trace.node(id).observed.is_none() {
@@ -201,6 +221,7 @@ impl Scaffold {
         self.absorbing.clear();
         self.more_rows = 0;
         self.makers.clear();
+        (self.restructures, self.observation_may_move) = (false, false);
         self.sources.clear();
         self.sources.extend_from_slice(principals);
         self.sources.extend_from_slice(&self.released);
@@ -217,8 +238,11 @@ impl Scaffold {
             }
         }
         self.target.reverse();
-        self.close_transient(trace);
-        if !self.transient.is_empty() {
+        self.transient_is_marked = false;
+        if self.restructures {
+            self.close_transient(trace);
+        }
+        if self.transient_is_marked {
             let in_target =
                 |id: &NodeId| matches!(trace.node(*id).role, Role::Target | Role::Restructured);
             self.target.retain(in_target);
@@ -230,71 +254,108 @@ impl Scaffold {
     /// Depth first through D; nodes come out after all that depends on them.
     fn visit(&mut self, trace: &mut Trace, source: NodeId) {
         trace.mark(source, Role::Target);
-        self.stack.push((source, 0));
-        while let Some((id, next)) = self.stack.last_mut() {
-            let (id, k) = (*id, *next as usize);
-            *next += 1;
-            let Some(&child) = trace.node(id).children.get(k) else {
-                self.stack.pop();
+        let epoch = trace.epoch;
+        let (mut id, mut next) = (source, 0);
+        loop {
+            let Some(&child) = trace.node(id).children.get(next) else {
                 self.target.push(id);
+                let Some((above, k)) = self.stack.pop() else { return };
+                (id, next) = (above, k as usize);
                 continue;
             };
-            let existential = trace.node(child.node).is_existential(child.slot);
+            next += 1;
+            let below = trace.node_mut(child.node);
+            let existential = below.is_existential(child.slot);
             let role = if existential { Role::Restructured } else { Role::Target };
-            match trace.role(child.node) {
-                Some(Role::Principal) => {
-                    trace.mark(child.node, role);
-                    self.stack.push((child.node, 0));
+            self.restructures |= existential;
+            if below.mark == epoch {
+                match below.role {
+                    Role::Principal => {}
+                    Role::Target if existential => {
+                        below.role = Role::Restructured;
+                        continue;
+                    }
+                    _ => continue,
                 }
-                Some(Role::Target) if existential => trace.mark(child.node, Role::Restructured),
-                Some(_) => {}
-                None => match &trace.node(child.node).op {
+            } else {
+                below.mark = epoch;
+                match &below.op {
                     Op::Random(_) | Op::Plate(_) => {
-                        self.more_rows += trace.node(child.node).rows() - 1;
-                        trace.mark(child.node, Role::Absorbing);
+                        self.more_rows += below.rows() - 1;
+                        below.role = Role::Absorbing;
                         self.absorbing.push(child.node);
+                        continue;
                     }
                     Op::Maker(made) if made.maker.latent().is_some() => {
-                        trace.mark(child.node, Role::Absorbing);
+                        below.role = Role::Absorbing;
                         self.absorbing.push(child.node);
+                        continue;
                     }
                     Op::Maker(_) => {
-                        trace.mark(child.node, Role::AbsorbingMaker);
+                        below.role = Role::AbsorbingMaker;
                         self.makers.push(child.node);
+                        continue;
                     }
-                    _ => {
-                        trace.mark(child.node, role);
-                        self.stack.push((child.node, 0));
-                    }
-                },
+                    _ => {}
+                }
             }
+            below.role = role;
+            self.stack.push((id, next as u32));
+            (id, next) = (child.node, 0);
         }
     }
 
     /// Families all of whose references come from restructured nodes or from T.
     fn close_transient(&mut self, trace: &mut Trace) {
+        (self.transient_is_plain, self.transient_choices) = (true, 0);
         for k in 0..self.target.len() {
-            let id = self.target[k];
-            if trace.node(id).role == Role::Restructured {
-                self.disable(trace, trace.node(id).expansion);
+            let node = trace.node(self.target[k]);
+            if node.role == Role::Restructured {
+                self.observation_may_move |= node.observed.is_some();
+                self.disable(trace, node.expansion);
             }
         }
         let mut done = 0;
         while done < self.transient.len() {
             let family = self.transient[done].index();
             done += 1;
-            for k in 0..trace.families[family].nodes.len() {
-                let id = trace.families[family].nodes[k];
-                let counted = trace.role(id) == Some(Role::Restructured);
-                let expansion = trace.node(id).expansion;
-                if matches!(trace.node(id).op, Op::Structure(_)) && !counted {
-                    self.disable(trace, expansion);
-                }
-                trace.mark(id, Role::Transient);
+            let Family { nodes, requests, memo, .. } = &mut trace.families[family];
+            self.transient_is_plain &= memo.is_none() && requests.is_empty();
+            // Taken, so that they are not looked up one by one.
+            let nodes = std::mem::take(nodes);
+            for id in &nodes {
+                self.take_out(trace, *id);
             }
+            trace.families[family].nodes = nodes;
             for k in 0..trace.families[family].requests.len() {
                 self.disable(trace, trace.families[family].requests[k].1);
             }
+        }
+    }
+
+    /// A node of T.
+    #[inline]
+    fn take_out(&mut self, trace: &mut Trace, id: NodeId) {
+        let epoch = trace.epoch;
+        let node = trace.node_mut(id);
+        let is_marked = node.mark == epoch;
+        let counted = is_marked && node.role == Role::Restructured;
+        self.transient_is_marked |= is_marked;
+        (node.mark, node.role) = (epoch, Role::Transient);
+        self.transient_choices += usize::from(node.choice_place != NOWHERE);
+        match node.op {
+            Op::Structure(_) => {
+                self.transient_is_plain &= node.observed.is_none();
+                let expansion = node.expansion;
+                if !counted {
+                    self.disable(trace, expansion);
+                }
+            }
+            Op::Random(_) => {
+                self.transient_is_plain &= !node.constrained && node.tags.is_empty();
+            }
+            Op::Function(_) => {}
+            _ => self.transient_is_plain = false,
         }
     }
 

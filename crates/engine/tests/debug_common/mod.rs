@@ -52,6 +52,7 @@ fn one(model: &mut Model, directive: Directive, rng: &mut Rng) -> Result<(), Eva
     })
 }
 
+#[allow(dead_code)] // The tests of sections observe before they look.
 pub fn model(text: &str, rng: &mut Rng) -> Model {
     let mut model = Model::new();
     run(&mut model, text, rng).unwrap_or_else(|error| panic!("{text}\n{error}"));
@@ -59,6 +60,7 @@ pub fn model(text: &str, rng: &mut Rng) -> Model {
 }
 
 /// The node that a name is bound to.
+#[allow(dead_code)] // Nor do they name nodes.
 pub fn node(model: &mut Model, name: &str) -> NodeId {
     let operand = model.trace_mut().global(Symbol::new(name)).expect("an assumed name");
     operand.node().expect("a name of a node")

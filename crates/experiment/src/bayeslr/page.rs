@@ -7,8 +7,9 @@ use smidgen::report::page::Page;
 use smidgen::report::plot::{Axis, Colour, Mark, Plot, Point, Shape};
 use smidgen::report::table::{Cell, Table, wrapped};
 
-use super::{BATCH, BayesLrFindings, DRIFT, Moment, PROGRAM, RISKS, SETTLING, Setting, TICK};
+use super::{BATCH, BayesLrFindings, DRIFT, Moment, PROGRAM, RISKS, SETTLING, Setting};
 use crate::output::{Folder, Picture};
+use crate::timing::TICK;
 use crate::{Error, Options};
 
 pub fn text(found: &BayesLrFindings) -> String {

@@ -6,8 +6,9 @@ use smidgen::report::page::Page;
 use smidgen::report::plot::{Axis, Colour, Mark, Plot, Point, Shape};
 use smidgen::report::table::{Cell, Table, wrapped};
 
-use super::{BATCH, EPSILON, FIXED, Measured, PROGRAM, Row, SublinearityFindings};
-use crate::output::{Folder, Picture};
+use super::{FIXED, Measured, PROGRAM, Row, SublinearityFindings};
+use crate::grown::{BATCH, EPSILON};
+use crate::output::{Folder, Picture, marks};
 use crate::{Error, Options};
 
 pub fn text(found: &SublinearityFindings) -> String {
@@ -200,11 +201,6 @@ fn points(found: &SublinearityFindings, of: impl Fn(&Row) -> f64) -> Points {
     found.rows.iter().map(|row| (row.rows as f64, of(row))).collect()
 }
 
-fn discs(points: &Points) -> Mark {
-    let point = |&(x, y): &(f64, f64)| Point { x, y, ..Point::default() };
-    Mark::Points(Shape::Disc, points.iter().map(point).collect())
-}
-
 fn sections(
     found: &SublinearityFindings,
     file: &'static str,
@@ -220,9 +216,8 @@ fn sections(
         plot.named("expected, one pair", Colour::Third, pair);
     }
     let measured = points(found, |row| of(row).sections);
-    let marks = discs(&measured);
     plot.named("expected, chain", Colour::First, Mark::Line(points(found, |row| of(row).expected)));
-    plot.named("measured", Colour::Second, marks);
+    plot.named("measured", Colour::Second, marks(Shape::Disc, &measured));
     let caption = match with_pair {
         true => {
             "One pair: the same current and proposed weights at every number of rows, as the paper plots it; the \
@@ -246,8 +241,12 @@ fn clock(
     let linear = found.rows.first().map_or(1.0, |row| of(row).subsampled / row.rows as f64);
     let line = points(found, |row| linear * row.rows as f64);
     plot.named("linear", Colour::Neutral, Mark::Dashed(line));
-    plot.add(Colour::First, discs(&exact)).named("exact", Colour::First, Mark::Line(exact));
-    plot.add(Colour::Second, discs(&subsampled));
+    plot.add(Colour::First, marks(Shape::Disc, &exact)).named(
+        "exact",
+        Colour::First,
+        Mark::Line(exact),
+    );
+    plot.add(Colour::Second, marks(Shape::Disc, &subsampled));
     plot.named("subsampled", Colour::Second, Mark::Line(subsampled));
     Picture::new(file, plot, "Processor time of one transition; below the other line is faster.")
 }

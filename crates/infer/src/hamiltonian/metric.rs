@@ -73,6 +73,12 @@ impl Metric {
             }
             return;
         }
+        if self.variances.is_empty() {
+            for ((out, p), scale) in out.iter_mut().zip(p).zip(&self.scales) {
+                *out = p * scale * scale;
+            }
+            return;
+        }
         for ((out, p), scale) in out.iter_mut().zip(p).zip(&self.scales) {
             *out = p * scale;
         }

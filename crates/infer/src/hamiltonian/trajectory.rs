@@ -63,7 +63,7 @@ struct End {
     log_p: f64,
 }
 
-/// Some states in a row: their first and last, and ρ.
+/// Some states in a row: their first and last, and ρ. Of a single state only the first is written.
 #[derive(Clone, Default)]
 struct Stretch {
     doublings: u32,
@@ -260,7 +260,9 @@ impl Sampler {
         if !forward {
             // The doubling ran into the past: in the order of time it comes first, and its last
             // state is the one that was reached first.
-            std::mem::swap(&mut new.first, &mut new.last);
+            if new.doublings > 0 {
+                std::mem::swap(&mut new.first, &mut new.last);
+            }
             std::mem::swap(&mut self.all, new);
         }
         self.all.join(&mut self.stack[0])
@@ -291,27 +293,30 @@ impl End {
         self.log_p = other.log_p;
     }
 
-    /// p and v by half a step.
-    fn kick(&mut self, half: f64) {
-        for (p, g) in self.p.iter_mut().zip(&self.gradient) {
-            *p += half * g;
-        }
-        for (v, a) in self.velocity.iter_mut().zip(&self.push) {
-            *v += half * a;
-        }
-    }
-
     fn step(&mut self, log_density: &mut LogDensity<'_>, run: &Doubling<'_>) -> Step {
-        self.kick(0.5 * run.h);
-        for (z, v) in self.z.iter_mut().zip(&self.velocity) {
-            *z += run.h * v;
+        let (size, half) = (self.z.len(), 0.5 * run.h);
+        {
+            let (z, p, v) = (&mut self.z[..size], &mut self.p[..size], &mut self.velocity[..size]);
+            let (gradient, push) = (&self.gradient[..size], &self.push[..size]);
+            for i in 0..size {
+                p[i] += half * gradient[i];
+                v[i] += half * push[i];
+                z[i] += run.h * v[i];
+            }
         }
         self.log_p = log_density(&self.z, &mut self.gradient);
-        if self.log_p == f64::NEG_INFINITY || self.gradient.iter().any(|g| !g.is_finite()) {
+        // 0 g is 0 for every finite g.
+        let zero = self.gradient.iter().fold(0.0, |sum, g| sum + 0.0 * g);
+        if self.log_p == f64::NEG_INFINITY || zero != 0.0 {
             return Step::Outside;
         }
         run.metric.velocity(&self.gradient, &mut self.push);
-        self.kick(0.5 * run.h);
+        let (p, v) = (&mut self.p[..size], &mut self.velocity[..size]);
+        let (gradient, push) = (&self.gradient[..size], &self.push[..size]);
+        for i in 0..size {
+            p[i] += half * gradient[i];
+            v[i] += half * push[i];
+        }
         let gain = run.energy - self.energy();
         // NaN counts as a divergence.
         if gain >= -MOST_ERROR { Step::Gain(gain) } else { Step::Diverged }
@@ -327,39 +332,65 @@ impl Stretch {
     /// A single state.
     fn set(&mut self, end: &End) {
         self.doublings = 0;
-        self.rho.copy_from_slice(&end.p);
-        for moving in [&mut self.first, &mut self.last] {
-            moving.p.copy_from_slice(&end.p);
-            moving.velocity.copy_from_slice(&end.velocity);
-        }
+        self.first.p.copy_from_slice(&end.p);
+        self.first.velocity.copy_from_slice(&end.velocity);
     }
 
     /// Takes the states that follow into it; whether the two turn together, or one with the
     /// nearest state of the other.
     fn join(&mut self, next: &mut Stretch) -> bool {
-        let size = self.rho.len();
-        let (rho, next_rho) = (&mut self.rho[..size], &next.rho[..size]);
-        let (first, last) = (&self.first.velocity[..size], &next.last.velocity[..size]);
-        // The two states at the join.
-        let (left, right) = (&self.last, &next.first);
-        let (left_p, left_v) = (&left.p[..size], &left.velocity[..size]);
-        let (right_p, right_v) = (&right.p[..size], &right.velocity[..size]);
-        let mut turns = [0.0; 6];
-        for i in 0..size {
-            let both = rho[i] + next_rho[i];
-            let (more, less) = (rho[i] + right_p[i], next_rho[i] + left_p[i]);
-            turns[0] += both * first[i];
-            turns[1] += both * last[i];
-            turns[2] += more * first[i];
-            turns[3] += more * right_v[i];
-            turns[4] += less * left_v[i];
-            turns[5] += less * last[i];
-            rho[i] = both;
+        if self.doublings == 0 {
+            self.last.clone_from(&self.first);
+            self.rho.copy_from_slice(&self.first.p);
         }
-        std::mem::swap(&mut self.last, &mut next.last);
+        let is_single = next.doublings == 0;
+        let next_rho = if is_single { &next.first.p } else { &next.rho };
+        // The two states at the join, and those at the ends.
+        let (left, right) = (&self.last, &next.first);
+        let end = if is_single { &next.first } else { &next.last };
+        let velocities = [&self.first, end, left, right].map(|state| &state.velocity[..]);
+        let [first, last, left_v, right_v] = velocities;
+        let given = [next_rho, &right.p, &left.p, first, last, left_v, right_v];
+        let turns = add_up(&mut self.rho, given);
+        std::mem::swap(&mut self.last, if is_single { &mut next.first } else { &mut next.last });
         self.doublings += 1;
         !turns.iter().all(|turn| *turn > 0.0)
     }
+}
+
+/// Sums run in so many parts, side by side.
+const PARTS: usize = 2;
+
+/// Adds ρ' to ρ. The products of both with the velocities at their ends, and those of each half together with the nearest
+/// state of the other, given ρ', the momenta right and left of the join, the velocities at the ends and at the join.
+fn add_up(rho: &mut [f64], given: [&[f64]; 7]) -> [f64; 6] {
+    let (wide, rest) = rho.as_chunks_mut::<PARTS>();
+    let mut turns = products(wide, given.map(|xs| xs.as_chunks::<PARTS>().0));
+    let (rest, _) = rest.as_chunks_mut::<1>();
+    let others = products(rest, given.map(|xs| xs.as_chunks::<PARTS>().1.as_chunks::<1>().0));
+    turns.iter_mut().zip(others).for_each(|(turn, other)| *turn += other);
+    turns
+}
+
+fn products<const N: usize>(rho: &mut [[f64; N]], given: [&[[f64; N]]; 7]) -> [f64; 6] {
+    let chunks = rho.len();
+    let [next_rho, right_p, left_p, first, last, left_v, right_v] = given.map(|xs| &xs[..chunks]);
+    let mut sums = [[0.0; N]; 6];
+    for i in 0..chunks {
+        for k in 0..N {
+            let both = rho[i][k] + next_rho[i][k];
+            let more = rho[i][k] + right_p[i][k];
+            let less = next_rho[i][k] + left_p[i][k];
+            sums[0][k] += both * first[i][k];
+            sums[1][k] += both * last[i][k];
+            sums[2][k] += more * first[i][k];
+            sums[3][k] += more * right_v[i][k];
+            sums[4][k] += less * left_v[i][k];
+            sums[5][k] += less * last[i][k];
+            rho[i][k] = both;
+        }
+    }
+    sums.map(|parts| parts.iter().sum())
 }
 
 /// log(eᵃ + eᵇ), where one of them at least is finite.

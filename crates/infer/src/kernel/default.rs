@@ -237,7 +237,8 @@ impl AutoKernel {
         let block = &self.plan.smooth;
         let kernels = [&self.nuts, &self.standardised];
         let may = kernels.map(|kernel| round.learns || kernel.knows(trace, block));
-        let drawn = self.forms.turns.map(|share| share >= 1.0 || rng.uniform() < share);
+        let shares = self.forms.shares(round.learns);
+        let drawn = shares.map(|share| share >= 1.0 || rng.uniform() < share);
         let turns = [drawn[0] && may[0], drawn[1] && may[1]];
         if turns.contains(&true) { turns } else { may }
     }

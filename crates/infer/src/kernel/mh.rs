@@ -14,7 +14,7 @@ use crate::explain::predict::{Test, predict};
 use crate::explain::{Explanation, Look, advice, blocks};
 use crate::kernel::Kernel;
 use crate::kernel::scan::ExactMoves;
-use crate::proposer::{self, Learner};
+use crate::proposer::{self, Learner, MoveOutcome};
 use crate::record::Tally;
 use crate::run::Log;
 use crate::spec::{Arguments, KernelSpec};
@@ -58,7 +58,7 @@ impl Kernel for Mh {
         let Mh { target, proposer, exact, spare } = self;
         target.moves(trace, rng, log, spare, &mut |trace, principals, selection, rng, log| {
             let moved = exact.make(trace, principals, &mut **proposer, selection, rng, log)?;
-            proposer.learn(moved.acceptance, moved.accepted, log);
+            proposer.learn(moved, log);
             Ok(())
         })
     }
@@ -78,11 +78,12 @@ impl Kernel for Mh {
     }
 }
 
-/// What became of a proposal: the probability with which it was accepted, and whether it was.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MoveOutcome {
-    pub acceptance: f64,
-    pub accepted: bool,
+/// No uniform number that is drawn has a smaller logarithm ([`Rng::open_uniform`]).
+const LEAST_LOG_UNIFORM: f64 = -37.0;
+
+/// Whether log u < log α; most decisions need no logarithm.
+fn accepts(u: f64, log_ratio: f64) -> bool {
+    log_ratio >= 0.0 || log_ratio > LEAST_LOG_UNIFORM && math::ln(u) < log_ratio
 }
 
 /// One proposal for a block, accepted or not. `selection`: the scope and the number of blocks
@@ -96,11 +97,11 @@ pub fn mh_move(
     rng: &mut Rng,
     tally: &mut Tally,
 ) -> Result<MoveOutcome, EvalError> {
-    let log_u = rng.log_uniform();
-    let proposal = Proposal::propose(trace, scaffold, principals, proposer, rng)?;
+    let u = rng.open_uniform();
+    let proposal = Proposal::rehearse(trace, scaffold, principals, proposer, rng)?;
     let mut log_ratio = proposal.log_ratio();
     if let Some((scope, before)) = selection {
-        let after = scope.count(proposal.trace());
+        let after = scope.count_in(&proposal);
         if after != before {
             log_ratio += math::ln(before as f64) - math::ln(after as f64);
         }
@@ -109,10 +110,10 @@ pub fn mh_move(
     tally.transitions += 1;
     tally.sections_used += sections;
     tally.population += sections;
-    let accepted = log_u < log_ratio;
+    let accepted = accepts(u, log_ratio);
     if accepted {
         tally.accepted += 1;
-        proposal.commit();
+        proposal.install(rng)?;
     }
-    Ok(MoveOutcome { acceptance: math::exp(log_ratio.min(0.0)), accepted })
+    Ok(MoveOutcome { log_ratio, accepted })
 }

@@ -33,7 +33,7 @@ pub static SPEC: KernelSpec = KernelSpec {
 };
 
 /// The acceptance probability that the warm-up tunes for.
-const ACCEPT: f64 = 0.9;
+const ACCEPT: f64 = 0.8;
 const DOUBLINGS: u32 = 10;
 /// The step size is varied by this share from one transition to the next, so that no trajectory
 /// is periodic for ever.

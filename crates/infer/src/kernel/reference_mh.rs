@@ -47,6 +47,9 @@ const LEAST_ROWS: usize = 8;
 const WORTH_IT: usize = 1000;
 /// More coordinates than these make no reference for who did not ask for this kernel.
 const MOST_COORDINATES: usize = 150;
+/// Blocks that are prepared for where nobody asked for it, and blocks that are remembered.
+const MOST_TRIED: usize = 16;
+const MOST_BLOCKS: usize = 10_000;
 /// How often trajectories accompany these moves at most, and the share of the work that they may take.
 const SELDOM: u64 = 50;
 const PREMIUM: f64 = 0.1;
@@ -257,8 +260,20 @@ impl Blocks {
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<&mut Result<Known, String>, EvalError> {
-        let key = addresses(trace, block.choices);
+        let mut key = addresses(trace, block.choices);
+        if !self.known.contains_key(&key)
+            && self.want == Want::Best
+            && self.known.len() >= MOST_TRIED
+        {
+            // Blocks that are new all the time are nothing to prepare for: one answer for all of them.
+            key = Vec::new();
+            let why = "the block changes all the time".to_owned();
+            self.known.entry(key.clone()).or_insert(Err(why));
+        }
         if !self.known.contains_key(&key) {
+            if self.known.len() >= MOST_BLOCKS {
+                self.known.clear();
+            }
             let made = self.first(trace, block, &key, rng, log)?;
             self.known.insert(key.clone(), made);
         }

@@ -12,11 +12,12 @@
 use smidgen_engine::{
     EvalError, Evaluator, NodeId, Partition, Proposal, Proposer, Scaffold, Trace,
 };
-use smidgen_value::{Rng, math};
+use smidgen_value::Rng;
 
-use super::mh::{MoveOutcome, mh_move};
+use super::mh::mh_move;
 use crate::acceptance::read_all;
 use crate::block::Selection;
+use crate::proposer::MoveOutcome;
 use crate::run::Log;
 use crate::sections::{Orders, Sections};
 
@@ -86,6 +87,6 @@ impl ExactMoves {
             log.run.kernel(log.number).compiled |= partition.is_compiled(proposal.trace());
             proposal.commit_lazily();
         }
-        Ok(MoveOutcome { acceptance: math::exp(log_ratio.min(0.0)), accepted })
+        Ok(MoveOutcome { log_ratio, accepted })
     }
 }

@@ -21,7 +21,7 @@ use crate::block::{Selection, Target};
 use crate::explain::{Explanation, Look};
 use crate::kernel::Kernel;
 use crate::kernel::scan::{self, ExactMoves};
-use crate::proposer::{Drift, Learner, Scale};
+use crate::proposer::{Drift, Learner, MoveOutcome, Scale};
 use crate::run::{Log, Phase};
 use crate::sections::{Orders, Sections};
 use crate::spec::KernelSpec;
@@ -145,7 +145,7 @@ impl SubsampledMh {
         if !self.reads_sections(trace, principals, log) {
             let proposer = &mut *self.proposer;
             let moved = self.exact.make(trace, principals, proposer, selection, rng, log)?;
-            self.proposer.learn(moved.acceptance, moved.accepted, log);
+            self.proposer.learn(moved, log);
             return Ok(());
         }
         let log_u = rng.log_uniform();
@@ -193,7 +193,7 @@ impl SubsampledMh {
         }
         // The acceptance probability is not known, and an estimate of it from a mini-batch would be
         // biased upwards (theory 8.6): the decision stands for it.
-        self.proposer.learn(f64::from(u8::from(accept)), accept, log);
+        self.proposer.learn(MoveOutcome::decided(accept), log);
         Ok(())
     }
 

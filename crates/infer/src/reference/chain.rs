@@ -196,7 +196,7 @@ impl Chain {
             moved.rows += 1;
             let c = f64::from(bounds.each[row as usize]);
             let [[from, to]] = remainder;
-            let beyond = |r: f64, cube: f64| !(r.abs() <= c * cube + ROUNDING);
+            let beyond = |r: f64, cube: f64| r.is_nan() || r.abs() > c * cube + ROUNDING;
             moved.violations += u64::from(beyond(from, cubes[0]) || beyond(to, cubes[1]));
             if rng.uniform() * c * (cubes[0] + cubes[1]) < from - to {
                 self.clock.stop(rng);

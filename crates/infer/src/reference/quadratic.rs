@@ -57,14 +57,13 @@ impl Reference {
 
     /// θ = θ* + L y
     pub fn unwhiten(&self, y: &[f64], theta: &mut [f64]) {
-        let d = self.dimension();
-        for k in 0..d {
-            let row = &self.lower[k * d..k * d + k + 1];
-            let mut sum = self.centre[k];
-            for (l, y) in row.iter().zip(y) {
+        let rows = self.lower.chunks_exact(self.dimension()).zip(&self.centre);
+        for (k, (theta, (row, centre))) in theta.iter_mut().zip(rows).enumerate() {
+            let mut sum = *centre;
+            for (l, y) in row[..=k].iter().zip(y) {
                 sum += l * y;
             }
-            theta[k] = sum;
+            *theta = sum;
         }
     }
 }

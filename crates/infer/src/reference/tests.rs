@@ -121,7 +121,7 @@ impl Tall for Logistic {
 /// Mean, sd and skewness of both coordinates, by quadrature over a wide box.
 fn quadrature(model: &mut Logistic) -> [[f64; 3]; D] {
     const N: i32 = 120;
-    let mode = newton::find(model, &[0.0; D], false).ok().expect("a mode").reference;
+    let mode = newton::find(model, &[0.0; D], false).map(|mode| mode.reference).expect("a mode");
     let mut theta = [0.0; D];
     let top = model.log_posterior(&mode.centre);
     let mut points = Vec::new();

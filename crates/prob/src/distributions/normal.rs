@@ -74,6 +74,22 @@ pub(crate) fn formula<'w>(x: Term<'w>, mean: Term<'w>, sd: write::Positive<'w>) 
     -0.5 * ((x - mean).square() * sd.power(-2.0)) - sd.log() - HALF_LN_2PI
 }
 
+/// A draw for each mean and sd. False if some are out of their domain: NaN stands for their draws.
+pub fn sample_all(mean: &[f64], sd: &[f64], out: &mut [f64], rng: &mut Rng) -> bool {
+    let mut all = true;
+    for ((out, mean), sd) in out.iter_mut().zip(mean).zip(sd) {
+        *out = match mean.is_finite() && arguments::is_positive(*sd) {
+            true => {
+                let z: f64 = StandardNormal.sample(rng);
+                outcome::finite(mean + sd * z)
+            }
+            false => f64::NAN,
+        };
+        all &= !out.is_nan();
+    }
+    all
+}
+
 impl Distribution for Normal {
     fn spec(&self) -> &'static Spec {
         &SPEC

@@ -246,8 +246,8 @@ impl Enclosures {
                         thirds.iter_mut().zip(a1).for_each(|(third, a1)| *third *= a1 * a1 * a1);
                     }
                     _ => {
-                        for l in 0..lanes {
-                            is_open[l] |= !through(*curve, &a, l, orders, &mut out);
+                        for (l, is_open) in is_open[..lanes].iter_mut().enumerate() {
+                            *is_open |= !through(*curve, &a, l, orders, &mut out);
                         }
                     }
                 }

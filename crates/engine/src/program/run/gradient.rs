@@ -70,6 +70,16 @@ impl Store {
         self.slopes.resize(self.values.len(), 0.0);
     }
 
+    /// The same where slopes are asked for.
+    pub(crate) fn clear_slopes_of(&mut self, program: &Program) {
+        self.slopes.resize(self.values.len(), 0.0);
+        for (slopes, still) in self.slopes.chunks_exact_mut(self.stride).zip(&program.still) {
+            if !still {
+                slopes.fill(0.0);
+            }
+        }
+    }
+
     /// Adds slopes down to the leaves. The slopes that come from outside the program stand in
     /// `slopes` already; those of its terms are 1.
     pub(crate) fn pull(
@@ -80,7 +90,7 @@ impl Store {
         pull_weights: &mut PullWeights<'_>,
     ) {
         let stride = self.stride;
-        for term in &program.terms {
+        for term in program.terms.iter().filter(|term| !is_still(&program.still, **term)) {
             let at = *term as usize * stride;
             self.slopes[at..at + lanes].iter_mut().for_each(|slope| *slope += 1.0);
         }

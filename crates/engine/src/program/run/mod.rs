@@ -1,6 +1,8 @@
 //! The readings of a program: what can be asked of the same steps, one file each.
 //!
 //! * [`value`]: the log density, without any derivative;
+//! * [`total`]: its sum over many blocks of lanes;
+//! * [`ratio`]: the log density after a move minus that before it;
 //! * [`gradient`]: the same with its slopes, then their way back to the leaves;
 //! * [`sample`]: outcomes drawn in place of those that the densities read.
 //!
@@ -17,21 +19,24 @@
 pub(crate) mod bounds;
 mod categorical;
 mod gradient;
+mod ratio;
 pub(crate) mod remainder;
 mod sample;
 pub(crate) mod second_order;
 pub(crate) mod series;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
+mod total;
 mod value;
 
 use smallvec::SmallVec;
 use smidgen_value::Reals;
 
 use super::cells::Pick;
-use super::wide::Wide;
+use super::wide::{SideBySide, Wide};
 use super::{DensityOp, Program, Register};
 
+pub(crate) use ratio::Sides;
 pub(crate) use sample::Undrawn;
 
 /// The registers of a run, and room to gather.
@@ -68,6 +73,8 @@ pub(crate) struct Linear<'a> {
 pub(crate) enum Block<'a> {
     /// Entry k of lane l at k·stride + l.
     Lanes(&'a [f64]),
+    /// In a copy of a table's column. Nothing that needs slopes reads it.
+    Together(&'a [SideBySide]),
     /// In the rows of a table.
     Rows(Reals<'a>, Pick<'a>),
 }

@@ -74,14 +74,14 @@ impl Out<'_> {
         let wide = self.wide;
         for (i, form) in a.forms.iter().enumerate() {
             let p = self.place(*form);
-            wide.add_product(self.slope(p), first, a.slope(i));
+            wide.multiply_add(first, a.slope(i), self.slope(p));
             if self.seconds.is_empty() {
                 continue;
             }
             for (j, other) in a.forms.iter().enumerate().skip(i) {
                 let q = self.place(*other);
                 if let Some(seconds) = a.second(i, j) {
-                    wide.add_product(self.second(p, q), first, seconds);
+                    wide.multiply_add(first, seconds, self.second(p, q));
                 }
                 if let Some(second) = second {
                     wide.add_product_of_three(self.second(p, q), second, a.slope(i), a.slope(j));
@@ -97,9 +97,9 @@ impl Out<'_> {
             let p = self.place(*form);
             for (j, other) in b.forms.iter().enumerate() {
                 let q = self.place(*other);
-                wide.add_product(self.second(p, q), a.slope(i), b.slope(j));
+                wide.multiply_add(a.slope(i), b.slope(j), self.second(p, q));
                 if p == q {
-                    wide.add_product(self.second(p, q), a.slope(i), b.slope(j));
+                    wide.multiply_add(a.slope(i), b.slope(j), self.second(p, q));
                 }
             }
         }
@@ -234,14 +234,14 @@ impl Jets {
                 let sign = if is_sum { plus } else { minus };
                 let (a, b) = (of(a), of(b));
                 value.copy_from_slice(a.value);
-                wide.add_product(value, sign, b.value);
+                wide.multiply_add(sign, b.value, value);
                 out.through(&a, plus, None);
                 out.through(&b, sign, None);
             }
             CurvedOp::Multiply(a, b) => {
                 let (a, b) = (of(a), of(b));
                 value.fill(0.0);
-                wide.add_product(value, a.value, b.value);
+                wide.multiply_add(a.value, b.value, value);
                 out.through(&a, b.value, None);
                 out.through(&b, a.value, None);
                 if step.degree == Degree::Curved {

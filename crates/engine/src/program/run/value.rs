@@ -72,6 +72,7 @@ impl Store {
                 let weights = (linear.weights)(*weights);
                 match (linear.data)(*data) {
                     Block::Lanes(data) => self.wide.linear(weights, data, stride, out),
+                    Block::Together(data) => self.wide.linear_together(weights, data, out),
                     Block::Rows(rows, pick) => self.wide.linear_rows(weights, rows, pick, out),
                 }
             }

@@ -3,6 +3,8 @@
 use smidgen_prob::distributions::normal;
 use smidgen_value::math;
 
+use super::elementary::{exp_within, ln_1p_up_to_one, ln_from_one};
+
 /// log p of a coin with log odds η, and the slope in them.
 #[inline(always)]
 fn coin(x: f64, eta: f64) -> [f64; 2] {
@@ -35,67 +37,11 @@ pub(super) fn log_coins(x: &[f64], eta: &[f64], out: &mut [f64]) {
     }
 }
 
-/// e^x for x ≤ 708: x = n ln 2 + r with |r| ≤ ½ ln 2, and the series of e^r. Below −708 the result
-/// is 0.
-#[inline(always)]
-pub(super) fn exp_within(x: f64) -> f64 {
-    const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5·2^52: adding it rounds to a whole number
-    const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
-    const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-    let clamped = if x < -708.0 { -708.0 } else { x };
-    let shifted = clamped * std::f64::consts::LOG2_E + SHIFT;
-    let n = shifted - SHIFT;
-    let r = (clamped - n * LN_2_HIGH) - n * LN_2_LOW;
-    // Σ r^k / k!, k to 13, by pairs.
-    let r2 = r * r;
-    let low = (1.0 + r) + r2 * (0.5 + r * (1.0 / 6.0));
-    let middle = (1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0 + r * (1.0 / 5040.0));
-    let high = (1.0 / 40_320.0 + r * (1.0 / 362_880.0))
-        + r2 * (1.0 / 3_628_800.0 + r * (1.0 / 39_916_800.0));
-    let r4 = r2 * r2;
-    let series = low + r4 * (middle + r4 * (high + r4 * (1.0 / 479_001_600.0)));
-    // 2^n from the low bits of the shifted number.
-    let scale = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1023 << 52));
-    if x < -708.0 { 0.0 } else { series * scale }
-}
-
-/// ln(1 + e) for 0 ≤ e ≤ 1: 2 atanh(s) with s = e/(2 + e), after taking out ln 2 above √2.
-#[inline(always)]
-pub(super) fn ln_1p_up_to_one(e: f64) -> f64 {
-    let large = e > std::f64::consts::SQRT_2 - 1.0;
-    // (1 + e)/2 = 1 + (e − 1)/2
-    let f = if large { 0.5 * (e - 1.0) } else { e };
-    let base = if large { std::f64::consts::LN_2 } else { 0.0 };
-    let s = f / (2.0 + f);
-    let t = s * s;
-    let series = 1.0 / 3.0
-        + t * (1.0 / 5.0
-            + t * (1.0 / 7.0
-                + t * (1.0 / 9.0
-                    + t * (1.0 / 11.0
-                        + t * (1.0 / 13.0
-                            + t * (1.0 / 15.0 + t * (1.0 / 17.0 + t * (1.0 / 19.0))))))));
-    base + 2.0 * (s + s * t * series)
-}
-
 #[inline(always)]
 pub(super) fn shares(largest: f64, xs: &mut [f64]) {
     for x in xs {
         *x = if *x == largest { 1.0 } else { exp_within(*x - largest) };
     }
-}
-
-/// ln x for x ≥ 1: x = 2^n (1 + e).
-#[inline(always)]
-fn ln_from_one(x: f64) -> f64 {
-    const TWO_TO_52: f64 = 4_503_599_627_370_496.0;
-    const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
-    const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-    let bits = x.to_bits();
-    // A small whole number is the low bits of 2^52 + itself.
-    let n = f64::from_bits((bits >> 52) | TWO_TO_52.to_bits()) - (TWO_TO_52 + 1023.0);
-    let mantissa = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
-    n * LN_2_HIGH + (n * LN_2_LOW + ln_1p_up_to_one(mantissa - 1.0))
 }
 
 #[inline(always)]
@@ -149,11 +95,12 @@ pub(super) fn students(
 #[inline(always)]
 fn ln_each(sd: &[f64], out: &mut [f64]) {
     let lanes = out.len();
-    // All are looked at, which takes fewer instructions than to stop at the first.
-    let same = sd.iter().fold(true, |same, s| same & (*s == sd[0]));
-    let first = ln_or_nothing(sd[0]);
+    if sd.iter().map(|s| u64::from(*s != sd[0])).sum::<u64>() == 0 {
+        out.fill(ln_or_nothing(sd[0]));
+        return;
+    }
     for l in 0..lanes {
-        out[l] = if same { first } else { ln_or_nothing(sd[l]) };
+        out[l] = ln_or_nothing(sd[l]);
     }
 }
 
@@ -177,7 +124,7 @@ pub(super) fn log_normals([x, mean, sd]: [&[f64]; 3], out: &mut [f64]) {
 /// Whether some sd has no inverse: the law itself divides by it.
 #[inline(always)]
 fn is_any_tiny(sd: &[f64]) -> bool {
-    sd.iter().fold(false, |any, sd| any | (*sd < f64::MIN_POSITIVE))
+    sd.iter().map(|sd| u64::from(*sd < f64::MIN_POSITIVE)).sum::<u64>() > 0
 }
 
 #[inline(always)]
@@ -210,13 +157,14 @@ pub(super) fn normals([x, mean, sd]: [&[f64]; 3], out: &mut [f64], slopes: [&mut
 const WITHIN: f64 = 700.0;
 
 #[inline(always)]
-fn is_far(log_sd: f64) -> bool {
-    log_sd.is_nan() || log_sd.abs() > WITHIN
+fn is_extreme(log_sd: f64) -> bool {
+    log_sd.is_nan() | (log_sd.abs() > WITHIN)
 }
 
+/// Counted to the end, which takes wide registers and no branches.
 #[inline(always)]
-fn is_any_far(log_sds: &[f64]) -> bool {
-    log_sds.iter().fold(false, |any, log_sd| any | is_far(*log_sd))
+pub(super) fn is_any_extreme(log_sd: &[f64]) -> bool {
+    log_sd.iter().map(|log_sd| u64::from(is_extreme(*log_sd))).sum::<u64>() > 0
 }
 
 #[inline(always)]
@@ -227,11 +175,12 @@ pub(super) fn log_normals_by_log([x, mean, log_sd]: [&[f64]; 3], out: &mut [f64]
         let z = (x[l] - mean[l]) * exp_within(-log_sd[l]);
         out[l] = -0.5 * z * z - log_sd[l] - math::HALF_LN_2PI;
     }
-    if is_any_far(log_sd) {
-        for l in 0..lanes {
-            if is_far(log_sd[l]) {
-                out[l] = normal::score_by_log(x[l], &[mean[l], log_sd[l]], &mut []);
-            }
+    if !is_any_extreme(log_sd) {
+        return;
+    }
+    for l in 0..lanes {
+        if is_extreme(log_sd[l]) {
+            out[l] = normal::score_by_log(x[l], &[mean[l], log_sd[l]], &mut []);
         }
     }
 }
@@ -256,13 +205,14 @@ pub(super) fn normals_by_log(
         mean_slope[l] = slope;
         log_slope[l] = z * z - 1.0;
     }
-    if is_any_far(log_sd) {
-        for l in 0..lanes {
-            if is_far(log_sd[l]) {
-                let mut slopes = [0.0; 3];
-                out[l] = normal::score_by_log(x[l], &[mean[l], log_sd[l]], &mut slopes);
-                [x_slope[l], mean_slope[l], log_slope[l]] = slopes;
-            }
+    if !is_any_extreme(log_sd) {
+        return;
+    }
+    for l in 0..lanes {
+        if is_extreme(log_sd[l]) {
+            let mut slopes = [0.0; 3];
+            out[l] = normal::score_by_log(x[l], &[mean[l], log_sd[l]], &mut slopes);
+            [x_slope[l], mean_slope[l], log_slope[l]] = slopes;
         }
     }
 }
@@ -277,36 +227,6 @@ fn ln_or_nothing(s: f64) -> f64 {
 mod tests {
     use super::super::Wide;
     use super::*;
-
-    #[test]
-    fn exponentials_are_accurate() {
-        for k in 0..200_000 {
-            let x = -750.0 * f64::from(k) / 200_000.0;
-            let (ours, want) = (exp_within(x), math::exp(x));
-            let error = (ours - want).abs();
-            assert!(error <= 1e-15 * want || want < 1e-300, "{x}: {ours} {want}");
-        }
-        assert_eq!(exp_within(0.0), 1.0);
-    }
-
-    #[test]
-    fn logarithms_are_accurate() {
-        for k in 0..=100_000 {
-            let e = f64::from(k) / 100_000.0;
-            let (ours, want) = (ln_1p_up_to_one(e), math::ln_1p(e));
-            assert!((ours - want).abs() <= 4e-16 * want.max(1e-300) + 1e-16, "{e}: {ours} {want}");
-        }
-    }
-
-    #[test]
-    fn logarithms_of_large_numbers_are_accurate() {
-        for k in 0..=100_000 {
-            let x = math::exp(f64::from(k) * 7e-3);
-            let (ours, want) = (ln_from_one(x), math::ln(x));
-            assert!((ours - want).abs() <= 4e-16 * want.max(1.0), "{x}: {ours} {want}");
-        }
-        assert_eq!(ln_from_one(1.0), 0.0);
-    }
 
     #[test]
     fn coins_agree_with_the_scalar_form() {

@@ -3,24 +3,19 @@
 use pulp::{Simd, WithSimd};
 
 use super::Wide;
-use super::products::dots;
+use super::products::{Parts, SUMS, dots};
+
+/// Σ_l a_l b_l for several b, over however many lanes.
+#[inline(always)]
+fn over_lanes<S: Simd, const N: usize>(simd: S, a: &[f64], others: [&[f64]; N]) -> [f64; N] {
+    if a.len() < SUMS {
+        return others.map(|b| a.iter().zip(b).map(|(a, b)| a * b).sum());
+    }
+    let [sums] = dots(simd, [Parts::of(a)], others.map(|b| &b[..a.len()]));
+    sums
+}
 
 impl Wide {
-    /// out_l += a_l b_l
-    pub(crate) fn add_product(self, out: &mut [f64], a: &[f64], b: &[f64]) {
-        widely!(
-            self.0,
-            _simd,
-            { out: &'a mut [f64], a: &'a [f64], b: &'a [f64] } -> (),
-            {
-                let (a, b) = (&a[..out.len()], &b[..out.len()]);
-                for l in 0..out.len() {
-                    out[l] += a[l] * b[l];
-                }
-            }
-        );
-    }
-
     /// out_l += a_l b_l c_l
     pub(crate) fn add_product_of_three(self, out: &mut [f64], a: &[f64], b: &[f64], c: &[f64]) {
         widely!(
@@ -43,7 +38,7 @@ impl Wide {
             simd,
             { a: &'a [f64], b: &'a [f64] } -> f64,
             {
-                let [sum] = dots(simd, a, [b]);
+                let [sum] = over_lanes(simd, a, [b]);
                 sum
             }
         )
@@ -79,21 +74,22 @@ impl Wide {
         );
     }
 
-    /// out_zl = Σ_k w_kz x_kl for several vectors of weights: entry k of vector z at k·count + z, of lane l at k·stride + l, and
-    /// the product of z and l at z·stride + l.
+    /// out_zl = Σ_k w_zk x_lk for several vectors of weights and the lanes of a block, both in tiles: entry k of vector z at
+    /// (z/[`WEIGHTS`]·len + k)·[`WEIGHTS`] + z%[`WEIGHTS`], that of lane l likewise by [`TILE`], and the product of z and l at
+    /// z·stride + l. A tile of data stays close to the processor while all weights go by.
     pub(crate) fn linear_many(
         self,
         weights: &[f64],
-        count: usize,
         data: &[f64],
+        len: usize,
         stride: usize,
         out: &mut [f64],
     ) {
         widely!(
             self.0,
-            _simd,
-            { weights: &'a [f64], count: usize, data: &'a [f64], stride: usize, out: &'a mut [f64] } -> (),
-            linear_many(weights, count, data, stride, out)
+            simd,
+            { weights: &'a [f64], data: &'a [f64], len: usize, stride: usize, out: &'a mut [f64] } -> (),
+            linear_many(simd, weights, data, len, stride, out)
         );
     }
 
@@ -143,10 +139,10 @@ fn add_gram<S: Simd>(simd: S, weights: &[f64], columns: Columns<'_>, out: &mut [
         for q in if is_symmetric { first } else { 0 }..b.len() {
             let column = &numbers[b[q] as usize * stride..][..lanes];
             let sums = match some.len() {
-                4 => dots(simd, column, [w0, w1, w2, w3]),
-                3 => pad(dots(simd, column, [w0, w1, w2])),
-                2 => pad(dots(simd, column, [w0, w1])),
-                _ => pad(dots(simd, column, [w0])),
+                4 => over_lanes(simd, column, [w0, w1, w2, w3]),
+                3 => pad(over_lanes(simd, column, [w0, w1, w2])),
+                2 => pad(over_lanes(simd, column, [w0, w1])),
+                _ => pad(over_lanes(simd, column, [w0])),
             };
             for (n, sum) in sums.iter().enumerate().take(some.len()) {
                 out[(first + n) * b.len() + q] += sum;
@@ -155,34 +151,43 @@ fn add_gram<S: Simd>(simd: S, weights: &[f64], columns: Columns<'_>, out: &mut [
     }
 }
 
-/// Vectors of weights and lanes of a tile whose products stay in registers.
-const WEIGHTS: usize = 4;
-const LANES: usize = 16;
+/// Vectors of weights, and lanes, of a tile.
+pub(crate) const WEIGHTS: usize = 4;
+pub(crate) const TILE: usize = 16;
+
+/// Registers for the products of one vector of weights. Two of them for each of the vectors leave room for the rest on every
+/// processor; no number depends on it.
+const AT_ONCE: usize = 2;
 
 #[inline(always)]
-fn linear_many(weights: &[f64], count: usize, data: &[f64], stride: usize, out: &mut [f64]) {
-    for z in (0..count).step_by(WEIGHTS) {
-        for l in (0..stride).step_by(LANES) {
-            let mut sums = [[0.0; LANES]; WEIGHTS];
-            if z + WEIGHTS <= count && l + LANES <= stride {
-                for (w, x) in weights.chunks_exact(count).zip(data.chunks_exact(stride)) {
-                    let (w, x) = (&w[z..z + WEIGHTS], &x[l..l + LANES]);
+fn linear_many<S: Simd>(
+    simd: S,
+    weights: &[f64],
+    data: &[f64],
+    len: usize,
+    stride: usize,
+    out: &mut [f64],
+) {
+    let width = AT_ONCE * S::F64_LANES;
+    for (tile, data) in data.chunks_exact(len * TILE).enumerate() {
+        for (quad, weights) in weights.chunks_exact(len * WEIGHTS).enumerate() {
+            for part in (0..TILE).step_by(width) {
+                let mut sums = [[simd.splat_f64s(0.0); AT_ONCE]; WEIGHTS];
+                let cells = data.as_chunks::<TILE>().0.iter();
+                for (w, x) in weights.as_chunks::<WEIGHTS>().0.iter().zip(cells) {
+                    let (x, _) = S::as_simd_f64s(&x[part..part + width]);
                     for n in 0..WEIGHTS {
-                        for k in 0..LANES {
-                            sums[n][k] += w[n] * x[k];
+                        let w = simd.splat_f64s(w[n]);
+                        for r in 0..AT_ONCE {
+                            sums[n][r] = simd.add_f64s(sums[n][r], simd.mul_f64s(w, x[r]));
                         }
                     }
                 }
-            } else {
-                for (w, x) in weights.chunks_exact(count).zip(data.chunks_exact(stride)) {
-                    for (sums, w) in sums.iter_mut().zip(&w[z..]) {
-                        sums.iter_mut().zip(&x[l..]).for_each(|(sum, x)| *sum += w * x);
-                    }
+                for (n, sums) in sums.iter().enumerate() {
+                    let at = (quad * WEIGHTS + n) * stride + tile * TILE + part;
+                    let (out, _) = S::as_mut_simd_f64s(&mut out[at..at + width]);
+                    out.copy_from_slice(sums);
                 }
-            }
-            for (n, sums) in sums.iter().enumerate().take(count - z) {
-                let out = &mut out[(z + n) * stride..(z + n + 1) * stride];
-                out[l..].iter_mut().zip(sums).for_each(|(out, sum)| *out = *sum);
             }
         }
     }

@@ -8,7 +8,13 @@ use smidgen_value::Reals;
 use super::cells::Pick;
 
 mod densities;
+mod elementary;
 mod products;
+mod ratios;
+mod sums;
+
+pub(crate) use products::{SUMS, SideBySide, TOGETHER};
+pub(crate) use sums::Sum;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Wide(Arch);
@@ -50,6 +56,16 @@ impl Wide {
         );
     }
 
+    /// out_l = Σ_k w_k x_lk for rows whose cells stand side by side, [`TOGETHER`] at a time.
+    pub(crate) fn linear_together(self, weights: &[f64], data: &[SideBySide], out: &mut [f64]) {
+        widely!(
+            self.0,
+            simd,
+            { weights: &'a [f64], data: &'a [SideBySide], out: &'a mut [f64] } -> (),
+            products::linear_together(simd, weights, data, out)
+        );
+    }
+
     /// slopes_k += Σ_l out_slope_l x_kl
     pub(crate) fn pull_linear(
         self,
@@ -78,6 +94,22 @@ impl Wide {
             self.0,
             simd,
             { weights: &'a [f64], rows: Reals<'a>, pick: Pick<'a>, out: &'a mut [f64] } -> (),
+            products::linear_rows(simd, [weights], rows, pick, [out])
+        );
+    }
+
+    /// The same with two vectors of weights, those before and after a move.
+    pub(crate) fn linear_rows_on_both_sides(
+        self,
+        weights: [&[f64]; 2],
+        rows: Reals<'_>,
+        pick: Pick<'_>,
+        out: [&mut [f64]; 2],
+    ) {
+        widely!(
+            self.0,
+            simd,
+            { weights: [&'a [f64]; 2], rows: Reals<'a>, pick: Pick<'a>, out: [&'a mut [f64]; 2] } -> (),
             products::linear_rows(simd, weights, rows, pick, out)
         );
     }
@@ -128,6 +160,16 @@ impl Wide {
         );
     }
 
+    /// out_l += x_l
+    pub(crate) fn add(self, xs: &[f64], out: &mut [f64]) {
+        widely!(
+            self.0,
+            _simd,
+            { xs: &'a [f64], out: &'a mut [f64] } -> (),
+            out.iter_mut().zip(xs).for_each(|(out, x)| *out += x)
+        );
+    }
+
     /// out_l += a_l b_l
     pub(crate) fn multiply_add(self, a: &[f64], b: &[f64], out: &mut [f64]) {
         widely!(
@@ -161,6 +203,68 @@ impl Wide {
             { x: &'a [f64], eta: &'a [f64], out: &'a mut [f64] } -> (),
             densities::log_coins(x, eta, out)
         );
+    }
+
+    /// Adds log p of coins x with log odds η to a sum.
+    pub(crate) fn add_coins(self, x: &[f64], eta: &[f64], sum: &mut Sum) {
+        widely!(
+            self.0,
+            simd,
+            { x: &'a [f64], eta: &'a [f64], sum: &'a mut Sum } -> (),
+            sums::coins(simd, x, eta, sum)
+        );
+    }
+
+    /// Adds log p of normal x to a sum, if all have the same sd. Whether they have.
+    pub(crate) fn add_normals(self, [x, mean, sd]: [&[f64]; 3], sum: &mut Sum) -> bool {
+        widely!(
+            self.0,
+            _simd,
+            { x: &'a [f64], mean: &'a [f64], sd: &'a [f64], sum: &'a mut Sum } -> bool,
+            match sums::one_sd(sd) {
+                Some(sd) => { sums::normals(x, mean, sd, sum); true }
+                None => false,
+            }
+        )
+    }
+
+    /// Adds numbers to a sum.
+    pub(crate) fn add_to(self, xs: &[f64], sum: &mut Sum) {
+        widely!(self.0, simd, { xs: &'a [f64], sum: &'a mut Sum } -> (), sum.add(simd, xs));
+    }
+
+    /// Adds log p after a move minus log p before it of coins, given on both sides.
+    pub(crate) fn coin_ratios(self, x: [&[f64]; 2], eta: [&[f64]; 2], out: &mut [f64]) {
+        widely!(
+            self.0,
+            _simd,
+            { x: [&'a [f64]; 2], eta: [&'a [f64]; 2], out: &'a mut [f64] } -> (),
+            ratios::coins(x, eta, out)
+        );
+    }
+
+    /// The same of normal x, if all have the same sd on each side. Whether they have.
+    pub(crate) fn normal_ratios(self, [x, mean, sd]: [[&[f64]; 2]; 3], out: &mut [f64]) -> bool {
+        widely!(
+            self.0,
+            _simd,
+            { x: [&'a [f64]; 2], mean: [&'a [f64]; 2], sd: [&'a [f64]; 2], out: &'a mut [f64] } -> bool,
+            ratios::normals(x, mean, sd, out)
+        )
+    }
+
+    /// The same of normal x given the logarithms of the sds, if none is extreme. Whether that is so.
+    pub(crate) fn normal_ratios_by_log(
+        self,
+        [x, mean, log_sd]: [[&[f64]; 2]; 3],
+        out: &mut [f64],
+    ) -> bool {
+        widely!(
+            self.0,
+            _simd,
+            { x: [&'a [f64]; 2], mean: [&'a [f64]; 2], log_sd: [&'a [f64]; 2], out: &'a mut [f64] } -> bool,
+            ratios::normals_by_log(x, mean, log_sd, out)
+        )
     }
 
     /// log p of normal x, given means and sds.

@@ -7,6 +7,9 @@ use crate::trace::node::{Op, Role};
 use crate::trace::proposal::{Choice, Proposer};
 use crate::trace::scaffold::Scaffold;
 
+/// Where more absorb, their densities are not kept one by one.
+const MOST_KEPT: usize = 8;
+
 impl Trace {
     /// Takes D and T out of the trace. Returns the log weights of the old trace; 0 without a
     /// proposer, for weights that are known already.
@@ -17,20 +20,9 @@ impl Trace {
     ) -> Result<f64, EvalError> {
         let weighs = proposer.is_some();
         let mut log_old = 0.0;
-        // Everything that will be read or written is made fresh first, while nothing has changed: what is brought back when
-        // the move is undone counts as fresh if anybody has looked at it meanwhile.
-        if self.last_lazy > 0 {
-            for id in scaffold.absorbing.iter().chain(&scaffold.makers).chain(&scaffold.target) {
-                self.refresh_arguments(*id)?;
-            }
-            for id in &scaffold.target {
-                self.refresh(*id)?;
-            }
-        }
+        self.refresh_scaffold(scaffold)?;
         if weighs {
-            for id in &scaffold.absorbing {
-                log_old += self.log_density(*id)?;
-            }
+            log_old += self.log_absorbed(scaffold)?;
         }
         for id in scaffold.target.iter().rev() {
             if self.node(*id).role == Role::Restructured {
@@ -49,10 +41,43 @@ impl Trace {
                 log_old += self.log_marginal(*id)?;
             }
         }
+        self.set_pending(scaffold);
+        Ok(if weighs { log_old } else { 0.0 })
+    }
+
+    /// Everything that will be read or written is made fresh first, while nothing has changed: what is brought back when
+    /// the move is undone counts as fresh if anybody has looked at it meanwhile.
+    pub(super) fn refresh_scaffold(&mut self, scaffold: &Scaffold) -> Result<(), EvalError> {
+        if self.last_lazy > 0 {
+            for id in scaffold.absorbing.iter().chain(&scaffold.makers).chain(&scaffold.target) {
+                self.refresh_arguments(*id)?;
+            }
+            for id in &scaffold.target {
+                self.refresh(*id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Σ_A log p(x|Par) as things stand.
+    pub(super) fn log_absorbed(&mut self, scaffold: &Scaffold) -> Result<f64, EvalError> {
+        let few = scaffold.absorbing.len() <= MOST_KEPT;
+        let keeps = few && self.journal.is_empty() && !self.is_lenient;
+        let mut log_absorbed = 0.0;
+        for id in &scaffold.absorbing {
+            log_absorbed += match keeps {
+                true => self.kept_log_density(*id)?,
+                false => self.log_density(*id)?,
+            };
+        }
+        Ok(log_absorbed)
+    }
+
+    /// D waits for its new values.
+    pub(super) fn set_pending(&mut self, scaffold: &Scaffold) {
         for id in scaffold.target.iter().chain(&scaffold.makers) {
             self.node_mut(*id).pending = true;
         }
-        Ok(if weighs { log_old } else { 0.0 })
     }
 
     fn detach_choice(

@@ -16,9 +16,11 @@
 //! Observations that move are the business of `redirect`.
 
 mod detach;
+mod plain;
 mod proposer;
 mod redirect;
 mod regenerate;
+mod rehearse;
 mod walls;
 
 use std::ops::ControlFlow;
@@ -37,6 +39,7 @@ pub(crate) use proposer::Preset;
 pub use proposer::{Choice, FromPrior, Proposed, Proposer};
 use redirect::Redirection;
 pub(crate) use redirect::circular;
+pub(crate) use rehearse::{Credit, Rehearsal, Rehearsed, given_up};
 
 enum Beforehand {
     /// The draw is the current value: there is nothing to do.
@@ -62,6 +65,8 @@ pub struct Proposal<'t> {
     /// Why the regeneration stopped half-way, if it did: such a proposal can only be dropped.
     stopped: Option<EvalError>,
     committed: bool,
+    /// Whether nothing was detached, and nothing is pending.
+    in_place: bool,
 }
 
 impl<'t> Proposal<'t> {
@@ -74,6 +79,16 @@ impl<'t> Proposal<'t> {
         proposer: &mut dyn Proposer,
         rng: &mut Rng,
     ) -> Result<Proposal<'t>, EvalError> {
+        Proposal::propose_or_rehearse(trace, scaffold, principals, proposer, (rng, false))
+    }
+
+    fn propose_or_rehearse(
+        trace: &'t mut Trace,
+        scaffold: &'t mut Scaffold,
+        principals: &[NodeId],
+        proposer: &mut dyn Proposer,
+        (rng, rehearses): (&mut Rng, bool),
+    ) -> Result<Proposal<'t>, EvalError> {
         let id = match principals {
             [id] if matches!(trace.node(*id).op, Op::Random(_)) => *id,
             _ => {
@@ -83,7 +98,7 @@ impl<'t> Proposal<'t> {
             }
         };
         // A draw that comes out as the value that is there needs no scaffold.
-        let mut drawn = match draw_beforehand(trace, id, proposer, rng)? {
+        let drawn = match draw_beforehand(trace, id, proposer, rng)? {
             Beforehand::Unchanged => {
                 scaffold.clear(principals);
                 return Ok(Proposal::unchanged(trace, scaffold, None));
@@ -91,13 +106,25 @@ impl<'t> Proposal<'t> {
             Beforehand::Drawn(preset) => Some(preset),
             Beforehand::No => None,
         };
-        scaffold.build(trace, principals);
-        let replay = scaffold.observation_moves.then(|| rng.seed());
-        let proposal = Proposal::unchanged(trace, scaffold, replay);
-        match &mut drawn {
-            Some(preset) => proposal.attempted(preset, rng),
-            None => proposal.attempted(proposer, rng),
+        // What is kept holds for what was committed.
+        let keeps = rehearses && trace.journal.is_empty();
+        if !(keeps && scaffold.recall(trace, id)) {
+            scaffold.build(trace, principals);
+            if keeps && (scaffold.is_plain() || scaffold.can_be_rehearsed(trace)) {
+                scaffold.keep(trace);
+            }
         }
+        let replay = scaffold.observation_moves.then(|| rng.seed());
+        let mut proposal = Proposal::unchanged(trace, scaffold, replay);
+        match drawn {
+            drawn if proposal.scaffold.is_plain() => {
+                proposal.propose_values(drawn, proposer, rng)?
+            }
+            Some(preset) if rehearses => proposal.rehearse_or_attempt(preset, rng)?,
+            Some(mut preset) => proposal.attempt_all(&mut preset, rng)?,
+            None => proposal.attempt_all(proposer, rng)?,
+        }
+        Ok(proposal)
     }
 
     /// The same with a given seed for what runs for T' where observations may move.
@@ -166,6 +193,7 @@ impl<'t> Proposal<'t> {
             impossible: (0, 0),
             stopped: None,
             committed: false,
+            in_place: false,
         }
     }
 
@@ -176,33 +204,36 @@ impl<'t> Proposal<'t> {
         proposer: &mut dyn Proposer,
         rng: &mut Rng,
     ) -> Result<Proposal<'t>, EvalError> {
-        let proposal = Proposal::unchanged(trace, scaffold, replay);
-        let [id] = proposal.scaffold.principals[..] else {
-            return proposal.attempted(proposer, rng);
-        };
+        let mut proposal = Proposal::unchanged(trace, scaffold, replay);
+        proposal.begin_attempts(proposer, rng)?;
+        Ok(proposal)
+    }
+
+    fn begin_attempts(
+        &mut self,
+        proposer: &mut dyn Proposer,
+        rng: &mut Rng,
+    ) -> Result<(), EvalError> {
+        let [id] = self.scaffold.principals[..] else { return self.attempt_all(proposer, rng) };
         // A draw that founds a new table takes the smallest free label, so "the value it has"
         // may be another table: then T has to be redrawn with it.
-        let relabels = matches!(proposal.trace.node(id).op, Op::Draw(_));
-        if relabels && !proposal.scaffold.transient.is_empty() {
-            return proposal.attempted(proposer, rng);
+        let relabels = matches!(self.trace.node(id).op, Op::Draw(_));
+        if relabels && !self.scaffold.transient.is_empty() {
+            return self.attempt_all(proposer, rng);
         }
-        match draw_beforehand(proposal.trace, id, proposer, rng)? {
-            Beforehand::Unchanged => Ok(proposal),
-            Beforehand::Drawn(mut preset) => proposal.attempted(&mut preset, rng),
-            Beforehand::No => proposal.attempted(proposer, rng),
+        match draw_beforehand(self.trace, id, proposer, rng)? {
+            Beforehand::Unchanged => Ok(()),
+            Beforehand::Drawn(mut preset) => self.attempt_all(&mut preset, rng),
+            Beforehand::No => self.attempt_all(proposer, rng),
         }
     }
 
-    /// The proposal after as many attempts as it takes.
-    fn attempted(
-        mut self,
-        proposer: &mut dyn Proposer,
-        rng: &mut Rng,
-    ) -> Result<Proposal<'t>, EvalError> {
+    /// As many attempts as it takes.
+    fn attempt_all(&mut self, proposer: &mut dyn Proposer, rng: &mut Rng) -> Result<(), EvalError> {
         if let ControlFlow::Continue(redirection) = self.attempt(proposer, rng)? {
             self.attempt_claiming(redirection, proposer, rng)?;
         }
-        Ok(self)
+        Ok(())
     }
 
     /// log α of equation 3, without terms for the choice of the block.
@@ -251,7 +282,9 @@ impl<'t> Proposal<'t> {
 
     pub fn commit(mut self) {
         self.committed = true;
-        self.trace.commit();
+        if !self.trace.journal.is_empty() {
+            self.trace.commit();
+        }
     }
 
     /// Makes the global part lasting. What lies below becomes stale, at no cost.
@@ -334,6 +367,9 @@ impl<'t> Proposal<'t> {
 
     fn undo(&mut self) {
         self.trace.rollback_to(self.savepoint);
+        if self.in_place {
+            return;
+        }
         for id in self.scaffold.target.iter().chain(&self.scaffold.makers) {
             let node = self.trace.node_mut(*id);
             (node.pending, node.in_progress) = (false, false);
@@ -357,10 +393,12 @@ fn draw_beforehand(
     }
     // What it noted about an earlier block means nothing: names of nodes are given again.
     proposer.begin();
-    if proposer.is_local(&Choice { trace, node: id })? {
-        return Ok(Beforehand::No);
-    }
-    let value = match proposer.propose(&Choice { trace, node: id }, rng)? {
+    let proposed = match proposer.is_prior() {
+        true => Proposed::Prior,
+        false if proposer.is_local(&Choice { trace, node: id })? => return Ok(Beforehand::No),
+        false => proposer.propose(&Choice { trace, node: id }, rng)?,
+    };
+    let value = match proposed {
         Proposed::Drawn(value) => value,
         Proposed::Prior => match trace.redraw(id, rng)? {
             Some(value) => value,

@@ -101,6 +101,11 @@ pub trait Proposer {
     /// A move begins: whatever was prepared for another one does not count any more.
     fn begin(&mut self) {}
 
+    /// Whether it gives [`Proposed::Prior`] for every choice.
+    fn is_prior(&self) -> bool {
+        false
+    }
+
     /// Whether [`Proposer::propose`] will give [`Proposed::Local`] for this choice (the density
     /// of its current value is then needed before anything changes).
     fn is_local(&self, choice: &Choice<'_>) -> Result<bool, EvalError>;
@@ -118,6 +123,10 @@ pub trait Proposer {
 pub struct FromPrior;
 
 impl Proposer for FromPrior {
+    fn is_prior(&self) -> bool {
+        true
+    }
+
     fn is_local(&self, _: &Choice<'_>) -> Result<bool, EvalError> {
         Ok(false)
     }

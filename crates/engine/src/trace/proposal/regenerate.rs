@@ -11,7 +11,7 @@ use crate::error::{EvalError, Mistake};
 use crate::id::{FamilyId, NodeId};
 use crate::tag::Tags;
 use crate::trace::Trace;
-use crate::trace::eval::{Evaluation, Making, Phase, Portion};
+use crate::trace::eval::{Evaluation, Making, Phase, Portion, Site};
 use crate::trace::journal::{Edit, OldRoot};
 use crate::trace::node::{Op, Role};
 use crate::trace::proposal::{Choice, Proposed};
@@ -23,12 +23,24 @@ impl Trace {
         scaffold: &Scaffold,
         cx: &mut Evaluation<'_>,
     ) -> Result<(), EvalError> {
-        let principals = scaffold.in_order(self).unwrap_or_default();
-        for id in principals.iter().chain(&scaffold.target).chain(&scaffold.makers) {
-            if self.node(*id).pending {
-                self.regenerate_node(*id, cx)?;
-            }
+        for id in scaffold.in_order(self).unwrap_or_default() {
+            self.regenerate_pending(*id, cx)?;
         }
+        for id in &scaffold.target {
+            self.regenerate_pending(*id, cx)?;
+        }
+        for id in &scaffold.makers {
+            self.regenerate_pending(*id, cx)?;
+        }
+        cx.add_weight(self.log_absorbed_unless_impossible(scaffold)?);
+        Ok(())
+    }
+
+    /// Σ_A log p(x|Par'), no further than to the first that is impossible.
+    pub(super) fn log_absorbed_unless_impossible(
+        &self,
+        scaffold: &Scaffold,
+    ) -> Result<f64, EvalError> {
         let mut log_absorbed = 0.0;
         for id in &scaffold.absorbing {
             log_absorbed += self.log_density(*id)?;
@@ -36,8 +48,24 @@ impl Trace {
                 break;
             }
         }
-        cx.add_weight(log_absorbed);
-        Ok(())
+        Ok(log_absorbed)
+    }
+
+    /// A node of D or a maker whose turn has come.
+    #[inline]
+    fn regenerate_pending(&mut self, id: NodeId, cx: &mut Evaluation<'_>) -> Result<(), EvalError> {
+        let epoch = self.epoch;
+        let node = self.node_mut(id);
+        if !node.pending {
+            return Ok(());
+        }
+        let is_target = node.mark == epoch && node.role == Role::Target;
+        if is_target && matches!(node.op, Op::Function(_) | Op::Structure(_)) && !cx.has_script() {
+            // Those of its arguments that are in D have had their turn, and everything else that it reads is fresh.
+            node.pending = false;
+            return self.write_follower(id);
+        }
+        self.regenerate_node(id, cx)
     }
 
     /// Gives a node of D its new value.
@@ -76,9 +104,7 @@ impl Trace {
             Op::Structure(_) if restructured => self.restructure(id, cx),
             Op::Function(_) | Op::Structure(_) => {
                 let value = self.follow_arguments(id)?;
-                if !self.node(id).value.is_identical(&value) {
-                    self.set_value(id, value);
-                }
+                self.write_changed(id, value);
                 Ok(())
             }
             Op::Maker(made) if made.maker.latent().is_none() => {
@@ -175,11 +201,14 @@ impl Trace {
         let node = self.node(id);
         let (name, drawn) = match &node.op {
             Op::Random(distribution) => {
-                let name = distribution.spec().name;
+                let name = || distribution.spec().name;
                 if !distribution.is_proper() {
-                    return Err(EvalError::new(Mistake::Improper(name), node.origin));
+                    return Err(EvalError::new(Mistake::Improper(name()), node.origin));
                 }
-                (name, self.with_args(id, |args| distribution.sample(args, rng)))
+                match self.with_args(id, |args| distribution.sample(args, rng)) {
+                    Ok(value) => return Ok(value),
+                    drawn => (name(), drawn),
+                }
             }
             Op::Draw(maker) => (
                 self.maker_name(*maker),
@@ -220,6 +249,13 @@ impl Trace {
             .iter()
             .map(|arg| self.settled_value(&arg.operand).clone())
             .collect();
+        if cx.rehearsal.is_some() {
+            let (outer, site) = (cx.suspend(), Site::at(self.node(id).origin));
+            let value = self.rehearse_body(&structure, &values, site, cx);
+            cx.resume(outer);
+            self.write_changed(id, value?);
+            return Ok(());
+        }
         let (span, observed) = (self.node(id).origin, self.node(id).observed.clone());
         let outer = cx.suspend();
         let place = (span, self.node(id).address);
@@ -243,10 +279,16 @@ impl Trace {
         self.journal.push(Edit::Root(id, Box::new(old)));
         self.link(id, root_slot);
         let value = self.settled_value(&root).clone();
+        self.write_changed(id, value);
+        Ok(())
+    }
+
+    /// Writes a value that follows from others, if it is another one.
+    #[inline]
+    pub(super) fn write_changed(&mut self, id: NodeId, value: Value) {
         if !self.node(id).value.is_identical(&value) {
             self.set_value(id, value);
         }
-        Ok(())
     }
 
     #[inline]

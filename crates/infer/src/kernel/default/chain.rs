@@ -17,8 +17,8 @@
 
 use rustc_hash::FxHashSet;
 use smidgen_engine::idle::{Forward, hanging_below};
-use smidgen_engine::particles::LookAhead;
-use smidgen_engine::{EvalError, NodeId, Scaffold, Sequence, Trace, draw_place};
+use smidgen_engine::particles::{LookAhead, Weights};
+use smidgen_engine::{EvalError, NodeId, Scaffold, Sequence, Trace};
 use smidgen_value::Rng;
 
 use super::plan::{self, Class};
@@ -171,8 +171,7 @@ impl Chain {
             self.prepare_path(trace, left_out)?;
         }
         if let Some(sequence) = &mut self.path {
-            let pick =
-                &mut |log_weights: &[f64], rng: &mut Rng| draw_place(log_weights, rng.uniform());
+            let pick = &mut |weights: Weights<'_>, rng: &mut Rng| weights.draw(rng.uniform());
             if let Some(changed) = sequence.draw_path(trace, pick, rng)? {
                 tally.draw(sequence.absorbing() as u64, changed > 0);
                 return self.below.iter().try_for_each(|below| below.draw(trace, idle).map(drop));

@@ -12,6 +12,7 @@
 //! where it is needed.
 //!
 //! Found over windows of the warm-up that double, and fixed afterwards: turns are coins that do not depend on the state.
+//! Until something is found, a form that takes more gradients than the other has fewer turns, so that both cost the same.
 
 use smidgen_engine::{NodeId, Trace};
 
@@ -20,15 +21,19 @@ pub const FORMS: usize = 2;
 pub const STANDARDISED: usize = 1;
 
 /// Rounds before the first window: on the way to the posterior nothing is to be learnt.
-const FIRST: u64 = 64;
+const FIRST: u64 = 32;
+/// The weight of the last trajectory in what they cost of late.
+const LATELY: f64 = 0.2;
 /// Trajectories of a form from which on a window says something about it.
-const FEWEST: f64 = 16.0;
-/// The share of the gradients that the form without a turn has.
+const FEWEST: f64 = 8.0;
+/// The share of the gradients that the form without a turn has: more in the warm-up, where it has still to learn.
 const SPARE: f64 = 0.05;
+const SPARE_IN_WARMUP: f64 = 0.2;
 
 pub struct Forms {
-    /// The share of rounds in which each has its turn.
-    pub turns: [f64; FORMS],
+    turns: Turns,
+    /// Gradients of a trajectory, of late.
+    costs: [Option<f64>; FORMS],
     block: Vec<NodeId>,
     /// Rounds seen with this block, and when the window ends.
     seen: u64,
@@ -36,6 +41,17 @@ pub struct Forms {
     now: Vec<f64>,
     window: Window,
     known: [Option<Efficiency>; FORMS],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Turns {
+    Unknown,
+    Both,
+    /// One form, and what the other costs in its gradients.
+    One {
+        form: usize,
+        other: f64,
+    },
 }
 
 /// What a window has seen.
@@ -66,7 +82,8 @@ struct Efficiency {
 impl Default for Forms {
     fn default() -> Forms {
         Forms {
-            turns: [1.0; FORMS],
+            turns: Turns::Unknown,
+            costs: [None; FORMS],
             block: Vec::new(),
             seen: 0,
             end: FIRST,
@@ -78,10 +95,25 @@ impl Default for Forms {
 }
 
 impl Forms {
+    /// The share of rounds in which each form has its turn.
+    pub fn shares(&self, in_warmup: bool) -> [f64; FORMS] {
+        match (self.turns, self.costs) {
+            (Turns::One { form, other }, _) => {
+                let spare = if in_warmup { SPARE_IN_WARMUP } else { SPARE };
+                let mut shares = [(spare / other).min(1.0); FORMS];
+                shares[form] = 1.0;
+                shares
+            }
+            (Turns::Unknown, [Some(a), Some(b)]) => [(b / a).min(1.0), (a / b).min(1.0)],
+            _ => [1.0; FORMS],
+        }
+    }
+
     /// The block is about to move.
     pub fn begin(&mut self, trace: &Trace, block: &[NodeId]) {
         if self.block != block {
-            *self = Forms { block: block.to_vec(), turns: self.turns, ..Forms::default() };
+            let Forms { turns, costs, .. } = *self;
+            *self = Forms { block: block.to_vec(), turns, costs, ..Forms::default() };
         }
         read(trace, block, &mut self.now);
     }
@@ -90,7 +122,10 @@ impl Forms {
     pub fn note(&mut self, trace: &Trace, form: usize, gradients: u64) {
         let mut after = Vec::with_capacity(self.now.len());
         read(trace, &self.block, &mut after);
-        self.window.add(form, &self.now, &after, gradients as f64);
+        let gradients = gradients as f64;
+        self.window.add(form, &self.now, &after, gradients);
+        let before = self.costs[form].unwrap_or(gradients);
+        self.costs[form] = Some(before + LATELY * (gradients - before));
         self.now = after;
     }
 
@@ -100,18 +135,25 @@ impl Forms {
         if self.seen < self.end {
             return;
         }
-        let window = std::mem::take(&mut self.window);
-        if self.end > FIRST {
-            for (form, known) in self.known.iter_mut().enumerate() {
-                if let Some(found) = window.efficiency(form) {
-                    *known = Some(found);
-                }
-            }
-            if let [Some(plain), Some(standardised)] = &self.known {
-                self.turns = turns([plain, standardised]);
-            }
+        if self.end == FIRST {
+            self.window = Window::default();
+        } else {
+            self.look();
         }
         self.end *= 2;
+    }
+
+    /// A window that has seen too little of a form that nothing is known about goes on.
+    fn look(&mut self) {
+        for (form, known) in self.known.iter_mut().enumerate() {
+            if let Some(found) = self.window.efficiency(form) {
+                *known = Some(found);
+            }
+        }
+        if let [Some(plain), Some(standardised)] = &self.known {
+            self.turns = turns([plain, standardised]);
+            self.window = Window::default();
+        }
     }
 }
 
@@ -155,19 +197,19 @@ impl Window {
 }
 
 /// The best of the three kinds of turns.
-fn turns([plain, standardised]: [&Efficiency; FORMS]) -> [f64; FORMS] {
+fn turns(forms: [&Efficiency; FORMS]) -> Turns {
+    let [plain, standardised] = forms;
     let worth = |turns: [f64; FORMS]| {
         let both = plain.rates.iter().zip(&standardised.rates);
         let slowest = both.map(|(a, b)| turns[0] * a + turns[1] * b).fold(f64::INFINITY, f64::min);
         slowest / (turns[0] * plain.cost + turns[1] * standardised.cost)
     };
-    let spare = |serving: f64, other: f64| (SPARE * serving / other).min(1.0);
-    let alone =
-        [[1.0, spare(plain.cost, standardised.cost)], [spare(standardised.cost, plain.cost), 1.0]];
-    let candidates = [[1.0, 1.0], alone[0], alone[1]];
-    let worths = [worth([1.0, 1.0]), worth([1.0, 0.0]), worth([0.0, 1.0])];
-    let best = (1..3).fold(0, |best, k| if worths[k] >= worths[best] { k } else { best });
-    candidates[best]
+    let alone = [worth([1.0, 0.0]), worth([0.0, 1.0])];
+    let form = if alone[0] > alone[1] { 0 } else { STANDARDISED };
+    match worth([1.0, 1.0]) > alone[form] {
+        true => Turns::Both,
+        false => Turns::One { form, other: forms[1 - form].cost / forms[form].cost },
+    }
 }
 
 /// The first number of each choice.
@@ -190,14 +232,25 @@ mod tests {
     fn the_form_that_serves_has_its_turn() {
         let crawls = efficiency(&[1.0, 0.02], 100.0);
         let serves = efficiency(&[0.8, 0.7], 20.0);
-        assert_eq!(turns([&crawls, &serves]), [0.01, 1.0]);
-        assert_eq!(turns([&serves, &crawls]), [1.0, 0.01]);
+        for (form, efficiencies) in [(1, [&crawls, &serves]), (0, [&serves, &crawls])] {
+            let forms = Forms { turns: turns(efficiencies), ..Forms::default() };
+            let shares = forms.shares(false);
+            assert_eq!((shares[form], shares[1 - form]), (1.0, 0.01));
+            assert!(forms.shares(true)[1 - form] > 0.01);
+        }
     }
 
     #[test]
     fn forms_that_help_each_other_have_turns_both() {
         let (one, other) = (efficiency(&[1.0, 0.1], 10.0), efficiency(&[0.2, 1.0], 15.0));
-        assert_eq!(turns([&one, &other]), [1.0, 1.0]);
+        assert_eq!(turns([&one, &other]), Turns::Both);
+    }
+
+    #[test]
+    fn until_something_is_known_both_cost_the_same() {
+        let forms = Forms { costs: [Some(100.0), Some(20.0)], ..Forms::default() };
+        assert_eq!(forms.shares(true), [0.2, 1.0]);
+        assert_eq!(Forms::default().shares(true), [1.0, 1.0]);
     }
 
     #[test]

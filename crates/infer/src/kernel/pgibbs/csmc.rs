@@ -5,8 +5,9 @@
 //! with probability ∝ w_{t−1}^i γ(path_i, ref_t..T)/γ(path_i). At the end one particle is drawn
 //! with probability ∝ w_T. Leaves p(block | rest) invariant for two particles or more.
 
+use smidgen_engine::particles::shares;
 use smidgen_engine::{EvalError, Particles};
-use smidgen_value::{Rng, math};
+use smidgen_value::Rng;
 
 /// Draws with probabilities that are given as log weights: at random ([`Multinomial`]) or, to know all that
 /// can happen, one possibility after the other.
@@ -16,6 +17,11 @@ pub trait Resampler {
 
     /// One of those weighed last.
     fn draw(&mut self, rng: &mut Rng) -> usize;
+
+    /// Several of them, independently.
+    fn draw_all(&mut self, drawn: &mut [u32], rng: &mut Rng) {
+        drawn.iter_mut().for_each(|drawn| *drawn = self.draw(rng) as u32);
+    }
 }
 
 /// Runs all steps. The particle whose path is to be the new state; none if every path is
@@ -35,9 +41,7 @@ pub fn conditional_smc(
             if !lots.weigh(&log_weights) {
                 return Ok(None);
             }
-            for ancestor in &mut ancestors[..reference] {
-                *ancestor = lots.draw(rng) as u32;
-            }
+            lots.draw_all(&mut ancestors[..reference], rng);
             if system.looks_ahead() {
                 system.look_ahead(t, &mut log_future)?;
                 for (log_future, log_weight) in log_future.iter_mut().zip(&log_weights) {
@@ -54,39 +58,132 @@ pub fn conditional_smc(
     Ok(lots.weigh(&log_weights).then(|| lots.draw(rng)))
 }
 
-/// At random.
+/// At random. A guide says for each of as many parts of the sum as there are weights where the search begins, so that a draw
+/// takes a few comparisons however many there are.
 #[derive(Default)]
 pub struct Multinomial {
     cumulative: Vec<f64>,
+    guide: Vec<u32>,
+    has_guide: bool,
+}
+
+impl Multinomial {
+    fn total(&self) -> f64 {
+        self.cumulative.last().copied().unwrap_or(0.0)
+    }
+
+    /// guide[i] is the first place whose cumulative weight is above i parts of the sum.
+    fn make_guide(&mut self) {
+        let (parts, total) = (self.cumulative.len(), self.total());
+        self.guide.clear();
+        let mut place = 0;
+        for i in 0..parts {
+            let from = total * (i as f64 / parts as f64);
+            while place + 1 < parts && self.cumulative[place] <= from {
+                place += 1;
+            }
+            self.guide.push(place as u32);
+        }
+        self.has_guide = true;
+    }
+
+    /// The first place whose cumulative weight is above u of the sum, looked for from this one on.
+    fn place(&self, u: f64, start: usize) -> usize {
+        let total = self.total();
+        let from = u * total;
+        let mut place = start;
+        // Rounding may have led past it.
+        while place > 0 && self.cumulative[place - 1] > from {
+            place -= 1;
+        }
+        while place < self.cumulative.len() && self.cumulative[place] <= from {
+            place += 1;
+        }
+        // Rounding may give the total itself: then the last of positive weight.
+        match place < self.cumulative.len() {
+            true => place,
+            false => self.cumulative.partition_point(|sum| *sum < total),
+        }
+    }
 }
 
 impl Resampler for Multinomial {
     fn weigh(&mut self, log_weights: &[f64]) -> bool {
         let largest = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         self.cumulative.clear();
+        self.has_guide = false;
         if largest == f64::NEG_INFINITY {
             return false;
         }
-        let mut sum = 0.0;
-        self.cumulative.extend(log_weights.iter().map(|log_weight| {
+        self.cumulative.extend_from_slice(log_weights);
+        match largest == f64::INFINITY {
             // Densities may be infinite: then only those count.
-            sum += match largest == f64::INFINITY {
-                true => f64::from(u8::from(*log_weight == largest)),
-                false => math::exp(log_weight - largest),
-            };
-            sum
-        }));
+            true => self.cumulative.iter_mut().for_each(|weight| {
+                *weight = f64::from(u8::from(*weight == largest));
+            }),
+            false => shares(largest, &mut self.cumulative),
+        }
+        let mut sum = 0.0;
+        for weight in &mut self.cumulative {
+            sum += *weight;
+            *weight = sum;
+        }
         true
     }
 
     fn draw(&mut self, rng: &mut Rng) -> usize {
-        let total = self.cumulative.last().copied().unwrap_or(0.0);
-        let u = rng.uniform() * total;
-        let found = self.cumulative.partition_point(|sum| *sum <= u);
-        // Rounding may give the total itself: then the last of positive weight.
-        match found < self.cumulative.len() {
-            true => found,
-            false => self.cumulative.partition_point(|sum| *sum < total),
+        let u = rng.uniform();
+        let start = self.cumulative.partition_point(|sum| *sum <= u * self.total());
+        self.place(u, start)
+    }
+
+    fn draw_all(&mut self, drawn: &mut [u32], rng: &mut Rng) {
+        if !self.has_guide {
+            self.make_guide();
         }
+        let parts = self.guide.len();
+        for drawn in drawn {
+            let u = rng.uniform();
+            // u is below 1.
+            let part = ((u * parts as f64) as usize).min(parts - 1);
+            *drawn = self.place(u, self.guide[part] as usize) as u32;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guide_leads_to_the_place_that_a_search_finds() {
+        let rng = &mut Rng::from_seed(4);
+        for n in [1, 2, 3, 10, 100] {
+            for spread in [0.0, 1.0, 30.0, 2000.0] {
+                let mut lots = Multinomial::default();
+                let log_weights: Vec<f64> = (0..n).map(|_| spread * rng.uniform()).collect();
+                assert!(lots.weigh(&log_weights));
+                lots.make_guide();
+                for k in 0..1000 {
+                    let u = if k < 500 { rng.uniform() } else { f64::from(k - 500) / 500.0 };
+                    let part = ((u * n as f64) as usize).min(n - 1);
+                    let found = lots.place(u, lots.guide[part] as usize);
+                    assert_eq!(found, lots.place(u, 0), "{n} {spread} {u}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn weights_of_nothing_are_never_drawn() {
+        let (mut lots, rng) = (Multinomial::default(), &mut Rng::from_seed(5));
+        let (none, mut drawn) = (f64::NEG_INFINITY, [0; 200]);
+        assert!(!lots.weigh(&[none, none]));
+        assert!(lots.weigh(&[none, 0.0, none, 1.0, none]));
+        lots.draw_all(&mut drawn, rng);
+        assert!(drawn.iter().all(|k| [1, 3].contains(k)));
+        assert!(lots.weigh(&[3.0, f64::INFINITY]));
+        lots.draw_all(&mut drawn, rng);
+        assert!(drawn.iter().all(|k| *k == 1));
     }
 }

@@ -1,7 +1,7 @@
 //! Particles: the sum of a path's log weights is the log density of what absorbs.
 
 use smidgen_engine::node::Op;
-use smidgen_engine::particles::LookAhead;
+use smidgen_engine::particles::{LookAhead, Weights};
 use smidgen_engine::{EvalError, Model, NodeId, Particles, Sequence};
 use smidgen_value::{Rng, Value, math};
 
@@ -184,11 +184,12 @@ pub fn forward_backward(scene: &Scene<'_>, rng: &mut Rng) -> Result<Vec<Claim>, 
             return Ok(vec![]);
         }
         let mut log_p = 0.0;
-        let mut pick = |log_weights: &[f64], rng: &mut Rng| {
+        let mut pick = |weights: Weights<'_>, rng: &mut Rng| {
+            let log_weights = weights.logarithms();
             let possible: Vec<usize> =
                 (0..log_weights.len()).filter(|k| log_weights[*k] > f64::NEG_INFINITY).collect();
             let k = possible[rng.below(possible.len())];
-            log_p += log_weights[k] - math::logsumexp(log_weights);
+            log_p += log_weights[k] - math::logsumexp(&log_weights);
             k
         };
         if sequence.draw_path(model.trace_mut(), &mut pick, rng)?.is_none() {

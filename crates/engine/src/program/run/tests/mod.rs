@@ -13,13 +13,14 @@ use smidgen_prob::smooth::Elementary;
 use smidgen_prob::{Builtin, Distribution, Linked, Score, lookup};
 use smidgen_value::{Link, Matrix, Rng, Symbol, Value};
 
-use super::{NO_LINEAR, Store};
+use super::{NO_LINEAR, Sides, Store};
+use crate::program::wide::Sum;
 use crate::program::{Op, Program, Register, Source, lower, marked};
 
-const LANES: usize = 7;
+pub(crate) const LANES: usize = 7;
 
 /// What each lane gives a linked parameter.
-const ETAS: [f64; LANES] = [-2.5, -1.0, -0.3, 0.1, 0.6, 1.2, 2.0];
+pub(crate) const ETAS: [f64; LANES] = [-2.5, -1.0, -0.3, 0.1, 0.6, 1.2, 2.0];
 const FAR: [f64; LANES] = [-800.0, -720.0, -300.0, 5.0, 300.0, 720.0, 800.0];
 
 // ------------------------------------------------------------- the table
@@ -59,11 +60,11 @@ fn example(law: &dyn Distribution) -> Vec<Value> {
 }
 
 /// A law in one form, with arguments and an outcome for each lane.
-struct Case {
-    law: &'static dyn Distribution,
-    linked: Option<Linked>,
+pub(crate) struct Case {
+    pub(crate) law: &'static dyn Distribution,
+    pub(crate) linked: Option<Linked>,
     /// In each lane, as the language would give them.
-    args: Vec<Vec<Value>>,
+    pub(crate) args: Vec<Vec<Value>>,
     x: Vec<Value>,
 }
 
@@ -104,7 +105,7 @@ impl Case {
     }
 
     /// The program of the density, and the numbers of its leaves in each lane, leaf by leaf.
-    fn program(&self) -> (Program, Vec<Vec<f64>>) {
+    pub(crate) fn program(&self) -> (Program, Vec<Vec<f64>>) {
         let mut program = Program::default();
         let mut columns: Vec<Vec<f64>> = Vec::new();
         let mut leaf = |program: &mut Program, values: Vec<&Value>, by: Option<Link>| {
@@ -152,7 +153,7 @@ impl Case {
 }
 
 /// Every law in every form.
-fn cases(etas: [f64; LANES]) -> Vec<Case> {
+pub(crate) fn cases(etas: [f64; LANES]) -> Vec<Case> {
     let mut cases = Vec::new();
     for law in ALL {
         cases.push(Case::new(*law, false, etas));
@@ -164,7 +165,7 @@ fn cases(etas: [f64; LANES]) -> Vec<Case> {
     cases
 }
 
-fn store(program: &Program, columns: &[Vec<f64>]) -> Store {
+pub(crate) fn store(program: &Program, columns: &[Vec<f64>]) -> Store {
     let mut store = Store::new(program, LANES);
     let registers = program.leaves.iter().flat_map(|leaf| leaf.register..leaf.register + leaf.len);
     let cells = program.leaves.iter().filter(|leaf| matches!(leaf.source, Source::Cell(_)));
@@ -209,6 +210,67 @@ fn check_values(case: &Case, program: &Program, columns: &[Vec<f64>]) -> Result<
     match close(total, want, 1e-11) {
         true => Ok(()),
         false => Err(format!("{name}: the lanes have {total} together, not {want}")),
+    }
+}
+
+/// The reading of sums over blocks against the law: the lanes twice.
+fn check_totals(case: &Case, program: &Program, columns: &[Vec<f64>]) -> Result<(), String> {
+    let mut store = store(program, columns);
+    let mut sum = Sum::default();
+    let added = (0..2).all(|_| store.add_terms(program, LANES, &NO_LINEAR, &mut sum));
+    let want: f64 = (0..LANES).map(|lane| 2.0 * case.log_density(lane)).sum();
+    let total = sum.total();
+    let is_right = match want.is_finite() {
+        true => added && close(total, want, 1e-11),
+        false => !added || !total.is_finite(),
+    };
+    if is_right { Ok(()) } else { Err(format!("{}: {total}, not {want}", case.law.spec().name)) }
+}
+
+/// The reading of ratios against the law: each lane before a move, the next one after it.
+fn check_ratios(case: &Case, program: &Program, columns: &[Vec<f64>]) -> Result<(), String> {
+    let sides = Sides::of(LANES);
+    let mut wide = Store::new(program, 2 * sides.side);
+    let narrow = [0, 1].map(|shift| {
+        let moved = columns.iter().map(|c| (0..LANES).map(|l| c[(l + shift) % LANES]).collect());
+        store(program, &moved.collect::<Vec<Vec<f64>>>())
+    });
+    for leaf in &program.leaves {
+        for register in leaf.register..leaf.register + leaf.len {
+            wide.lanes_mut(register, LANES).copy_from_slice(narrow[0].lanes(register, LANES));
+            wide.repeat(register, sides);
+            let (_, after) = wide.lanes_mut(register, 2 * sides.side).split_at_mut(sides.side);
+            after[..LANES].copy_from_slice(narrow[1].lanes(register, LANES));
+        }
+    }
+    let mut out = [0.0; 8];
+    let computed = wide.log_ratios(program, sides, [&NO_LINEAR; 2], &mut out);
+    let log_p: Vec<f64> = (0..LANES).map(|lane| case.log_density(lane)).collect();
+    if !log_p.iter().all(|log_p| log_p.is_finite()) {
+        let name = case.law.spec().name;
+        return if computed { Err(format!("{name} has ratios {out:?}")) } else { Ok(()) };
+    }
+    for l in 0..LANES {
+        let (before, after) = (log_p[l], log_p[(l + 1) % LANES]);
+        let want = after - before;
+        if !computed || (out[l] - want).abs() > 1e-11 * (1.0 + before.abs() + after.abs()) {
+            return Err(format!("{}: ratio {}, not {want}", case.law.spec().name, out[l]));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn sums_and_ratios_are_those_of_the_law() {
+    for etas in [ETAS, FAR] {
+        for case in cases(etas) {
+            let (program, columns) = case.program();
+            for check in [check_totals, check_ratios] {
+                if let Err(why) = check(&case, &program, &columns) {
+                    panic!("{why} (linked: {})", case.linked.is_some());
+                }
+            }
+        }
     }
 }
 
@@ -385,6 +447,8 @@ fn broken_twins_are_caught() {
     let (mut program, columns) = positive.program();
     forget_the_link(&mut program);
     assert!(check_values(&positive, &program, &columns).is_err());
+    assert!(check_totals(&positive, &program, &columns).is_err());
+    assert!(check_ratios(&positive, &program, &columns).is_err());
     assert!(distance_of_draws(&positive, &program, &columns) > 6.0);
     // A slope that is a little wrong.
     let gamma = ALL.iter().find(|law| law.spec().name == "gamma").expect("a law");

@@ -1,0 +1,155 @@
+//! Rows of a density one by one and in any order: what each reads, and their numbers in columns of their own; and their products
+//! with the weights of many points.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use smidgen_value::Column as Numbers;
+
+use super::{BLOCK, Column, Rows};
+use crate::program::cells::{Cells, Pick};
+use crate::program::run::{Block, NO_LINEAR, Store};
+use crate::program::wide::lanes::TILE;
+use crate::program::{Leaf, Op, Program, Register};
+
+/// What a leaf reads in one row.
+pub(crate) enum OfRow<'a> {
+    /// Registers of the global part, from this one on.
+    Global(Register),
+    Numbers(Cow<'a, [f64]>),
+}
+
+/// A product of weights and data that are read in place.
+#[derive(Clone, Copy)]
+pub(crate) struct Product {
+    pub out: Register,
+    /// Where the weights begin in the global part, and how many they are.
+    pub weights: Register,
+    pub len: u32,
+    /// The leaf of the data.
+    pub data: u32,
+}
+
+impl Rows {
+    /// The same in blocks of [`BLOCK`] rows, for readings that rely on it.
+    pub(crate) fn in_small_blocks(self) -> Rows {
+        Rows { stride: BLOCK, ..self }
+    }
+
+    /// The same rows with their numbers in columns, so that any of them can be picked. None if they read different
+    /// registers of the global part, or lanes from outside.
+    pub(crate) fn with_own_cells(&self) -> Option<Rows> {
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for (k, column) in self.columns.iter().enumerate() {
+            columns.push(match column {
+                Column::Data(data) => Column::Cells(self.as_cells(k, data)),
+                Column::Uniform(first) => Column::Uniform(*first),
+                Column::Constant(numbers) => Column::Constant(numbers.clone()),
+                Column::Cells(cells) => Column::Cells(cells.clone()),
+                Column::Run(_) | Column::Gather(_) | Column::Lanes => return None,
+            });
+        }
+        let (program, copied) = (self.program.clone(), self.copied.clone());
+        let side_by_side = columns.iter().map(|_| OnceLock::new()).collect();
+        let (live, count, stride) = (Vec::new(), self.count, BLOCK);
+        Some(Rows { program, columns, live, count, copied, stride, side_by_side })
+    }
+
+    fn as_cells(&self, leaf: usize, data: &[f64]) -> Cells {
+        let (width, stride) = (self.program.leaves[leaf].len as usize, self.stride);
+        let mut cells = Vec::with_capacity(self.count * width);
+        for row in 0..self.count {
+            let start = (row / stride) * width * stride + row % stride;
+            cells.extend((0..width).map(|k| data[start + k * stride]));
+        }
+        let data = cells.into();
+        Cells::Column(match self.copied[leaf] && width == 1 {
+            true => Numbers::Reals(data),
+            false => Numbers::Vectors { data, width },
+        })
+    }
+
+    /// What a leaf reads in one row. None if that is brought from outside.
+    pub(crate) fn of_row(&self, leaf: usize, row: usize) -> Option<OfRow<'_>> {
+        let width = self.program.leaves[leaf].len as usize;
+        Some(match &self.columns[leaf] {
+            Column::Uniform(first) => OfRow::Global(*first),
+            Column::Run(first) => OfRow::Global(first + row as Register),
+            Column::Gather(registers) => OfRow::Global(registers[row]),
+            Column::Constant(numbers) => OfRow::Numbers(Cow::Borrowed(numbers)),
+            Column::Data(data) => {
+                let start = (row / self.stride) * width * self.stride + row % self.stride;
+                let numbers = (0..width).map(|k| data[start + k * self.stride]);
+                OfRow::Numbers(Cow::Owned(numbers.collect()))
+            }
+            Column::Cells(_) | Column::Lanes => return None,
+        })
+    }
+
+    /// The leaves, and where they are; one that nothing copies has no register.
+    pub(crate) fn leaves(&self) -> impl Iterator<Item = (&Leaf, &Column)> {
+        self.program.leaves.iter().zip(&self.columns)
+    }
+
+    /// The products of weights and data read in place: the register of each, its weights' place in the global part, and
+    /// the leaf of its data.
+    pub(crate) fn products(&self) -> impl Iterator<Item = Product> {
+        self.program.steps.iter().filter_map(|step| match step.op {
+            Op::Linear { weights, data } => match self.columns[weights as usize] {
+                Column::Uniform(first) => {
+                    let len = self.program.leaves[weights as usize].len;
+                    Some(Product { out: step.out, weights: first, len, data })
+                }
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    /// The data of a leaf that is read in place, in tiles of lanes: entry k of lane l at (l/[`TILE`]·len + k)·[`TILE`] + l%[`TILE`].
+    pub(crate) fn tiles_of_block(
+        &self,
+        leaf: u32,
+        pick: Pick<'_>,
+        lanes: usize,
+        out: &mut Vec<f64>,
+    ) {
+        let (len, stride) = (self.program.leaves[leaf as usize].len as usize, self.stride);
+        out.resize(len * lanes.next_multiple_of(TILE), 0.0);
+        let at = |l: usize| l / TILE * len * TILE + l % TILE;
+        match self.block(pick, leaf) {
+            Block::Rows(rows, pick) => {
+                for l in 0..lanes {
+                    let row = match pick {
+                        Pick::From(start) => rows.row(start + l),
+                        Pick::These(these) => rows.row(these[l] as usize),
+                    };
+                    let cells = out[at(l)..].iter_mut().step_by(TILE);
+                    cells.zip(&row[..len]).for_each(|(cell, x)| *cell = *x);
+                }
+            }
+            Block::Lanes(data) => {
+                for (k, column) in data.chunks_exact(stride).enumerate() {
+                    for (l, x) in column[..lanes].iter().enumerate() {
+                        out[at(l) + k * TILE] = *x;
+                    }
+                }
+            }
+            Block::Together(_) => unreachable!("a block of rows as they are"),
+        }
+    }
+
+    /// The program without those products, for rows in whose registers they stand already.
+    pub(crate) fn program_after_products(&self) -> Program {
+        let mut program = self.program.clone();
+        program.steps.retain(|step| !matches!(step.op, Op::Linear { .. }));
+        program
+    }
+
+    /// Computes the registers of the rows loaded last, which read cells alone. What cannot be computed is NaN.
+    pub(crate) fn run(&self, store: &mut Store, lanes: usize) {
+        for step in &self.program.steps {
+            store.step(step, lanes, &NO_LINEAR);
+        }
+    }
+}
