@@ -340,7 +340,8 @@ impl Stretch {
     /// nearest state of the other.
     fn join(&mut self, next: &mut Stretch) -> bool {
         if self.doublings == 0 {
-            self.last.clone_from(&self.first);
+            self.last.p.copy_from_slice(&self.first.p);
+            self.last.velocity.copy_from_slice(&self.first.velocity);
             self.rho.copy_from_slice(&self.first.p);
         }
         let is_single = next.doublings == 0;
