@@ -298,6 +298,10 @@ impl Blocks {
         // Only in a warm-up may a reference hang on the state.
         let may_learn = log.run.phase == Phase::Warmup;
         let is_alone = !smoothed.density().reads_outside();
+        // Sums and bounds would have to be made anew after every move of the rest.
+        if is_best && (!is_alone || trace.choices().len() > block.choices.len()) {
+            return Ok(Err("other choices move what its rows read".to_owned()));
+        }
         if !matches!(self.want, Want::This(_)) {
             let state = &state;
             let given = First { key, state, is_best, may_learn, is_alone, is_faulty };
