@@ -299,7 +299,8 @@ impl Blocks {
         let may_learn = log.run.phase == Phase::Warmup;
         let is_alone = !smoothed.density().reads_outside();
         // Sums and bounds would have to be made anew after every move of the rest.
-        if is_best && (!is_alone || trace.choices().len() > block.choices.len()) {
+        let moved = block.choices.len() + block.left_out.map_or(0, |idle| idle.len());
+        if is_best && (!is_alone || trace.choices().len() > moved) {
             return Ok(Err("other choices move what its rows read".to_owned()));
         }
         if !matches!(self.want, Want::This(_)) {
