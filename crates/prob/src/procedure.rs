@@ -122,6 +122,8 @@ pub enum Family {
     Coin,
     /// Real, with mean and sd as arguments.
     Normal,
+    /// A count, with the rate as the only argument.
+    Poisson,
     /// An index, with a vector of weights as the first argument.
     Categorical,
     Other,

@@ -7,7 +7,7 @@ use smidgen_value::{ArgumentError, Link, Rng, Value};
 use super::outcome;
 use super::saddle_point::{deviance, stirling_error};
 use crate::arguments;
-use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::procedure::{Args, Arity, Distribution, Family, Linked, Score, Spec, wanted};
 use crate::recipe::Recipe;
 use crate::support::Support;
 
@@ -66,7 +66,7 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
 }
 
 /// The same with the logarithm of the rate in its place.
-fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+pub fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     let log_rate = args[0];
     if log_rate.is_nan() || log_rate == f64::INFINITY || !outcome::is_count(x) {
         return f64::NEG_INFINITY;
@@ -111,6 +111,10 @@ impl Distribution for Poisson {
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn family(&self) -> Family {
+        Family::Poisson
     }
 
     fn linked(&self) -> Option<Linked> {

@@ -132,6 +132,9 @@ fn density(op: &DensityOp, r: &mut Registers<'_>, wide: Wide, room: &mut Room) -
         ((Family::Normal, Some(Link::Log)), [x, mean, log_sd]) => {
             wide.log_normals_by_log([*x, *mean, *log_sd].map(at), out);
         }
+        ((Family::Poisson, Some(Link::Log)), [x, log_rate]) => {
+            wide.log_poissons_by_log([*x, *log_rate].map(at), out);
+        }
         ((Family::Categorical, link), [x, registers @ ..]) if op.outcome == 1 => {
             let weights = Weights { below, stride, lanes, registers, link };
             weights.log_shares(at(*x), out, &mut room.outputs);

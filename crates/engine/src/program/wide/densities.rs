@@ -1,6 +1,6 @@
 //! Log densities of many lanes at once, with and without their slopes.
 
-use smidgen_prob::distributions::normal;
+use smidgen_prob::distributions::{normal, poisson};
 use smidgen_value::math;
 
 use super::elementary::{exp_within, ln_1p_up_to_one, ln_from_one};
@@ -167,6 +167,44 @@ pub(super) fn is_any_extreme(log_sd: &[f64]) -> bool {
     log_sd.iter().map(|log_sd| u64::from(is_extreme(*log_sd))).sum::<u64>() > 0
 }
 
+/// Counts below which log k! and k log rate, of which little is left near the mean, have digits enough: an error
+/// of 1e-12.
+const FEW: f64 = 1024.0;
+
+/// Whether a count is so large, no count at all, or its rate so extreme that the law itself is asked.
+#[inline(always)]
+fn is_odd(x: f64, log_rate: f64) -> bool {
+    // Adding and taking away 2^52 rounds to a whole number.
+    const WHOLE: f64 = 4_503_599_627_370_496.0;
+    let is_few = x >= 0.0 && x < FEW && (x + WHOLE) - WHOLE == x;
+    !(is_few && log_rate.abs() < 700.0)
+}
+
+/// x log rate − rate − log x!. Candidates for one observation have the same x: then log x! is found once.
+#[inline(always)]
+pub(super) fn log_poissons_by_log([x, log_rate]: [&[f64]; 2], out: &mut [f64]) {
+    let lanes = out.len();
+    let (x, log_rate) = (&x[..lanes], &log_rate[..lanes]);
+    let Some(first) = x.first() else { return };
+    match x.iter().map(|x| u64::from(x != first)).sum::<u64>() == 0 {
+        true => out.fill(math::ln_gamma(first + 1.0)),
+        false => out.iter_mut().zip(x).for_each(|(out, x)| *out = math::ln_gamma(x + 1.0)),
+    }
+    let mut odd = 0;
+    for l in 0..lanes {
+        out[l] = x[l] * log_rate[l] - exp_within(log_rate[l]) - out[l];
+        odd += u64::from(is_odd(x[l], log_rate[l]));
+    }
+    if odd == 0 {
+        return;
+    }
+    for l in 0..lanes {
+        if is_odd(x[l], log_rate[l]) {
+            out[l] = poisson::score_by_log(x[l], &[log_rate[l]], &mut []);
+        }
+    }
+}
+
 #[inline(always)]
 pub(super) fn log_normals_by_log([x, mean, log_sd]: [&[f64]; 3], out: &mut [f64]) {
     let lanes = out.len();
@@ -255,5 +293,25 @@ mod tests {
         let slopes = [&mut a[..], &mut b[..], &mut c[..]];
         Wide::default().normals([&[1.0], &[0.0], &[-1.0]], &mut out, slopes);
         assert_eq!(out[0], f64::NEG_INFINITY);
+    }
+
+    /// Whether counts are the same in all lanes or not, large, extreme or no counts at all.
+    #[test]
+    fn counts_are_weighed_as_their_law_says() {
+        let rates = [-800.0, -701.0, -30.0, -1.5, 0.0, 0.3, 2.0, 6.0, 7.0, 30.0, 800.0, f64::NAN];
+        let counts = [0.0, 1.0, 2.0, 15.0, 16.0, 400.0, 1023.0, 1024.0, 1e9, -1.0, 0.5, f64::NAN];
+        for shift in 0..counts.len() {
+            let mixed: Vec<f64> =
+                (0..rates.len()).map(|l| counts[(l + shift) % counts.len()]).collect();
+            for x in [mixed, vec![counts[shift]; rates.len()]] {
+                let mut out = vec![0.0; rates.len()];
+                log_poissons_by_log([&x, &rates], &mut out);
+                for l in 0..rates.len() {
+                    let want = poisson::score_by_log(x[l], &[rates[l]], &mut []);
+                    let close = (out[l] - want).abs() <= 1e-11 * want.abs().max(1.0);
+                    assert!(out[l] == want || close, "{} {}: {} {want}", x[l], rates[l], out[l]);
+                }
+            }
+        }
     }
 }

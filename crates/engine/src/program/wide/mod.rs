@@ -287,7 +287,17 @@ impl Wide {
         );
     }
 
-    /// The same with the slopes.
+    /// log p of counts, given the logarithms of the rates.
+    pub(crate) fn log_poissons_by_log(self, arguments: [&[f64]; 2], out: &mut [f64]) {
+        widely!(
+            self.0,
+            _simd,
+            { arguments: [&'a [f64]; 2], out: &'a mut [f64] } -> (),
+            densities::log_poissons_by_log(arguments, out)
+        );
+    }
+
+    /// log p of normal x, given the logarithms of the sds, with the slopes.
     pub(crate) fn normals_by_log(
         self,
         arguments: [&[f64]; 3],
