@@ -10,7 +10,7 @@ use super::bound::{Bound, Lanes};
 use super::host::OfTrace;
 use super::pass_plan::{From, Part, PassPlan};
 use crate::error::EvalError;
-use crate::program::lanes::Outcome;
+use crate::program::lanes::{Outcome, are_all};
 use crate::program::values::LaneStore;
 use crate::trace::Trace;
 use crate::trace::fault::Fault;
@@ -117,7 +117,7 @@ impl<'a> CompiledPass<'a> {
         let uniforms = plan.inputs.uniforms(bound);
         shared.lane_program.run(uniforms, store, &mut outcome, &mut host)?;
         self.touched += (bound.places.len() * self.particles) as u64;
-        if self.buffers.alive.iter().all(|alive| *alive) {
+        if are_all(&self.buffers.alive) {
             return Ok(());
         }
         let lost = if self.trace.has_fault(Fault::LostLanes) { 0.0 } else { f64::NEG_INFINITY };
@@ -235,21 +235,27 @@ impl Particles for CompiledPass<'_> {
 
     fn settle(self: Box<Self>, k: usize) -> Result<bool, EvalError> {
         let start = self.trace.savepoint();
-        let (mut k, mut moved) = (k, false);
         let this = *self;
-        for (t, part) in this.plan.parts.iter().enumerate().rev() {
-            moved |= k + 1 != this.particles;
+        let (steps, mut k) = (this.plan.parts.len(), k);
+        let mut path = vec![k; steps];
+        for (t, place) in path.iter_mut().enumerate().rev() {
+            *place = k;
+            k = this.buffers.ancestors[t * this.particles + k] as usize;
+        }
+        // As long as it is the reference's path, the state is what it was.
+        let is_reference = |k: &&usize| **k + 1 == this.particles;
+        let stays = path.iter().take_while(is_reference).count();
+        for (t, part) in this.plan.parts.iter().enumerate().skip(stays).rev() {
             for (place, node) in part.nodes.iter().enumerate() {
-                let Some(value) = this.value(t, place, k) else { continue };
+                let Some(value) = this.value(t, place, path[t]) else { continue };
                 if !this.trace.node(*node).value.is_identical(&value) {
                     this.trace.set_value(*node, value);
                 }
             }
-            k = this.buffers.ancestors[t * this.particles + k] as usize;
         }
         if this.trace.savepoint() != start {
             this.trace.commit();
         }
-        Ok(moved)
+        Ok(stays < steps)
     }
 }

@@ -5,7 +5,7 @@ use smidgen_prob::Distribution;
 use smidgen_value::Value;
 
 use super::lanes::{
-    Action, Call, Failed, Held, Host, LaneProgram, Outcome, Rule, Switch, Uniforms,
+    Action, Call, Failed, Held, Host, LaneProgram, Outcome, Rule, Switch, Uniforms, are_all,
 };
 use super::marked::{self, Marked};
 use super::template::{each_number, each_register, fill_in};
@@ -176,9 +176,9 @@ impl Run<'_> {
             store.run(self.lane_program.steps(&call.steps));
             let log_densities = store.row(term);
             let (alive, log_weights) = (&outcome.alive[..lanes], &mut outcome.log_weights[..lanes]);
-            // The usual case without a branch: what is finite is 0 when it is multiplied by 0.
-            let nothing: f64 = log_densities.iter().map(|log_p| log_p * 0.0).sum();
-            if nothing == 0.0 && alive.iter().all(|alive| *alive) {
+            // The usual case without a branch.
+            let odd: u64 = log_densities.iter().map(|log_p| u64::from(!log_p.is_finite())).sum();
+            if odd == 0 && are_all(alive) {
                 let both = log_weights.iter_mut().zip(log_densities);
                 both.for_each(|(log_weight, log_p)| *log_weight += log_p);
                 return Ok(());

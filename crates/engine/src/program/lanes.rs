@@ -171,6 +171,11 @@ pub(crate) struct Outcome<'a> {
     pub log_weights: &'a mut [f64],
 }
 
+/// Whether all lanes are alive, which they mostly are: without a branch for each.
+pub(crate) fn are_all(alive: &[bool]) -> bool {
+    alive.iter().fold(true, |all, alive| all & alive)
+}
+
 impl LaneProgram {
     pub(crate) fn kind(&self, register: Register) -> Kind {
         self.kinds.get(register as usize).copied().unwrap_or(Kind::Number)

@@ -7,12 +7,12 @@ use smidgen_prob::distributions::normal;
 use smidgen_value::{Rng, Value};
 
 use super::density::MOST_ARGS;
-use super::lanes::PlainDraw;
+use super::lanes::{PlainDraw, are_all};
 use super::run::{NO_LINEAR, Store};
 use super::{DensityOp, Op, Register, Step};
 
 /// Lanes stand in rows of whole registers of the processor.
-const WHOLE: usize = 4;
+const WHOLE: usize = 8;
 
 /// The registers of a lane program: register r of lane l stands at r·stride + l.
 #[derive(Default)]
@@ -90,7 +90,7 @@ impl LaneStore {
         let (below, above) = self.store.values.split_at_mut(draw.out as usize * stride);
         let out = &mut above[..alive.len()];
         if let (Family::Normal, [mean, sd]) = (draw.family, &draw.args[..])
-            && alive.iter().all(|alive| *alive)
+            && are_all(alive)
         {
             let row = |register: &Register| &below[*register as usize * stride..][..out.len()];
             let (mean, sd) = (row(mean), row(sd));
@@ -121,9 +121,11 @@ impl LaneStore {
     /// are loops over whole registers, the lanes that fill the last one are computed too, and nobody reads them.
     pub(crate) fn run(&mut self, steps: &[Step]) {
         for step in steps {
-            // With plain sds a lane that is nothing would send all of them the slow way.
-            let is_plain = |op: &DensityOp| op.family() == (Family::Normal, None);
-            let is_wide = matches!(&step.op, Op::Density(op) if op.is_wide() && !is_plain(op));
+            // With plain sds, and with counts, a lane that is nothing would send all of them the slow way.
+            let is_even = |op: &DensityOp| {
+                matches!(op.family(), (Family::Normal, None) | (Family::Poisson, _))
+            };
+            let is_wide = matches!(&step.op, Op::Density(op) if op.is_wide() && !is_even(op));
             let lanes = if is_wide { self.stride } else { self.lanes };
             self.store.step(step, lanes, &NO_LINEAR);
         }

@@ -76,6 +76,16 @@ pub(crate) fn formula<'w>(x: Term<'w>, mean: Term<'w>, sd: write::Positive<'w>) 
 
 /// A draw for each mean and sd. False if some are out of their domain: NaN stands for their draws.
 pub fn sample_all(mean: &[f64], sd: &[f64], out: &mut [f64], rng: &mut Rng) -> bool {
+    let is_within = |(mean, sd): (&f64, &f64)| mean.is_finite() & arguments::is_positive(*sd);
+    if mean.iter().zip(sd).fold(true, |all, both| all & is_within(both)) {
+        let mut all = true;
+        for ((out, mean), sd) in out.iter_mut().zip(mean).zip(sd) {
+            let z: f64 = StandardNormal.sample(rng);
+            *out = outcome::finite(mean + sd * z);
+            all &= !out.is_nan();
+        }
+        return all;
+    }
     let mut all = true;
     for ((out, mean), sd) in out.iter_mut().zip(mean).zip(sd) {
         *out = match mean.is_finite() && arguments::is_positive(*sd) {

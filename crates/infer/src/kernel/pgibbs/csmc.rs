@@ -58,7 +58,13 @@ pub fn conditional_smc(
     Ok(lots.weigh(&log_weights).then(|| lots.draw(rng)))
 }
 
-/// At random. A guide says for each of as many parts of the sum as there are weights where the search begins, so that a draw
+/// Weights that are all looked at for a draw.
+const FEW: usize = 32;
+
+/// Numbers in the widest registers.
+const WHOLE: usize = 8;
+
+/// At random. Of a few weights all are looked at; for more, a guide says for each of as many parts of the sum as there are weights where the search begins, so that a draw
 /// takes a few comparisons however many there are.
 #[derive(Default)]
 pub struct Multinomial {
@@ -87,6 +93,19 @@ impl Multinomial {
         self.has_guide = true;
     }
 
+    /// The first place whose cumulative weight is above u of the sum: as many are not. Without a branch, since where the
+    /// search would end is not to be foreseen.
+    #[inline]
+    fn counted(&self, u: f64) -> usize {
+        let total = self.total();
+        let from = u * total;
+        let place = self.cumulative.iter().map(|sum| u64::from(*sum <= from)).sum::<u64>() as usize;
+        match place < self.cumulative.len() {
+            true => place,
+            false => self.cumulative.partition_point(|sum| *sum < total),
+        }
+    }
+
     /// The first place whose cumulative weight is above u of the sum, looked for from this one on.
     fn place(&self, u: f64, start: usize) -> usize {
         let total = self.total();
@@ -107,15 +126,29 @@ impl Multinomial {
     }
 }
 
+/// The largest of numbers in whole registers.
+fn largest(numbers: &[f64]) -> f64 {
+    let larger = |a: f64, b: f64| if b > a { b } else { a };
+    let mut parts = [f64::NEG_INFINITY; WHOLE];
+    for some in numbers.as_chunks::<WHOLE>().0 {
+        parts.iter_mut().zip(some).for_each(|(part, x)| *part = larger(*part, *x));
+    }
+    parts.into_iter().fold(f64::NEG_INFINITY, larger)
+}
+
 impl Resampler for Multinomial {
     fn weigh(&mut self, log_weights: &[f64]) -> bool {
-        let largest = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        self.cumulative.clear();
+        let some = log_weights.len();
         self.has_guide = false;
+        // Whole registers of the processor; the last lanes are nothing.
+        self.cumulative.clear();
+        self.cumulative.extend_from_slice(log_weights);
+        self.cumulative.resize(some.next_multiple_of(WHOLE), f64::NEG_INFINITY);
+        let largest = largest(&self.cumulative);
         if largest == f64::NEG_INFINITY {
+            self.cumulative.clear();
             return false;
         }
-        self.cumulative.extend_from_slice(log_weights);
         match largest == f64::INFINITY {
             // Densities may be infinite: then only those count.
             true => self.cumulative.iter_mut().for_each(|weight| {
@@ -123,6 +156,7 @@ impl Resampler for Multinomial {
             }),
             false => shares(largest, &mut self.cumulative),
         }
+        self.cumulative.truncate(some);
         let mut sum = 0.0;
         for weight in &mut self.cumulative {
             sum += *weight;
@@ -138,6 +172,10 @@ impl Resampler for Multinomial {
     }
 
     fn draw_all(&mut self, drawn: &mut [u32], rng: &mut Rng) {
+        if self.cumulative.len() <= FEW {
+            drawn.iter_mut().for_each(|drawn| *drawn = self.counted(rng.uniform()) as u32);
+            return;
+        }
         if !self.has_guide {
             self.make_guide();
         }
@@ -169,6 +207,7 @@ mod tests {
                     let part = ((u * n as f64) as usize).min(n - 1);
                     let found = lots.place(u, lots.guide[part] as usize);
                     assert_eq!(found, lots.place(u, 0), "{n} {spread} {u}");
+                    assert_eq!(found, lots.counted(u), "{n} {spread} {u}");
                 }
             }
         }
