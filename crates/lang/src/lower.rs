@@ -150,23 +150,30 @@ impl<'a> Lowering<'a> {
             SyntaxKind::Name(name) => self.name(*name, span),
             SyntaxKind::Quote(datum) => self.quoted(datum, span),
             SyntaxKind::List(items) => self.list(items, span, name),
-            SyntaxKind::Parameter(name) => match self.parameter(*name, span) {
-                Ok(value) => constant(value, span),
-                Err(error) => self.error(error),
-            },
+            SyntaxKind::Parameter { name, default } => {
+                match self.parameter(*name, default.as_ref(), span) {
+                    Ok(value) => constant(value, span),
+                    Err(error) => self.error(error),
+                }
+            }
             SyntaxKind::Error => self.error(Diagnostic::error(span, "this could not be read")),
         }
     }
 
-    fn parameter(&self, name: Symbol, span: Span) -> Result<Value, Diagnostic> {
-        self.catalog.parameter(name).ok_or_else(|| {
+    fn parameter(
+        &self,
+        name: Symbol,
+        default: Option<&Value>,
+        span: Span,
+    ) -> Result<Value, Diagnostic> {
+        self.catalog.parameter(name).or_else(|| default.cloned()).ok_or_else(|| {
             let message = format!("parameter `{name}` was not given: pass --param {name}=VALUE");
             Diagnostic::error(span, message)
         })
     }
 
     fn quoted(&mut self, datum: &Syntax, span: Span) -> ExprRef {
-        match quote::datum(datum, &|name, span| self.parameter(name, span)) {
+        match quote::datum(datum, &|name, default, span| self.parameter(name, default, span)) {
             Ok(value) => constant(value, span),
             Err(error) => self.error(error),
         }

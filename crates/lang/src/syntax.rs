@@ -1,7 +1,7 @@
 //! The surface tree: what was written, with its places. Produced by [`crate::parser`] for any
 //! text whatever; a part that cannot be read is an `Error` node beside its diagnostic.
 
-use smidgen_value::Symbol;
+use smidgen_value::{Symbol, Value};
 
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -45,8 +45,11 @@ pub enum SyntaxKind {
     Quote(Box<Syntax>),
     /// `(a b c)`.
     List(Vec<Syntax>),
-    /// `{name}`: replaced by a value from outside.
-    Parameter(Symbol),
+    /// `{name}` or `{name=2.5}`: replaced by a value from outside, or else by the default.
+    Parameter {
+        name: Symbol,
+        default: Option<Value>,
+    },
     /// Unreadable; a diagnostic says why.
     Error,
 }

@@ -277,7 +277,7 @@ pub fn visit_syntax(syntax: &Syntax, found: &mut dyn FnMut(Symbol)) {
     let mut work = vec![syntax];
     while let Some(syntax) = work.pop() {
         match &syntax.kind {
-            SyntaxKind::Parameter(name) => found(*name),
+            SyntaxKind::Parameter { name, .. } => found(*name),
             SyntaxKind::Quote(inner) => work.push(inner),
             SyntaxKind::List(items) => work.extend(items),
             _ => {}

@@ -47,7 +47,8 @@ pub fn entries() -> Vec<Entry> {
         summary,
         example: "",
     }));
-    entries.extend(registry::all().map(|builtin| {
+    let spellable = registry::all().filter(|builtin| builtin.spec().is_spellable());
+    entries.extend(spellable.map(|builtin| {
         let spec = builtin.spec();
         let blank = if spec.parameters.is_empty() { "" } else { " " };
         Entry {

@@ -74,6 +74,15 @@ impl Reader<'_> {
                 let [expr, value] = parts.exactly()?;
                 DirectiveKind::Observe { expr, value }
             }
+            "factor" => {
+                // A weight is the density of an outcome that is always the same.
+                let [weight] = parts.exactly()?;
+                let law =
+                    Syntax { kind: SyntaxKind::Name(Symbol::new(forms::FACTOR)), span: head.span };
+                let expr = Syntax { span, kind: SyntaxKind::List(vec![law, weight]) };
+                let value = Syntax { span, kind: SyntaxKind::Bool(true) };
+                DirectiveKind::Observe { expr, value }
+            }
             "force" => {
                 let [expr, value] = parts.exactly()?;
                 DirectiveKind::Force { expr, value }
