@@ -412,6 +412,10 @@ impl Reader for KernelReader<'_> {
         Ok((name, expr))
     }
 
+    fn scopes(&self) -> Option<&[Value]> {
+        self.catalog.scopes()
+    }
+
     fn text(&self, span: Span) -> String {
         printer::squeeze(self.sources.text(span))
     }
