@@ -229,9 +229,26 @@ impl<'a> Lowering<'a> {
                         Diagnostic::error(span, message).hint(format!("it is written {shape}")),
                     )
                 }
-                None => make(ExprKind::Global(name), span),
+                None => match self.cell_without_row(name, span) {
+                    Some(error) => self.error(error),
+                    None => make(ExprKind::Global(name), span),
+                },
             },
         }
+    }
+
+    /// `table.column` where no row is meant.
+    fn cell_without_row(&self, name: Symbol, span: Span) -> Option<Diagnostic> {
+        let (table, column) = name.as_str().split_once('.')?;
+        self.catalog.table(Symbol::new(table))?;
+        if self.catalog.known_names().iter().any(|known| known == name.as_str()) {
+            return None;
+        }
+        let message = format!("`{name}` means a cell, and no row is given here");
+        let hint = format!(
+            "in a `[for row in {table} ...]` it is row.{column}; (column {table} {column}) is the whole column"
+        );
+        Some(Diagnostic::error(span, message).hint(hint))
     }
 }
 

@@ -127,9 +127,15 @@ impl Frame {
             && self.items.first().and_then(Item::name).is_some_and(|name| name.as_str() == "for")
     }
 
-    /// Whether directives stand here.
+    /// Whether directives stand here, or are meant to.
     fn holds_directives(&self) -> bool {
-        self.bracket.is_none() || self.is_for()
+        self.bracket.is_none() || self.is_for() || self.is_conditional()
+    }
+
+    /// `[if condition directive]`, which there is not.
+    fn is_conditional(&self) -> bool {
+        self.bracket == Some(Bracket::Square)
+            && self.items.first().and_then(Item::name).is_some_and(directives::is_conditional)
     }
 }
 

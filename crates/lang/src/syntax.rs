@@ -11,7 +11,7 @@ use crate::source::Span;
 pub const MAX_NESTING: usize = 10_000;
 
 /// Room for a few more frames of a recursion over a tree.
-pub(crate) fn with_stack<R>(recurse: impl FnOnce() -> R) -> R {
+pub fn with_stack<R>(recurse: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(128 << 10, 1 << 20, recurse)
 }
 

@@ -15,6 +15,7 @@ use smidgen_lang::{Diagnostic, SourceMap, Span, printer};
 use smidgen_value::{Rng, Symbol};
 
 use crate::catalog::Catalog;
+use crate::columns;
 use crate::tables;
 
 /// A directive ready to run.
@@ -133,6 +134,12 @@ impl Compiler<'_> {
     }
 
     fn step(&mut self, directive: &Directive, number: usize, scope: &Scope) -> Compiled<Step> {
+        if let Some(DirectiveKind::For { variable, source, body }) =
+            columns::by_rows(directive, scope, self.catalog)
+        {
+            let kind = self.for_loop(&variable, &source, &body, number, scope)?;
+            return Ok(Step { number, label: None, span: directive.span, kind });
+        }
         let catalog = &*self.catalog;
         let lowered = RefCell::new(Vec::new());
         let noted = |expr: ExprRef| {
