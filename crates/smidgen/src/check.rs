@@ -60,7 +60,7 @@ fn check_kernel(session: &Session, kernel: &Syntax, scope: &Scope) -> Option<Dia
     let (mut model, mut rng) = (Model::new(), Rng::unused());
     let interrupt = session.interrupt.clone();
     let desk =
-        ExecutionContext::new(&mut rng, &session.catalog, &session.sources, interrupt, Mode::Run);
+        ExecutionContext::new(&mut rng, &session.catalog, &session.sources, interrupt, Mode::Check);
     let mut executor = Executor { model: &mut model, desk };
     executor.read_program(kernel, scope, &Environment::default()).err()
 }

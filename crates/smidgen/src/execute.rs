@@ -26,6 +26,8 @@ pub enum Mode {
     Run,
     /// `infer` is kept for later as the kernel of one draw; `sample` and `report` do nothing.
     Sample,
+    /// Nothing happens: a program is looked at.
+    Check,
 }
 
 pub struct Executor<'a> {
@@ -205,6 +207,7 @@ impl Executor<'_> {
             environment,
             model: self.model,
             rng: self.desk.rng,
+            mode: self.desk.mode,
         }
     }
 }
@@ -389,6 +392,7 @@ struct KernelReader<'a> {
     environment: &'a Environment,
     model: &'a mut Model,
     rng: &'a mut Rng,
+    mode: Mode,
 }
 
 fn first(mut diagnostics: Vec<Diagnostic>) -> Diagnostic {
@@ -412,8 +416,9 @@ impl Reader for KernelReader<'_> {
         Ok((name, expr))
     }
 
+    /// Where a program has no scope at all, a kernel for one moves nothing, which is for `check` to find.
     fn scopes(&self) -> Option<&[Value]> {
-        self.catalog.scopes()
+        self.catalog.scopes().filter(|scopes| self.mode == Mode::Check || !scopes.is_empty())
     }
 
     fn text(&self, span: Span) -> String {
