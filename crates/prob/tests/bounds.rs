@@ -23,6 +23,9 @@ enum Kind {
     /// Degrees of freedom of 2 x 2 matrices.
     Freedom,
     Two,
+    /// Increasing.
+    Cuts,
+    Factor,
 }
 
 use Kind::*;
@@ -32,6 +35,24 @@ const TABLE: &[(&str, &[Kind], &[u32])] = &[
     ("bernoulli", &[Unit], &[1]),
     ("flip", &[Unit], &[1]),
     ("binomial", &[Whole, Unit], &[1, 2, 3]),
+    ("bernoulli_logit", &[Real], &[1]),
+    ("beta_binomial", &[Whole, Positive, Positive], &[1, 2, 3, 4, 5, 6, 7]),
+    ("hypergeometric", &[Two, Whole, Whole], &[1, 2, 3, 4, 5, 6, 7]),
+    ("negative_binomial_mean", &[Positive, Positive], &[1, 2, 3]),
+    ("poisson_log", &[Real], &[1]),
+    ("categorical_logit", &[Vector], &[1]),
+    ("ordered_logistic", &[Real, Cuts], &[1, 2, 3]),
+    ("ordered_probit", &[Real, Cuts], &[1, 2, 3]),
+    ("dirichlet_multinomial", &[Whole, Positives], &[1, 2, 3]),
+    ("skew_normal", &[Real, Positive, Real], &[1, 4]),
+    ("beta_mean", &[Unit, Positive], &[1, 2]),
+    ("inverse_gaussian", &[Positive, Positive], &[1, 2]),
+    ("gumbel", &[Real, Positive], &[1, 2]),
+    ("pareto", &[Positive, Positive], &[1, 2]),
+    ("multivariate_normal_cholesky", &[Vector, Factor], &[1]),
+    ("multivariate_student_t", &[Positive, Vector, Matrix], &[2]),
+    ("random_walk", &[Two, Positive], &[]),
+    ("ar", &[Two, Vector, Positive], &[]),
     ("categorical", &[Simplex], &[1]),
     ("geometric", &[Unit], &[1]),
     ("multinomial", &[Whole, Simplex], &[1, 2, 3]),
@@ -74,6 +95,31 @@ const LOOSE: &[(&str, u32)] = &[
     ("negative_binomial", 1),
     ("negative_binomial", 3),
     ("uniform_discrete", 3),
+    ("beta_binomial", 1),
+    ("beta_binomial", 2),
+    ("beta_binomial", 3),
+    ("beta_binomial", 4),
+    ("beta_binomial", 5),
+    ("beta_binomial", 6),
+    ("beta_binomial", 7),
+    ("hypergeometric", 1),
+    ("hypergeometric", 2),
+    ("hypergeometric", 3),
+    ("hypergeometric", 4),
+    ("hypergeometric", 5),
+    ("hypergeometric", 6),
+    ("hypergeometric", 7),
+    ("negative_binomial_mean", 2),
+    ("negative_binomial_mean", 3),
+    ("dirichlet_multinomial", 1),
+    ("dirichlet_multinomial", 2),
+    ("dirichlet_multinomial", 3),
+    ("categorical_logit", 1),
+    ("ordered_logistic", 1),
+    ("ordered_logistic", 2),
+    ("ordered_probit", 1),
+    ("ordered_probit", 2),
+    ("skew_normal", 4),
     ("student_t", 1),
     ("student_t", 3),
     ("student_t", 5),
@@ -103,6 +149,14 @@ fn draw(kind: Kind, before: Option<&Value>, rng: &mut Rng) -> Value {
         }
         Freedom => Value::Number(2.0 + 5.0 * rng.uniform()),
         Two => Value::Number(2.0),
+        Cuts => {
+            let low = 6.0 * rng.uniform() - 3.0;
+            Value::vector(vec![low, low + scale(rng)])
+        }
+        Factor => {
+            let below = 2.0 * rng.uniform() - 1.0;
+            Value::matrix(Matrix::new(2, 2, vec![scale(rng), 0.0, below, scale(rng)]))
+        }
     }
 }
 

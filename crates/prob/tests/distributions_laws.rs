@@ -88,6 +88,15 @@ fn continuous_densities_integrate_to_one() {
         "vonmises 0 0",
         "vonmises 0 500",
         "uniform_continuous -3 5",
+        "skew_normal 1 2 3",
+        "skew_normal 1 2 -30",
+        "beta_mean 0.3 5",
+        "beta_mean 0.3 1e6",
+        "inverse_gaussian 2 3",
+        "inverse_gaussian 5 0.1",
+        "gumbel 1 2",
+        "pareto 2 0.5",
+        "pareto 2 30",
     ] {
         let total = integral(&Call::new(text));
         assert!((total - 1.0).abs() < 1e-9, "{text}: {total}");
@@ -110,6 +119,23 @@ fn enumerable_probabilities_sum_to_one() {
         "geometric 1",
         "negative_binomial 3 1",
         "categorical [2,0,3]",
+        "categorical_logit [2,0,-3,-inf]",
+        "bernoulli_logit 0.7",
+        "bernoulli_logit -inf",
+        "beta_binomial 20 2 3",
+        "beta_binomial 1000 0.1 1e-3",
+        "beta_binomial 10000 1e5 1e3",
+        "beta_binomial 0 1 1",
+        "hypergeometric 5 6 7",
+        "hypergeometric 12 6 7",
+        "hypergeometric 400 1000 2000",
+        "hypergeometric 0 0 0",
+        "ordered_logistic 0.3 [-1,0.5,2]",
+        "ordered_logistic -30 [-1,0.5,2]",
+        "ordered_probit 0.3 [-1,0.5,2]",
+        "ordered_probit 8 [-1,0.5,2]",
+        "dirichlet_multinomial 5 [0.2,3,0.5]",
+        "dirichlet_multinomial 30 [1e-3,1e3,1]",
         "categorical (1,2,3) (a,b,a)",
         "uniform_discrete -3 8",
         "multinomial 5 [0.2,0.3,0.5]",
@@ -129,6 +155,11 @@ fn probabilities_of_counts_sum_to_one() {
         ("negative_binomial 2.5 0.1", 700),
         ("negative_binomial 0.01 0.1", 700),
         ("poisson 4", 100),
+        ("poisson_log 1.5", 100),
+        ("poisson_log -inf", 10),
+        ("negative_binomial_mean 4 2.5", 200),
+        ("negative_binomial_mean 4 0.05", 10_000),
+        ("negative_binomial_mean 2000 1e5", 4000),
         ("poisson 2000", 4000),
         ("binomial 20000 0.3", 20_000),
     ] {
@@ -150,6 +181,10 @@ fn vector_densities_integrate_to_one() {
     for text in [
         "multivariate_normal [0.3,-0.2] [2,0.5;0.5,1]",
         "multivariate_diag_normal [0.3,-0.2] [1.5,0.7]",
+        "multivariate_normal_cholesky [0.3,-0.2] [1.5,0;0.4,0.7]",
+        "multivariate_student_t 40 [0.3,-0.2] [1,0.25;0.25,0.5]",
+        "random_walk 2 0.8 0.3",
+        "ar 2 [0.5,0.25] 0.8 0.3",
     ] {
         let law = Call::new(text);
         let at = |x: f64, y: f64| math::exp(law.log_density(&Value::vector([x, y])));
@@ -233,6 +268,33 @@ fn densities_at_the_edges_are_their_limits() {
         ("geometric 1", "1", -infinite),
         ("negative_binomial 2 1", "1", -infinite),
         ("poisson 3", "-1", -infinite),
+        ("poisson_log 1", "-1", -infinite),
+        ("poisson_log 1", "0.5", -infinite),
+        ("poisson_log -inf", "0", 0.0),
+        ("poisson_log -inf", "1", -infinite),
+        ("bernoulli_logit inf", "1", 0.0),
+        ("bernoulli_logit inf", "0", -infinite),
+        ("bernoulli_logit 0", "0.5", -infinite),
+        ("categorical_logit [0,-inf]", "1", -infinite),
+        ("categorical_logit [0,1]", "2", -infinite),
+        ("beta_binomial 5 1 1", "6", -infinite),
+        ("beta_binomial 5 1 1", "2.5", -infinite),
+        ("hypergeometric 5 6 7", "6", -infinite),
+        ("hypergeometric 12 6 7", "4", -infinite),
+        ("negative_binomial_mean 1 1", "-1", -infinite),
+        ("ordered_logistic 0 [1,2]", "3", -infinite),
+        ("ordered_probit 0 [1,2]", "-1", -infinite),
+        ("beta_mean 0.5 1", "0", infinite),
+        ("beta_mean 0.5 4", "1", -infinite),
+        ("inverse_gaussian 1 1", "0", -infinite),
+        ("pareto 2 1", "1.9", -infinite),
+        ("gumbel 0 1", "-1000", -infinite),
+        ("skew_normal 0 1 2", "nan", -infinite),
+        ("random_walk 3 1", "[1,2]", -infinite),
+        ("ar 2 [0.5] 1", "[1,2,3]", -infinite),
+        ("multivariate_student_t 3 [0] [1;]", "[1,2]", -infinite),
+        ("multivariate_normal_cholesky [0] [1;]", "[1,2]", -infinite),
+        ("dirichlet_multinomial 3 [1,1]", "[2,2]", -infinite),
         ("poisson 3", "inf", -infinite),
         ("categorical [1,0]", "1", -infinite),
         ("categorical [1,1]", "2", -infinite),
@@ -338,6 +400,52 @@ fn errors_are_in_the_promised_words() {
         ("negative_binomial 0 0.5", "positive", true),
         ("negative_binomial 2 0", "probability", true),
         ("poisson -1", "positive", true),
+        ("poisson_log inf", "rate", true),
+        ("poisson_log nan", "rate", true),
+        ("bernoulli_logit nan", "log odds", true),
+        ("categorical_logit [-inf,-inf]", "finite", true),
+        ("categorical_logit [0,inf]", "infinitely large", true),
+        ("categorical_logit 3", "a vector of numbers", false),
+        ("beta_binomial 2.5 1 1", "whole", true),
+        ("beta_binomial 2 0 1", "positive", true),
+        ("beta_binomial 2 1 inf", "positive", true),
+        ("hypergeometric 14 6 7", "range", true),
+        ("hypergeometric 3 0.5 7", "whole", true),
+        ("hypergeometric 3 6 -7", "whole", true),
+        ("negative_binomial_mean 0 1", "positive", true),
+        ("negative_binomial_mean 1 0", "positive", true),
+        ("ordered_logistic 0 [1,1]", "increasing", true),
+        ("ordered_logistic 0 []", "cut points", true),
+        ("ordered_logistic inf [1]", "finite", true),
+        ("ordered_probit 0 [2,1]", "increasing", true),
+        ("ordered_probit 0 1", "a vector of numbers", false),
+        ("skew_normal 0 0 1", "positive", true),
+        ("skew_normal 0 1 inf", "finite", true),
+        ("beta_mean 0 1", "probability", true),
+        ("beta_mean 1 1", "probability", true),
+        ("beta_mean 0.5 0", "positive", true),
+        ("inverse_gaussian 0 1", "positive", true),
+        ("wald 1 0", "positive", true),
+        ("gumbel 0 0", "positive", true),
+        ("pareto 0 1", "positive", true),
+        ("pareto 1 0", "positive", true),
+        ("random_walk 0 1", "length", true),
+        ("random_walk 2.5 1", "whole", true),
+        ("random_walk 2 0", "positive", true),
+        ("random_walk 2 1 inf", "finite", true),
+        ("ar 0 [1] 1", "length", true),
+        ("ar 2 1 1", "a vector of numbers", false),
+        ("ar 2 [nan] 1", "finite", true),
+        ("ar 2 [1] -1", "positive", true),
+        ("multivariate_normal_cholesky [0,0] [1;]", "dimension", false),
+        ("multivariate_normal_cholesky [0,0] [1,1;0,1]", "triangular", true),
+        ("multivariate_normal_cholesky [0,0] [1,0;0,-1]", "positive", true),
+        ("multivariate_student_t 0 [0] [1;]", "degrees of freedom", true),
+        ("multivariate_student_t 1 [0,0] [1;]", "dimension", false),
+        ("multivariate_student_t 1 [0,0] [1,2;2,1]", "positive definite", true),
+        ("dirichlet_multinomial 3 [1,0]", "positive", true),
+        ("dirichlet_multinomial 3 []", "dimension", true),
+        ("dirichlet_multinomial -1 [1]", "number of trials", true),
         ("categorical [0,0]", "positive", true),
         ("categorical [1,-1]", "non-negative", true),
         ("categorical [1,2] (a,b,c)", "dimension", false),
@@ -409,11 +517,14 @@ fn errors_are_in_the_promised_words() {
 #[test]
 fn the_distributions_are_those_of_the_language() {
     let names: Vec<_> = distributions::ALL.iter().map(|d| d.spec().name).collect();
-    let language = "bernoulli flip binomial geometric negative_binomial poisson categorical \
-        uniform_discrete normal uniform_continuous beta gamma inv_gamma expon student_t cauchy \
-        laplace logistic_dist lognormal weibull chi_squared half_normal half_cauchy \
-        half_student_t truncated_normal vonmises multivariate_normal multivariate_diag_normal \
-        wishart inv_wishart dirichlet symmetric_dirichlet multinomial flat flat_pos";
+    let language = "bernoulli flip bernoulli_logit binomial beta_binomial hypergeometric geometric \
+        negative_binomial negative_binomial_mean poisson poisson_log categorical categorical_logit \
+        ordered_logistic ordered_probit uniform_discrete normal skew_normal uniform_continuous beta \
+        beta_mean gamma inv_gamma inverse_gaussian expon student_t cauchy laplace logistic_dist \
+        lognormal weibull gumbel pareto chi_squared half_normal half_cauchy half_student_t \
+        truncated_normal vonmises multivariate_normal multivariate_normal_cholesky \
+        multivariate_diag_normal multivariate_student_t random_walk ar wishart inv_wishart dirichlet \
+        symmetric_dirichlet multinomial dirichlet_multinomial flat flat_pos";
     assert_eq!(names, language.split_whitespace().collect::<Vec<_>>());
 }
 
@@ -422,10 +533,31 @@ fn the_distributions_are_those_of_the_language() {
 /// Every distribution with the kinds of its arguments: r real, + positive over many orders of
 /// magnitude, u probability, U positive probability, n small count, N dimension, w weights,
 /// p probabilities, o objects, v real and V positive vector, S positive definite matrix,
-/// d degrees of freedom for it, < two ends of a range, i two whole ends.
+/// L Cholesky factor, d degrees of freedom for it, < two ends of a range, i two whole ends, m a
+/// mean inside (0, 1), c cut points, h draws from an urn and what is in it.
 const KINDS: &[(&str, &str)] = &[
     ("bernoulli", "u"),
     ("flip", "u"),
+    ("bernoulli_logit", "r"),
+    ("beta_binomial", "n++"),
+    ("hypergeometric", "h"),
+    ("negative_binomial_mean", "++"),
+    ("poisson_log", "a"),
+    ("categorical_logit", "v"),
+    ("ordered_logistic", "rc"),
+    ("ordered_probit", "rc"),
+    ("skew_normal", "r+r"),
+    ("beta_mean", "m+"),
+    ("inverse_gaussian", "++"),
+    ("gumbel", "r+"),
+    ("pareto", "++"),
+    ("multivariate_normal_cholesky", "vL"),
+    ("multivariate_student_t", "dvS"),
+    ("random_walk", "N+"),
+    ("random_walk", "N+r"),
+    ("ar", "Nv+"),
+    ("ar", "Nv+r"),
+    ("dirichlet_multinomial", "nV"),
     ("binomial", "nu"),
     ("geometric", "U"),
     ("negative_binomial", "+U"),
@@ -499,6 +631,27 @@ fn arguments(kinds: &str, rng: &mut Rng) -> Vec<Value> {
                 Value::matrix(Matrix::from_fn(DIMENSION, DIMENSION, |i, j| {
                     z[i] * z[j] + if i == j { 1.0 } else { 0.0 }
                 }))
+            }
+            'L' => {
+                let z = vector(&real);
+                Value::matrix(Matrix::from_fn(DIMENSION, DIMENSION, |i, j| match i.cmp(&j) {
+                    std::cmp::Ordering::Less => 0.0,
+                    std::cmp::Ordering::Equal => z[i].abs() + 1e-3,
+                    std::cmp::Ordering::Greater => z[j],
+                }))
+            }
+            'c' => {
+                let mut cuts = vector(&real);
+                cuts.sort_by(f64::total_cmp);
+                Value::vector(cuts)
+            }
+            'a' => Value::Number(20.0 * (rng.uniform() - 0.5)),
+            'm' => Value::Number(0.01 + 0.98 * rng.uniform()),
+            'h' => {
+                let (good, bad) = (rng.below(30), rng.below(30));
+                args.push(Value::Number(rng.below(good + bad + 1) as f64));
+                args.push(Value::Number(good as f64));
+                Value::Number(bad as f64)
             }
             'd' => Value::Number(2.5 + 10.0 * rng.uniform()),
             'N' => Value::Number(1.0 + rng.below(5) as f64),

@@ -180,7 +180,7 @@ fn score(x: &[f64], args: &[&[f64]], _x_slope: &mut [f64], slopes: &mut [&mut [f
 }
 
 /// The same with the logarithms of the weights: log p = η_x - log of the sum of e^η.
-fn score_by_log(
+pub(crate) fn score_by_log(
     x: &[f64],
     args: &[&[f64]],
     _x_slope: &mut [f64],

@@ -66,7 +66,7 @@ fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
 }
 
 /// The same with the logarithm of the rate in its place.
-fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+pub(crate) fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     let log_rate = args[0];
     if log_rate.is_nan() || log_rate == f64::INFINITY || !outcome::is_count(x) {
         return f64::NEG_INFINITY;

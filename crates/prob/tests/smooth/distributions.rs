@@ -15,6 +15,30 @@ const NO_SCORE: &[&str] = &[];
 pub const CASES: &[&str] = &[
     "bernoulli",
     "bernoulli probability",
+    "bernoulli_logit real",
+    "beta_binomial count positive positive",
+    "beta_binomial count large positive",
+    "hypergeometric count after_count count",
+    "negative_binomial_mean positive positive",
+    "negative_binomial_mean large large",
+    "poisson_log real",
+    "categorical_logit vector",
+    "ordered_logistic real cuts",
+    "ordered_probit real cuts",
+    "skew_normal real positive real",
+    "beta_mean probability positive",
+    "beta_mean probability large",
+    "inverse_gaussian positive positive",
+    "gumbel real positive",
+    "pareto positive positive",
+    "multivariate_normal_cholesky vector factor",
+    "multivariate_student_t positive vector covariance",
+    "random_walk size positive",
+    "random_walk size positive real",
+    "ar size vector positive",
+    "ar size vector positive real",
+    "dirichlet_multinomial count weights",
+    "dirichlet_multinomial count large_weights",
     "flip",
     "flip probability",
     "binomial count probability",
@@ -87,6 +111,8 @@ pub enum Motion {
     Simplex,
     /// Two entries move as one.
     Symmetric,
+    /// Entries above the diagonal stay 0.
+    Lower,
 }
 
 #[derive(Clone)]
@@ -114,7 +140,7 @@ fn like(value: &Value, entries: &[f64]) -> Value {
 
 /// A random argument of this kind, which may depend on the arguments before it.
 pub fn argument(kind: &str, before: &[Part], rng: &mut Rng) -> Part {
-    use Motion::{Fixed, Free, Positive, Simplex, Symmetric, Unit};
+    use Motion::{Fixed, Free, Lower, Positive, Simplex, Symmetric, Unit};
     let earlier = |i: usize| entries(&before[i].value)[0];
     let last = || earlier(before.len() - 1);
     let u = rng.uniform();
@@ -145,6 +171,23 @@ pub fn argument(kind: &str, before: &[Part], rng: &mut Rng) -> Part {
         },
         "weights" | "sds" => Part { value: Value::vector(several(3, -1.5, 3.0)), motion: Positive },
         "large_weights" => Part { value: Value::vector(several(3, 1.0, 5.0)), motion: Positive },
+        "cuts" => {
+            let gaps = several(3, -1.0, 2.0);
+            let cuts = gaps.iter().scan(-2.0, |at, gap| {
+                *at += gap;
+                Some(*at)
+            });
+            Part { value: Value::vector(cuts.collect::<Vec<_>>()), motion: Free }
+        }
+        "factor" => {
+            let a: Vec<f64> = several(9, -1.0, 2.0);
+            let entry = |i: usize, j: usize| match i.cmp(&j) {
+                std::cmp::Ordering::Less => 0.0,
+                std::cmp::Ordering::Equal => a[3 * i + i],
+                std::cmp::Ordering::Greater => a[3 * i + j] - 1.0,
+            };
+            Part { value: Value::matrix(Matrix::from_fn(3, 3, entry)), motion: Lower }
+        }
         "simplex" => {
             let weights = several(3, -1.0, 2.0);
             let total: f64 = weights.iter().sum();
@@ -185,7 +228,7 @@ fn directions(entries: &[f64], motion: Motion) -> Vec<(Direction, f64)> {
         entries.iter().enumerate().map(|(i, x)| (vec![(i, 1.0)], reach(*x))).collect()
     };
     let mut directions = match motion {
-        Motion::Fixed => Vec::new(),
+        Motion::Fixed | Motion::Lower => Vec::new(),
         Motion::Free => alone(&|x| 0.05 * x.abs().max(0.5)),
         Motion::Positive => alone(&|x| 0.2 * x),
         Motion::Unit => alone(&|x| 0.2 * x.min(1.0 - x)),
@@ -204,6 +247,12 @@ fn directions(entries: &[f64], motion: Motion) -> Vec<(Direction, f64)> {
             pairs.map(|(i, j)| (pair(i, j), 0.02 * least)).collect()
         }
     };
+    if motion == Motion::Lower {
+        let n = entries.len().isqrt();
+        let places = (0..n).flat_map(|i| (0..=i).map(move |j| i * n + j));
+        let least = (0..n).map(|i| entries[i * n + i]).fold(f64::INFINITY, f64::min);
+        directions = places.map(|place| (vec![(place, 1.0)], 0.2 * least)).collect();
+    }
     // So near to an end that a step is lost in rounding, no difference can be taken.
     directions.retain(|(direction, reach)| *reach > 1e-9 * entries[direction[0].0].abs());
     directions
