@@ -4,6 +4,7 @@
 //! * [`arguments`]: reading arguments with errors in the language's words;
 //! * [`chance`]: a probability, as a number or by its log odds;
 //! * [`support`]: where a distribution lives, and the transforms of drift proposals;
+//! * [`correlation`]: correlation matrices by their Cholesky factors and coordinates;
 //! * [`functions`], [`distributions`], [`collapsed`]: the procedures, one family or one
 //!   distribution per file;
 //! * [`bounds`]: upper bounds of log densities, for rejection sampling;
@@ -15,6 +16,7 @@ pub mod arguments;
 pub mod bounds;
 pub mod chance;
 pub mod collapsed;
+pub mod correlation;
 pub mod distributions;
 pub mod functions;
 pub mod linalg;

@@ -52,6 +52,8 @@ const TABLE: &[(&str, &[Kind], &[u32])] = &[
     ("multivariate_normal_cholesky", &[Vector, Factor], &[1]),
     ("multivariate_student_t", &[Positive, Vector, Matrix], &[2]),
     ("random_walk", &[Two, Positive], &[]),
+    ("lkj", &[Two, Positive], &[]),
+    ("lkj_cholesky", &[Two, Positive], &[]),
     ("ar", &[Two, Vector, Positive], &[]),
     ("categorical", &[Simplex], &[1]),
     ("geometric", &[Unit], &[1]),

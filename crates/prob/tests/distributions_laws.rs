@@ -235,6 +235,50 @@ fn matrix_densities_integrate_to_one() {
     }
 }
 
+/// With two correlations tanh u and tanh v and a third that makes up tanh w of what they leave free.
+#[test]
+fn densities_of_correlations_integrate_to_one() {
+    let step = 0.125;
+    for text in ["lkj 3 2", "lkj 3 1", "lkj 3 4.5", "lkj_cholesky 3 2", "lkj_cholesky 3 4.5"] {
+        let law = Call::new(text);
+        let is_factor = text.starts_with("lkj_cholesky");
+        let tanh = |t: f64| 2.0 * math::logistic(2.0 * t) - 1.0;
+        let mut sum = 0.0;
+        for u in grid(9.0, step) {
+            for v in grid(9.0, step) {
+                for w in grid(9.0, step) {
+                    let (a, b, c) = (tanh(u), tanh(v), tanh(w));
+                    let (p, q, r) = (1.0 - a * a, 1.0 - b * b, 1.0 - c * c);
+                    let (x, free) = if is_factor {
+                        let rest = math::sqrt(q);
+                        let l = vec![
+                            1.,
+                            0.,
+                            0.,
+                            a,
+                            math::sqrt(p),
+                            0.,
+                            b,
+                            rest * c,
+                            rest * math::sqrt(r),
+                        ];
+                        (Matrix::new(3, 3, l), rest)
+                    } else {
+                        let free = math::sqrt(p * q);
+                        let third = a * b + free * c;
+                        (Matrix::new(3, 3, vec![1., a, b, a, 1., third, b, third, 1.]), free)
+                    };
+                    let density = math::exp(law.log_density(&Value::matrix(x)));
+                    sum += density * p * q * r * free;
+                }
+            }
+        }
+        let total = sum * step * step * step;
+        // Near the edge a matrix is singular to rounding.
+        assert!((total - 1.0).abs() < 1e-6, "{text}: {total}");
+    }
+}
+
 // ---------------------------------------------------------------- edges
 
 #[test]
@@ -291,6 +335,12 @@ fn densities_at_the_edges_are_their_limits() {
         ("gumbel 0 1", "-1000", -infinite),
         ("skew_normal 0 1 2", "nan", -infinite),
         ("random_walk 3 1", "[1,2]", -infinite),
+        ("lkj 2 1", "[1,1;1,1]", -infinite),
+        ("lkj 2 1", "[1,0.5;0.5,2]", -infinite),
+        ("lkj 2 1", "[1;]", -infinite),
+        ("lkj_cholesky 2 1", "[1,0;0.5,0.5]", -infinite),
+        ("lkj_cholesky 2 1", "[1,0;0.6,-0.8]", -infinite),
+        ("lkj_cholesky 2 1", "[0.8,0.6;0,1]", -infinite),
         ("ar 2 [0.5] 1", "[1,2,3]", -infinite),
         ("multivariate_student_t 3 [0] [1;]", "[1,2]", -infinite),
         ("multivariate_normal_cholesky [0] [1;]", "[1,2]", -infinite),
@@ -430,6 +480,10 @@ fn errors_are_in_the_promised_words() {
         ("pareto 0 1", "positive", true),
         ("pareto 1 0", "positive", true),
         ("random_walk 0 1", "length", true),
+        ("lkj 0 1", "dimension", true),
+        ("lkj 2 0", "positive", true),
+        ("lkj_cholesky 2.5 1", "dimension", true),
+        ("lkj_cholesky 2 inf", "positive", true),
         ("random_walk 2.5 1", "whole", true),
         ("random_walk 2 0", "positive", true),
         ("random_walk 2 1 inf", "finite", true),
@@ -523,8 +577,8 @@ fn the_distributions_are_those_of_the_language() {
         beta_mean gamma inv_gamma inverse_gaussian expon student_t cauchy laplace logistic_dist \
         lognormal weibull gumbel pareto chi_squared half_normal half_cauchy half_student_t \
         truncated_normal vonmises multivariate_normal multivariate_normal_cholesky \
-        multivariate_diag_normal multivariate_student_t random_walk ar wishart inv_wishart dirichlet \
-        symmetric_dirichlet multinomial dirichlet_multinomial flat flat_pos";
+        multivariate_diag_normal multivariate_student_t random_walk ar wishart inv_wishart lkj lkj_cholesky \
+        dirichlet symmetric_dirichlet multinomial dirichlet_multinomial flat flat_pos";
     assert_eq!(names, language.split_whitespace().collect::<Vec<_>>());
 }
 
@@ -553,6 +607,8 @@ const KINDS: &[(&str, &str)] = &[
     ("pareto", "++"),
     ("multivariate_normal_cholesky", "vL"),
     ("multivariate_student_t", "dvS"),
+    ("lkj", "Nd"),
+    ("lkj_cholesky", "N+"),
     ("random_walk", "N+"),
     ("random_walk", "N+r"),
     ("ar", "Nv+"),

@@ -488,6 +488,22 @@ dirichlet_multinomial 1000000 [0.5,0.5,1e6] | [100,200000,799900] | -149854.7001
 dirichlet_multinomial 6 [1e12,1e12,1e12] | [2,2,2] | -2.0918640616803930816
 dirichlet_multinomial 7 [3] | [7] | 8.5336683895332035433e-401
 dirichlet_multinomial 100 [0.01,0.01,0.01,0.01] | [25,25,25,25] | -23.527231103514405989
+lkj 2 1 | [1,0.5;0.5,1] | -0.69314718055994530942
+lkj 2 3.5 | [1,-0.875;-0.875,1] | -3.6086612816873737873
+lkj 2 0.25 | [1,0.984375;0.984375,1] | 0.94807779400408215701
+lkj 3 2 | [1,0.5,0.25;0.5,1,-0.125;0.25,-0.125,1] | -1.0607943547824928546
+lkj 3 0.5 | [1,0.5,0.25;0.5,1,-0.125;0.25,-0.125,1] | -2.3083687386416087667
+lkj 3 1e4 | [1,0.5,0.25;0.5,1,-0.125;0.25,-0.125,1] | -4440.5664273077949937
+lkj 1 2 | [1;] | 0.0
+lkj 4 1.5 | [1,0,0,0;0,1,0,0;0,0,1,0;0,0,0,1] | -1.5186487487060385315
+lkj_cholesky 2 1 | [1,0;0.6,0.8] | -0.69314718055994530942
+lkj_cholesky 2 3.5 | [1,0;-0.8,0.6] | -2.5357071948736729121
+lkj_cholesky 2 0.25 | [1,0;0.96,0.28] | 0.25234199752784885044
+lkj_cholesky 3 2 | [1,0,0;0.6,0.8,0;0.48,-0.64,0.6] | -2.3065652396017393432
+lkj_cholesky 3 0.5 | [1,0,0;0.6,0.8,0;0.48,-0.64,0.6] | -2.0201986232033000728
+lkj_cholesky 3 1e4 | [1,0,0;0.6,0.8,0;0.48,-0.64,0.6] | -14666.04027857597205
+lkj_cholesky 1 2 | [1;] | 0.0
+lkj_cholesky 4 1.5 | [1,0,0,0;0,1,0,0;0,0,1,0;0,0,0,1] | -1.5186487487060385315
 ";
 
 fn rows() -> impl Iterator<Item = (Call, &'static str, f64)> {
@@ -567,6 +583,7 @@ def mvt(x, v, m, s):
 def auto(x, c, s, m):
     at = lambda t: x[t]-m if t >= 0 else mpf(0)
     return sum(nrm(at(t), sum(ck*at(t-1-k) for k, ck in enumerate(c)), s) for t in range(len(x)))
+def lkj_norm(n, e): return sum(k*L(pi)/2+G(e+(n-1-k)/2) for k in range(1, int(n)))-(n-1)*G(e+(n-1)/2)
 laws = dict(
  bernoulli=lambda x, p=mpf(0.5): L(p) if x == 1 else log1p(-p),
  flip=lambda x, p=mpf(0.5): L(p) if x == 1 else log1p(-p),
@@ -619,6 +636,8 @@ laws = dict(
  random_walk=lambda x, n, s, m=mpf(0): auto(x, [mpf(1)], s, m),
  ar=lambda x, n, c, s, m=mpf(0): auto(x, c, s, m),
  dirichlet_multinomial=lambda x, n, a: G(n+1)+G(sum(a))-G(n+sum(a))+sum(G(k+b)-G(k+1)-G(b) for k, b in zip(x, a)),
+ lkj=lambda x, n, e: (e-1)*L(det(x))-lkj_norm(n, e),
+ lkj_cholesky=lambda x, n, e: sum((2*(e-1)+n-1-i)*L(x[i,i]) for i in range(int(n)))-lkj_norm(n, e),
  flat=lambda x: mpf(0),
  flat_pos=lambda x: mpf(0),
 )

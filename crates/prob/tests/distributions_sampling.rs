@@ -362,6 +362,36 @@ fn wishart_draws_have_their_variances() {
     assert!(z < Z_LIMIT, "{z}");
 }
 
+/// Each correlation is 2b - 1 with b from beta(a, a), a = eta + n/2 - 1.
+#[test]
+fn correlations_have_their_marginals() {
+    let share = |sampler: &Call, (i, j): (usize, usize), rng: &mut Rng| {
+        let x = match sampler.sample(rng) {
+            Value::Matrix(m) => m,
+            other => panic!("{other} is no matrix"),
+        };
+        let is_factor = sampler.text.starts_with("lkj_cholesky");
+        let dot = || x.row(i).iter().zip(x.row(j)).map(|(a, b)| a * b).sum::<f64>();
+        0.5 + 0.5 * if is_factor { dot() } else { x.get(i, j) }
+    };
+    for (text, place, marginal) in [
+        ("lkj 2 1", (1, 0), "beta 1 1"),
+        ("lkj 3 2", (1, 0), "beta 2.5 2.5"),
+        ("lkj 3 2", (2, 1), "beta 2.5 2.5"),
+        ("lkj 4 0.5", (3, 2), "beta 1.5 1.5"),
+        ("lkj_cholesky 3 2", (2, 1), "beta 2.5 2.5"),
+        ("lkj_cholesky 5 0.5", (4, 3), "beta 2 2"),
+        ("lkj_cholesky 5 0.5", (3, 0), "beta 2 2"),
+    ] {
+        let (sampler, law) = (Call::new(text), Call::new(marginal));
+        let p = significance_of(|rng| share(&sampler, place, rng), &law, 3);
+        assert!(p > SIGNIFICANCE, "{text}, entry {place:?}: {p:e}");
+    }
+    let (sampler, law) = (Call::new("lkj 3 2.1"), Call::new("beta 2.5 2.5"));
+    let p = significance_of(|rng| share(&sampler, (2, 1), rng), &law, 3);
+    assert!(p < SIGNIFICANCE, "{p:e}");
+}
+
 #[test]
 fn marginals_of_vectors_and_matrices_are_known_laws() {
     for (text, entry, marginal) in [

@@ -33,6 +33,8 @@ pub mod inv_gamma;
 pub mod inv_wishart;
 pub mod inverse_gaussian;
 pub mod laplace;
+pub mod lkj;
+pub mod lkj_cholesky;
 pub mod logistic_dist;
 pub mod lognormal;
 pub mod multinomial;
@@ -114,6 +116,8 @@ pub static ALL: &[&dyn Distribution] = &[
     &ar::Ar,
     &wishart::Wishart,
     &inv_wishart::InvWishart,
+    &lkj::Lkj,
+    &lkj_cholesky::LkjCholesky,
     &dirichlet::Dirichlet,
     &symmetric_dirichlet::SymmetricDirichlet,
     &multinomial::Multinomial,

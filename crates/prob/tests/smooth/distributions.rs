@@ -33,6 +33,8 @@ pub const CASES: &[&str] = &[
     "pareto positive positive",
     "multivariate_normal_cholesky vector factor",
     "multivariate_student_t positive vector covariance",
+    "lkj size positive",
+    "lkj_cholesky size positive",
     "random_walk size positive",
     "random_walk size positive real",
     "ar size vector positive",
@@ -113,6 +115,10 @@ pub enum Motion {
     Symmetric,
     /// Entries above the diagonal stay 0.
     Lower,
+    /// Two entries off the diagonal move as one.
+    Correlation,
+    /// Rows of a lower triangular matrix stay of length one.
+    UnitRows,
 }
 
 #[derive(Clone)]
@@ -214,6 +220,8 @@ pub fn motion_of_outcome(support: &Support) -> Motion {
         Support::Interval { .. } | Support::Circle => Motion::Free,
         Support::Simplex { .. } => Motion::Simplex,
         Support::PositiveDefinite { .. } => Motion::Symmetric,
+        Support::Correlation { .. } => Motion::Correlation,
+        Support::CorrelationFactor { .. } => Motion::UnitRows,
         _ => Motion::Fixed,
     }
 }
@@ -228,7 +236,8 @@ fn directions(entries: &[f64], motion: Motion) -> Vec<(Direction, f64)> {
         entries.iter().enumerate().map(|(i, x)| (vec![(i, 1.0)], reach(*x))).collect()
     };
     let mut directions = match motion {
-        Motion::Fixed | Motion::Lower => Vec::new(),
+        Motion::Fixed => Vec::new(),
+        Motion::Lower | Motion::Correlation | Motion::UnitRows => of_matrix(entries, motion),
         Motion::Free => alone(&|x| 0.05 * x.abs().max(0.5)),
         Motion::Positive => alone(&|x| 0.2 * x),
         Motion::Unit => alone(&|x| 0.2 * x.min(1.0 - x)),
@@ -247,15 +256,44 @@ fn directions(entries: &[f64], motion: Motion) -> Vec<(Direction, f64)> {
             pairs.map(|(i, j)| (pair(i, j), 0.02 * least)).collect()
         }
     };
-    if motion == Motion::Lower {
-        let n = entries.len().isqrt();
-        let places = (0..n).flat_map(|i| (0..=i).map(move |j| i * n + j));
-        let least = (0..n).map(|i| entries[i * n + i]).fold(f64::INFINITY, f64::min);
-        directions = places.map(|place| (vec![(place, 1.0)], 0.2 * least)).collect();
-    }
     // So near to an end that a step is lost in rounding, no difference can be taken.
     directions.retain(|(direction, reach)| *reach > 1e-9 * entries[direction[0].0].abs());
     directions
+}
+
+/// Those of matrices that are not merely symmetric.
+fn of_matrix(entries: &[f64], motion: Motion) -> Vec<(Direction, f64)> {
+    let n = entries.len().isqrt();
+    let diagonal = |i: usize| entries[i * n + i];
+    let least = (0..n).map(diagonal).fold(f64::INFINITY, f64::min);
+    let below = (0..n).flat_map(|i| (0..=i).map(move |j| (i, j)));
+    match motion {
+        Motion::Lower => below.map(|(i, j)| (vec![(i * n + j, 1.0)], 0.2 * least)).collect(),
+        Motion::Correlation => {
+            let lower = smidgen_prob::linalg::cholesky(&Matrix::new(n, n, entries.to_vec()));
+            let lower = lower.expect("a correlation matrix");
+            let least = (0..n).map(|i| lower.get(i, i)).fold(f64::INFINITY, f64::min);
+            let pair = |(i, j): (usize, usize)| vec![(i * n + j, 1.0), (j * n + i, 1.0)];
+            below.filter(|(i, j)| i != j).map(|p| (pair(p), 0.05 * least * least)).collect()
+        }
+        // The diagonal entry makes up for the other one.
+        _ => {
+            let pair = |(i, j): (usize, usize)| {
+                vec![(i * n + j, 1.0), (i * n + i, -entries[i * n + j] / diagonal(i))]
+            };
+            let below = below.filter(|(i, j)| i != j);
+            below.map(|p| (pair(p), 0.2 * diagonal(p.0) * diagonal(p.0))).collect()
+        }
+    }
+}
+
+/// Rows of length one again, by their diagonal entries.
+fn with_unit_rows(entries: &mut [f64]) {
+    let n = entries.len().isqrt();
+    for i in 0..n {
+        let square: f64 = entries[i * n..i * n + i].iter().map(|x| x * x).sum();
+        entries[i * n + i] = (1.0 - square).sqrt();
+    }
 }
 
 /// The log density with its slopes: that of the outcome, then those of the arguments.
@@ -325,6 +363,9 @@ fn check(case: &str, score: Score) -> Result<(), String> {
                     let mut parts = parts.clone();
                     let mut at = all[i].clone();
                     direction.iter().for_each(|(place, sign)| at[*place] += sign * t);
+                    if part.motion == Motion::UnitRows {
+                        with_unit_rows(&mut at);
+                    }
                     parts[i].value = like(&parts[i].value, &at);
                     let args: Vec<&Value> = parts[1..].iter().map(|part| &part.value).collect();
                     call.distribution.log_density(&parts[0].value, &args).unwrap_or(f64::NAN)
