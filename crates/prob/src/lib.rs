@@ -7,6 +7,7 @@
 //! * [`correlation`]: correlation matrices by their Cholesky factors and coordinates;
 //! * [`functions`], [`distributions`], [`collapsed`]: the procedures, one family or one
 //!   distribution per file;
+//! * [`law`]: laws as arguments of laws;
 //! * [`bounds`]: upper bounds of log densities, for rejection sampling;
 //! * [`smooth`]: the derivatives of functions, for inference by gradients;
 //! * [`recipe`]: log densities as sums, products and curves, for derivatives of higher order and their bounds;
@@ -19,6 +20,7 @@ pub mod collapsed;
 pub mod correlation;
 pub mod distributions;
 pub mod functions;
+pub mod law;
 pub mod linalg;
 pub mod positive;
 pub mod procedure;

@@ -19,6 +19,13 @@ pub(crate) fn turns(angle: f64) -> f64 {
     ((angle - PI) / TURN).ceil()
 }
 
+/// Whether there are so many numbers, increasing from above `low` on.
+pub(crate) fn is_ordered(xs: &[f64], len: usize, low: f64) -> bool {
+    xs.len() == len
+        && xs.iter().all(|x| x.is_finite() && *x > low)
+        && xs.windows(2).all(|pair| pair[0] < pair[1])
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Support {
     /// All reals.
@@ -180,11 +187,7 @@ impl Support {
                 Value::Matrix(m) => m.rows() == *size && correlation::is_factor(m),
                 _ => false,
             },
-            Support::Ordered { len, low } => vector(&|xs| {
-                xs.len() == *len
-                    && xs.iter().all(|x| x.is_finite() && *x > *low)
-                    && xs.windows(2).all(|pair| pair[0] < pair[1])
-            }),
+            Support::Ordered { len, low } => vector(&|xs| is_ordered(xs, *len, *low)),
             Support::Counts { len, total } => vector(&|xs| {
                 xs.len() == *len
                     && xs.iter().all(|x| *x >= 0.0 && x.fract() == 0.0)

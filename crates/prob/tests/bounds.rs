@@ -26,6 +26,7 @@ enum Kind {
     /// Increasing.
     Cuts,
     Factor,
+    Law(&'static str),
 }
 
 use Kind::*;
@@ -35,26 +36,6 @@ const TABLE: &[(&str, &[Kind], &[u32])] = &[
     ("bernoulli", &[Unit], &[1]),
     ("flip", &[Unit], &[1]),
     ("binomial", &[Whole, Unit], &[1, 2, 3]),
-    ("bernoulli_logit", &[Real], &[1]),
-    ("beta_binomial", &[Whole, Positive, Positive], &[1, 2, 3, 4, 5, 6, 7]),
-    ("hypergeometric", &[Two, Whole, Whole], &[1, 2, 3, 4, 5, 6, 7]),
-    ("negative_binomial_mean", &[Positive, Positive], &[1, 2, 3]),
-    ("poisson_log", &[Real], &[1]),
-    ("categorical_logit", &[Vector], &[1]),
-    ("ordered_logistic", &[Real, Cuts], &[1, 2, 3]),
-    ("ordered_probit", &[Real, Cuts], &[1, 2, 3]),
-    ("dirichlet_multinomial", &[Whole, Positives], &[1, 2, 3]),
-    ("skew_normal", &[Real, Positive, Real], &[1, 4]),
-    ("beta_mean", &[Unit, Positive], &[1, 2]),
-    ("inverse_gaussian", &[Positive, Positive], &[1, 2]),
-    ("gumbel", &[Real, Positive], &[1, 2]),
-    ("pareto", &[Positive, Positive], &[1, 2]),
-    ("multivariate_normal_cholesky", &[Vector, Factor], &[1]),
-    ("multivariate_student_t", &[Positive, Vector, Matrix], &[2]),
-    ("random_walk", &[Two, Positive], &[]),
-    ("lkj", &[Two, Positive], &[]),
-    ("lkj_cholesky", &[Two, Positive], &[]),
-    ("ar", &[Two, Vector, Positive], &[]),
     ("categorical", &[Simplex], &[1]),
     ("geometric", &[Unit], &[1]),
     ("multinomial", &[Whole, Simplex], &[1, 2, 3]),
@@ -86,6 +67,30 @@ const TABLE: &[(&str, &[Kind], &[u32])] = &[
     ("symmetric_dirichlet", &[Positive, Two], &[1]),
     ("wishart", &[Matrix, Freedom], &[1, 2]),
     ("inv_wishart", &[Matrix, Freedom], &[1, 2]),
+    ("bernoulli_logit", &[Real], &[1]),
+    ("beta_binomial", &[Whole, Positive, Positive], &[1, 2, 3, 4, 5, 6, 7]),
+    ("hypergeometric", &[Two, Whole, Whole], &[1, 2, 3, 4, 5, 6, 7]),
+    ("negative_binomial_mean", &[Positive, Positive], &[1, 2, 3]),
+    ("poisson_log", &[Real], &[1]),
+    ("categorical_logit", &[Vector], &[1]),
+    ("ordered_logistic", &[Real, Cuts], &[1, 2, 3]),
+    ("ordered_probit", &[Real, Cuts], &[1, 2, 3]),
+    ("dirichlet_multinomial", &[Whole, Positives], &[1, 2, 3]),
+    ("skew_normal", &[Real, Positive, Real], &[1, 4]),
+    ("beta_mean", &[Unit, Positive], &[1, 2]),
+    ("inverse_gaussian", &[Positive, Positive], &[1, 2]),
+    ("gumbel", &[Real, Positive], &[1, 2]),
+    ("pareto", &[Positive, Positive], &[1, 2]),
+    ("multivariate_normal_cholesky", &[Vector, Factor], &[1]),
+    ("multivariate_student_t", &[Positive, Vector, Matrix], &[2]),
+    ("random_walk", &[Two, Positive], &[]),
+    ("zero_inflated", &[Law("poisson"), Unit, Positive], &[]),
+    ("hurdle", &[Law("poisson"), Unit, Positive], &[]),
+    ("mixture", &[Positives, Law("gamma"), Positives, Law("gamma"), Positives], &[]),
+    ("ordered", &[Law("normal"), Two, Real, Positive], &[]),
+    ("lkj", &[Two, Positive], &[]),
+    ("lkj_cholesky", &[Two, Positive], &[]),
+    ("ar", &[Two, Vector, Positive], &[]),
 ];
 
 /// These bounds are upper bounds, not maxima.
@@ -155,6 +160,7 @@ fn draw(kind: Kind, before: Option<&Value>, rng: &mut Rng) -> Value {
             let low = 6.0 * rng.uniform() - 3.0;
             Value::vector(vec![low, low + scale(rng)])
         }
+        Law(name) => Value::symbol(name),
         Factor => {
             let below = 2.0 * rng.uniform() - 1.0;
             Value::matrix(Matrix::new(2, 2, vec![scale(rng), 0.0, below, scale(rng)]))

@@ -89,6 +89,8 @@ fn continuous_densities_integrate_to_one() {
         "vonmises 0 500",
         "uniform_continuous -3 5",
         "skew_normal 1 2 3",
+        "mixture [1,3] normal (0,1) cauchy (3,0.5)",
+        "mixture [1,3,2] gamma (2,1) lognormal (1,0.5) expon (3)",
         "skew_normal 1 2 -30",
         "beta_mean 0.3 5",
         "beta_mean 0.3 1e6",
@@ -156,6 +158,12 @@ fn probabilities_of_counts_sum_to_one() {
         ("negative_binomial 0.01 0.1", 700),
         ("poisson 4", 100),
         ("poisson_log 1.5", 100),
+        ("zero_inflated poisson 0.3 4", 100),
+        ("zero_inflated binomial 0.3 20 0.4", 20),
+        ("hurdle poisson 0.3 4", 100),
+        ("hurdle poisson 0.3 1e-9", 100),
+        ("hurdle negative_binomial_mean 0 4 0.5", 1000),
+        ("mixture [1,2] poisson (1) poisson (40)", 200),
         ("poisson_log -inf", 10),
         ("negative_binomial_mean 4 2.5", 200),
         ("negative_binomial_mean 4 0.05", 10_000),
@@ -335,6 +343,16 @@ fn densities_at_the_edges_are_their_limits() {
         ("gumbel 0 1", "-1000", -infinite),
         ("skew_normal 0 1 2", "nan", -infinite),
         ("random_walk 3 1", "[1,2]", -infinite),
+        ("zero_inflated poisson 0.3 4", "-1", -infinite),
+        ("zero_inflated poisson 1 4", "2", -infinite),
+        ("hurdle poisson 0 4", "0", -infinite),
+        ("hurdle poisson 0.5 0", "3", -infinite),
+        ("hurdle poisson 0.5 4", "0.5", -infinite),
+        ("mixture [1,1] gamma (2,1) expon (3)", "-1", -infinite),
+        ("ordered normal 2 0 1", "[1,0]", -infinite),
+        ("ordered normal 2 0 1", "[1,1]", -infinite),
+        ("ordered gamma 2 2 1", "[-1,1]", -infinite),
+        ("ordered normal 2 0 1", "[1]", -infinite),
         ("lkj 2 1", "[1,1;1,1]", -infinite),
         ("lkj 2 1", "[1,0.5;0.5,2]", -infinite),
         ("lkj 2 1", "[1;]", -infinite),
@@ -480,6 +498,23 @@ fn errors_are_in_the_promised_words() {
         ("pareto 0 1", "positive", true),
         ("pareto 1 0", "positive", true),
         ("random_walk 0 1", "length", true),
+        ("zero_inflated poisson 1.5 4", "probability", true),
+        ("zero_inflated poisson 0.5 -4", "positive", true),
+        ("zero_inflated poisson 0.5", "arguments", false),
+        ("zero_inflated normal 0.5 0 1", "counts", false),
+        ("zero_inflated 3 0.5 0 1", "a distribution", false),
+        ("zero_inflated categorical 0.5 [1,2]", "numbers", false),
+        ("hurdle poisson -1 4", "probability", true),
+        ("hurdle poisson 0.5 a", "a number", false),
+        ("mixture [1,1] normal (0,1) normal (0,-1)", "positive", true),
+        ("mixture [1,-1] normal (0,1) normal (0,1)", "weights", true),
+        ("mixture [1] normal (0,1) normal (0,1)", "dimension", false),
+        ("mixture [1,1] normal (0,1) normal (0)", "arguments", false),
+        ("ordered normal 0 0 1", "length", true),
+        ("ordered normal 2 0 -1", "positive", true),
+        ("ordered beta 2 1 1", "real numbers", false),
+        ("ordered poisson 2 1", "real numbers", false),
+        ("ordered flat 2", "proper", false),
         ("lkj 0 1", "dimension", true),
         ("lkj 2 0", "positive", true),
         ("lkj_cholesky 2.5 1", "dimension", true),
@@ -578,7 +613,8 @@ fn the_distributions_are_those_of_the_language() {
         lognormal weibull gumbel pareto chi_squared half_normal half_cauchy half_student_t \
         truncated_normal vonmises multivariate_normal multivariate_normal_cholesky \
         multivariate_diag_normal multivariate_student_t random_walk ar wishart inv_wishart lkj lkj_cholesky \
-        dirichlet symmetric_dirichlet multinomial dirichlet_multinomial flat flat_pos";
+        dirichlet symmetric_dirichlet multinomial dirichlet_multinomial ordered zero_inflated \
+        hurdle mixture flat flat_pos";
     assert_eq!(names, language.split_whitespace().collect::<Vec<_>>());
 }
 
@@ -609,6 +645,10 @@ const KINDS: &[(&str, &str)] = &[
     ("multivariate_student_t", "dvS"),
     ("lkj", "Nd"),
     ("lkj_cholesky", "N+"),
+    ("zero_inflated", "Pu+"),
+    ("hurdle", "PU+"),
+    ("mixture", "M"),
+    ("ordered", "O"),
     ("random_walk", "N+"),
     ("random_walk", "N+r"),
     ("ar", "Nv+"),
@@ -700,6 +740,21 @@ fn arguments(kinds: &str, rng: &mut Rng) -> Vec<Value> {
                 let mut cuts = vector(&real);
                 cuts.sort_by(f64::total_cmp);
                 Value::vector(cuts)
+            }
+            'P' => Value::symbol("poisson"),
+            'M' => {
+                let [a, b, s, t] = [real(rng), real(rng), positive(rng), positive(rng)];
+                args.push(Value::vector(vec![rng.uniform(), 1.0]));
+                args.push(Value::symbol("normal"));
+                args.push(Value::vector(vec![a, s]));
+                args.push(Value::symbol("cauchy"));
+                Value::vector(vec![b, t])
+            }
+            'O' => {
+                args.push(Value::symbol("normal"));
+                args.push(Value::Number(1.0 + rng.below(5) as f64));
+                args.push(Value::Number(real(rng)));
+                Value::Number(0.1 + positive(rng))
             }
             'a' => Value::Number(20.0 * (rng.uniform() - 0.5)),
             'm' => Value::Number(0.01 + 0.98 * rng.uniform()),

@@ -504,6 +504,38 @@ lkj_cholesky 3 0.5 | [1,0,0;0.6,0.8,0;0.48,-0.64,0.6] | -2.0201986232033000728
 lkj_cholesky 3 1e4 | [1,0,0;0.6,0.8,0;0.48,-0.64,0.6] | -14666.04027857597205
 lkj_cholesky 1 2 | [1;] | 0.0
 lkj_cholesky 4 1.5 | [1,0,0,0;0,1,0,0;0,0,1,0;0,0,0,1] | -1.5186487487060385315
+zero_inflated poisson 0.3 4 | 0 | -1.1621243057305437831
+zero_inflated poisson 0.3 4 | 3 | -1.9895513298071155074
+zero_inflated poisson 1e-20 800 | 0 | -46.051701859880913735
+zero_inflated poisson 0 800 | 0 | -800.0
+zero_inflated poisson 1 4 | 0 | 0.0
+zero_inflated negative_binomial_mean 0.25 4 2 | 100 | -38.416296943763179057
+zero_inflated binomial 0.25 10 0.5 | 0 | -1.3833689567907854828
+zero_inflated binomial 0.25 10 0.5 | 10 | -7.2191538780512340216
+hurdle poisson 0.3 4 | 0 | -1.2039728043259360296
+hurdle poisson 0.3 4 | 3 | -1.9710658829812289468
+hurdle poisson 0.3 1e-12 | 1 | -0.35667494393923236305
+hurdle poisson 0.3 1e-12 | 4 | -86.427792122072822668
+hurdle poisson 0 800 | 700 | -10.722622911171488022
+hurdle negative_binomial_mean 0.25 4 1e-6 | 100 | -7.6142938638969034624
+hurdle binomial 0.25 10 0.5 | 10 | -7.2181768384034074088
+hurdle geometric 1e-300 0.125 | 0 | -690.77552789821370518
+mixture [0.25,0.75] normal (0,1) normal (3,0.5) | 1 | -2.8019198821940187793
+mixture [0.25,0.75] normal (0,1) normal (3,0.5) | 60 | -1802.3052328943245634
+mixture [1,3] normal (0,1) cauchy (3,0.5) | -60 | -10.4118915778187473
+mixture [1,3] normal (0,1) cauchy (3,0.5) | 1e10 | -48.177260998142040091
+mixture [2] gamma (2,3) | 0.5 | 0.0040773967762740733733
+mixture [1,1,2] poisson (1) poisson (40) binomial (50,0.5) | 7 | -10.909025963847188903
+mixture [1,0] normal (0,1) normal (3,0.5) | 3 | -5.4189385332046727418
+mixture [1e-300,1] normal (0,1) normal (3,1e-3) | 0 | -691.69446643141837792
+ordered normal 3 0 2 | [-1,0.5,4] | -5.2007476720657991528
+ordered normal 1 0 2 | [7] | -7.7370857137646180512
+ordered normal 3 0 2 | [-100,0.5,4e5] | -20000001253.075747672
+ordered gamma 2 2 3 | [0.25,0.5] | 0.75815479355254814675
+ordered student_t 4 3 | [-1,0.5,4,5] | -9.7197889524075779309
+ordered cauchy 2 0 1 | [-1e100,1e100] | -922.63034978875712871
+ordered lognormal 2 0 1 | [1e-10,1e10] | -531.33454093368920043
+ordered logistic_dist 5 0 1 | [-2,-1,0,1,2] | -4.3595614125826259466
 ";
 
 fn rows() -> impl Iterator<Item = (Call, &'static str, f64)> {
@@ -584,6 +616,7 @@ def auto(x, c, s, m):
     at = lambda t: x[t]-m if t >= 0 else mpf(0)
     return sum(nrm(at(t), sum(ck*at(t-1-k) for k, ck in enumerate(c)), s) for t in range(len(x)))
 def lkj_norm(n, e): return sum(k*L(pi)/2+G(e+(n-1-k)/2) for k in range(1, int(n)))-(n-1)*G(e+(n-1)/2)
+def dens(D, x, *args): return laws[D](x, *args)
 laws = dict(
  bernoulli=lambda x, p=mpf(0.5): L(p) if x == 1 else log1p(-p),
  flip=lambda x, p=mpf(0.5): L(p) if x == 1 else log1p(-p),
@@ -638,10 +671,18 @@ laws = dict(
  dirichlet_multinomial=lambda x, n, a: G(n+1)+G(sum(a))-G(n+sum(a))+sum(G(k+b)-G(k+1)-G(b) for k, b in zip(x, a)),
  lkj=lambda x, n, e: (e-1)*L(det(x))-lkj_norm(n, e),
  lkj_cholesky=lambda x, n, e: sum((2*(e-1)+n-1-i)*L(x[i,i]) for i in range(int(n)))-lkj_norm(n, e),
+ zero_inflated=lambda k, D, p, *a: L(1-p)+dens(D, k, *a) if k > 0 else L(p+(1-p)*exp(dens(D, k, *a))),
+ hurdle=lambda k, D, p, *a: L(1-p)+dens(D, k, *a)-L(1-exp(dens(D, mpf(0), *a))) if k > 0 else L(p),
+ mixture=lambda x, w, *a: L(sum(v*exp(dens(D, x, *b)) for v, D, b in zip(w, a[::2], a[1::2])))-L(sum(w)),
+ ordered=lambda x, D, n, *a: G(n+1)+sum(dens(D, y, *a) for y in x),
  flat=lambda x: mpf(0),
  flat_pos=lambda x: mpf(0),
 )
 def read(t):
+    if t[0] == '(':
+        return [read(x) for x in t[1:-1].split(',')]
+    if t in laws:
+        return t
     if t[0] == '[':
         rows = [[mpf(float(x)) for x in r.split(',')] for r in t[1:-1].split(';') if r]
         return matrix(rows) if ';' in t else rows[0]

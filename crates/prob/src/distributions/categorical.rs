@@ -115,7 +115,7 @@ impl<'a> Weights<'a> {
 
 /// The sum of the weights, and the least of them if it is negative.
 #[inline]
-fn total_and_least(weights: &[f64]) -> (f64, f64) {
+pub(crate) fn total_and_least(weights: &[f64]) -> (f64, f64) {
     weights
         .iter()
         .fold((0.0, 0.0_f64), |(total, least), weight| (total + weight, least.min(*weight)))

@@ -28,6 +28,7 @@ pub mod gumbel;
 pub mod half_cauchy;
 pub mod half_normal;
 pub mod half_student_t;
+pub mod hurdle;
 pub mod hypergeometric;
 pub mod inv_gamma;
 pub mod inv_wishart;
@@ -37,6 +38,7 @@ pub mod lkj;
 pub mod lkj_cholesky;
 pub mod logistic_dist;
 pub mod lognormal;
+pub mod mixture;
 pub mod multinomial;
 pub mod multivariate_diag_normal;
 pub mod multivariate_normal;
@@ -46,6 +48,7 @@ pub mod negative_binomial;
 pub mod negative_binomial_mean;
 pub mod normal;
 mod normal_tail;
+pub mod ordered;
 mod ordered_category;
 pub mod ordered_logistic;
 pub mod ordered_probit;
@@ -64,6 +67,7 @@ pub mod uniform_discrete;
 pub mod vonmises;
 pub mod weibull;
 pub mod wishart;
+pub mod zero_inflated;
 
 use crate::procedure::Distribution;
 
@@ -122,6 +126,10 @@ pub static ALL: &[&dyn Distribution] = &[
     &symmetric_dirichlet::SymmetricDirichlet,
     &multinomial::Multinomial,
     &dirichlet_multinomial::DirichletMultinomial,
+    &ordered::Ordered,
+    &zero_inflated::ZeroInflated,
+    &hurdle::Hurdle,
+    &mixture::Mixture,
     &flat::Flat,
     &flat_pos::FlatPos,
 ];
