@@ -127,6 +127,8 @@ const LOOSE: &[(&str, u32)] = &[
     ("ordered_probit", 1),
     ("ordered_probit", 2),
     ("skew_normal", 4),
+    // A maximum, but heavy tails go beyond where the search looks.
+    ("multivariate_student_t", 2),
     ("student_t", 1),
     ("student_t", 3),
     ("student_t", 5),

@@ -47,7 +47,7 @@ pub mod multivariate_student_t;
 pub mod negative_binomial;
 pub mod negative_binomial_mean;
 pub mod normal;
-mod normal_tail;
+pub(crate) mod normal_tail;
 pub mod ordered;
 mod ordered_category;
 pub mod ordered_logistic;

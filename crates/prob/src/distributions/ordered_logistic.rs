@@ -5,10 +5,11 @@
 //!
 //! which loses nothing however far out they are.
 
-use smidgen_value::math::{exp, expm1, ln, ln_1p, log_logistic, logistic};
+use smidgen_value::math::{expm1, ln, ln_1p, log_logistic, logistic};
 use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::ordered_category::{self, Between, Curve};
+use crate::cumulative::log_complement;
 use crate::procedure::{Args, Arity, Distribution, Score, Spec};
 use crate::support::Support;
 
@@ -29,7 +30,7 @@ impl Curve for Logistic {
     fn log_mass(between: Between) -> f64 {
         let Between { low, high, width } = between;
         let sides = log_logistic(high) + log_logistic(-low);
-        if width == f64::INFINITY { sides } else { sides + log_1m_exp(width) }
+        if width == f64::INFINITY { sides } else { sides + log_complement(-width) }
     }
 
     fn slopes(between: Between, _: f64) -> [f64; 2] {
@@ -42,11 +43,6 @@ impl Curve for Logistic {
         let u = rng.open_uniform();
         ln(u) - ln_1p(-u)
     }
-}
-
-/// log(1 - e^-x), for x > 0.
-fn log_1m_exp(x: f64) -> f64 {
-    if x < 0.7 { ln(-expm1(-x)) } else { ln_1p(-exp(-x)) }
 }
 
 impl Distribution for OrderedLogistic {

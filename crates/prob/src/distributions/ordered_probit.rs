@@ -5,10 +5,9 @@ use rand_distr::{Distribution as _, StandardNormal};
 use smidgen_value::math::{HALF_LN_2PI, exp};
 use smidgen_value::{ArgumentError, Rng, Value};
 
-use super::normal_tail::{log_mass_around_zero, log_mass_from};
+use super::normal_tail::log_mass;
 use super::ordered_category::{self, Between, Curve};
 use crate::procedure::{Args, Arity, Distribution, Score, Spec};
-use crate::smooth;
 use crate::support::Support;
 
 pub struct OrderedProbit;
@@ -31,18 +30,7 @@ fn log_phi(z: f64) -> f64 {
 
 impl Curve for Normal {
     fn log_mass(between: Between) -> f64 {
-        let Between { low, high, width } = between;
-        if low == f64::NEG_INFINITY {
-            smooth::Curve::LogNormalCdf.value(high)
-        } else if high == f64::INFINITY {
-            smooth::Curve::LogNormalCdf.value(-low)
-        } else if low >= 0.0 {
-            log_phi(low) + log_mass_from(low, width)
-        } else if high <= 0.0 {
-            log_phi(high) + log_mass_from(-high, width)
-        } else {
-            log_mass_around_zero(low, high)
-        }
+        log_mass(between.low, between.high, between.width)
     }
 
     fn slopes(between: Between, log_mass: f64) -> [f64; 2] {
