@@ -53,6 +53,8 @@ pub enum Support {
     CorrelationFactor { size: usize },
     /// Increasing vectors of this length, all above `low`, which may be -inf.
     Ordered { len: usize, low: f64 },
+    /// Numbers between two ends, of which some have a probability of their own and others a density.
+    Mixed { low: f64, high: f64 },
     /// Vectors of counts of this length with this total.
     Counts { len: usize, total: f64 },
 }
@@ -77,6 +79,7 @@ impl Support {
             Support::Integers { .. }
             | Support::Booleans
             | Support::Finite(_)
+            | Support::Mixed { .. }
             | Support::Counts { .. } => false,
         }
     }
@@ -95,6 +98,7 @@ impl Support {
             Support::Integers { .. }
             | Support::Booleans
             | Support::Finite(_)
+            | Support::Mixed { .. }
             | Support::Counts { .. } => None,
         }
     }
@@ -156,7 +160,7 @@ impl Support {
         };
         match self {
             Support::Reals => number(&|x| x.is_finite()),
-            Support::Interval { low, high } => {
+            Support::Interval { low, high } | Support::Mixed { low, high } => {
                 number(&|x| x.is_finite() && *low <= x && x <= *high)
             }
             Support::Circle => number(&|x| (-PI..=PI).contains(&x)),

@@ -88,6 +88,8 @@ const TABLE: &[(&str, &[Kind], &[u32])] = &[
     ("hurdle", &[Law("poisson"), Unit, Positive], &[]),
     ("mixture", &[Positives, Law("gamma"), Positives, Law("gamma"), Positives], &[]),
     ("ordered", &[Law("normal"), Two, Real, Positive], &[]),
+    ("truncate", &[Law("normal"), Real, Above, Real, Positive], &[]),
+    ("censor", &[Law("normal"), Real, Above, Real, Positive], &[]),
     ("lkj", &[Two, Positive], &[]),
     ("lkj_cholesky", &[Two, Positive], &[]),
     ("ar", &[Two, Vector, Positive], &[]),

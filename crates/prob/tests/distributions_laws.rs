@@ -89,6 +89,10 @@ fn continuous_densities_integrate_to_one() {
         "vonmises 0 500",
         "uniform_continuous -3 5",
         "skew_normal 1 2 3",
+        "truncate normal -1 2 0.5 1",
+        "truncate gamma 1 4 2 1",
+        "truncate student_t 2 inf 3 0 1",
+        "truncate lognormal -inf 2 0 1",
         "mixture [1,3] normal (0,1) cauchy (3,0.5)",
         "mixture [1,3,2] gamma (2,1) lognormal (1,0.5) expon (3)",
         "skew_normal 1 2 -30",
@@ -158,6 +162,9 @@ fn probabilities_of_counts_sum_to_one() {
         ("negative_binomial 0.01 0.1", 700),
         ("poisson 4", 100),
         ("poisson_log 1.5", 100),
+        ("truncate poisson 2 6 4", 10),
+        ("truncate negative_binomial_mean 3.5 inf 4 2", 300),
+        ("censor poisson 2 6 4", 10),
         ("zero_inflated poisson 0.3 4", 100),
         ("zero_inflated binomial 0.3 20 0.4", 20),
         ("hurdle poisson 0.3 4", 100),
@@ -343,6 +350,10 @@ fn densities_at_the_edges_are_their_limits() {
         ("gumbel 0 1", "-1000", -infinite),
         ("skew_normal 0 1 2", "nan", -infinite),
         ("random_walk 3 1", "[1,2]", -infinite),
+        ("truncate normal 0 1 0 1", "1.5", -infinite),
+        ("truncate poisson 2 6 4", "2.5", -infinite),
+        ("censor normal 0 1 0 1", "1.5", -infinite),
+        ("censor expon 1 2 1", "0.5", -infinite),
         ("zero_inflated poisson 0.3 4", "-1", -infinite),
         ("zero_inflated poisson 1 4", "2", -infinite),
         ("hurdle poisson 0 4", "0", -infinite),
@@ -498,6 +509,15 @@ fn errors_are_in_the_promised_words() {
         ("pareto 0 1", "positive", true),
         ("pareto 1 0", "positive", true),
         ("random_walk 0 1", "length", true),
+        ("truncate normal 1 1 0 1", "range", true),
+        ("truncate normal 2 1 0 1", "range", true),
+        ("truncate normal 0 1 0 -1", "positive", true),
+        ("truncate expon -2 -1 3", "range", true),
+        ("truncate vonmises 0 1 0 1", "distribution function", false),
+        ("truncate normal 0 1 0", "arguments", false),
+        ("censor normal 1 1 0 1", "range", true),
+        ("censor normal 0 nan 0 1", "range", true),
+        ("censor dirichlet 0 1 [1,1]", "numbers", false),
         ("zero_inflated poisson 1.5 4", "probability", true),
         ("zero_inflated poisson 0.5 -4", "positive", true),
         ("zero_inflated poisson 0.5", "arguments", false),
@@ -614,7 +634,7 @@ fn the_distributions_are_those_of_the_language() {
         truncated_normal vonmises multivariate_normal multivariate_normal_cholesky \
         multivariate_diag_normal multivariate_student_t random_walk ar wishart inv_wishart lkj lkj_cholesky \
         dirichlet symmetric_dirichlet multinomial dirichlet_multinomial ordered zero_inflated \
-        hurdle mixture flat flat_pos";
+        hurdle mixture truncate censor flat flat_pos";
     assert_eq!(names, language.split_whitespace().collect::<Vec<_>>());
 }
 
@@ -649,6 +669,8 @@ const KINDS: &[(&str, &str)] = &[
     ("hurdle", "PU+"),
     ("mixture", "M"),
     ("ordered", "O"),
+    ("truncate", "T"),
+    ("censor", "T"),
     ("random_walk", "N+"),
     ("random_walk", "N+r"),
     ("ar", "Nv+"),
@@ -742,6 +764,14 @@ fn arguments(kinds: &str, rng: &mut Rng) -> Vec<Value> {
                 Value::vector(cuts)
             }
             'P' => Value::symbol("poisson"),
+            'T' => {
+                let (mean, sd) = (real(rng), 0.1 + positive(rng));
+                args.push(Value::symbol("normal"));
+                args.push(Value::Number(mean - 3.0 * sd * rng.uniform()));
+                args.push(Value::Number(mean + 3.0 * sd * rng.uniform()));
+                args.push(Value::Number(mean));
+                Value::Number(sd)
+            }
             'M' => {
                 let [a, b, s, t] = [real(rng), real(rng), positive(rng), positive(rng)];
                 args.push(Value::vector(vec![rng.uniform(), 1.0]));

@@ -536,6 +536,29 @@ ordered student_t 4 3 | [-1,0.5,4,5] | -9.7197889524075779309
 ordered cauchy 2 0 1 | [-1e100,1e100] | -922.63034978875712871
 ordered lognormal 2 0 1 | [1e-10,1e10] | -531.33454093368920043
 ordered logistic_dist 5 0 1 | [-2,-1,0,1,2] | -4.3595614125826259466
+truncate normal -1 2 0.5 1 | 0.25 | -0.80676332634349564217
+truncate normal 10 11 0 1 | 10.5 | -2.8126283076215478814
+truncate normal -11 -10 0 1 | -10.125 | 1.0545591923784521186
+truncate normal -inf -3 0 1 | -5 | -6.8112123116943231985
+truncate normal 40 inf 0 1 | 41 | -36.810496519450884575
+truncate normal -inf inf 0 1 | 3 | -5.4189385332046727418
+truncate expon 2 5 3 | 2.5 | -0.4012642939121871891
+truncate expon -7 1e-9 3 | 5e-10 | 20.723265836946411094
+truncate poisson 2 6 4 | 2 | -1.6945957207744072274
+truncate poisson 1.5 inf 4 | 7 | -2.7250543685426184083
+truncate poisson -inf 3 40 | 2 | -2.6661570312265746573
+truncate binomial 20 30 100 0.5 | 25 | -5.3238051655340111583
+censor normal -1 2 0.5 1 | 0.25 | -0.95018853320467274178
+censor normal -1 2 0.5 1 | -1 | -2.705944400823889807
+censor normal -1 2 0.5 1 | 2 | -2.705944400823889807
+censor normal -40 inf 0 1 | -40 | -804.60844201375378817
+censor normal -inf 30 0 1 | 30 | -454.32124395634319711
+censor expon -inf 5 3 | 5 | -15.0
+censor expon 1e-9 5 3 | 1e-9 | -19.624653549778301402
+censor poisson 2 6 4 | 2 | -1.4350506425384632639
+censor poisson 2 6 4 | 6 | -1.5377238861246580168
+censor poisson 2 6 4 | 3 | -1.6328763858683831443
+censor poisson -inf 60 4 | 60 | -109.3827682225104177
 ";
 
 fn rows() -> impl Iterator<Item = (Call, &'static str, f64)> {
@@ -617,6 +640,19 @@ def auto(x, c, s, m):
     return sum(nrm(at(t), sum(ck*at(t-1-k) for k, ck in enumerate(c)), s) for t in range(len(x)))
 def lkj_norm(n, e): return sum(k*L(pi)/2+G(e+(n-1-k)/2) for k in range(1, int(n)))-(n-1)*G(e+(n-1)/2)
 def dens(D, x, *args): return laws[D](x, *args)
+def parts(name, x, *a):  # P(X < x) and P(X <= x)
+    if name == 'normal':
+        p = (mpf(0) if x == -inf else mpf(1) if x == inf else erfc(-(x-a[0])/a[1]/sqrt(mpf(2)))/2)
+        return p, p
+    if name == 'expon':
+        p = mpf(0) if x < 0 else mpf(1) if x == inf else 1-exp(-a[0]*x)
+        return p, p
+    if x == -inf: return mpf(0), mpf(0)
+    if x == inf: return mpf(1), mpf(1)
+    terms = [exp(dens(name, mpf(k), *a)) for k in range(0, int(floor(x))+1)]
+    return sum(terms[:-1] if floor(x) == x else terms), sum(terms)
+def censored(x, D, lo, hi, *a):
+    return L(parts(D, lo, *a)[1]) if x == lo else L(1-parts(D, hi, *a)[0]) if x == hi else dens(D, x, *a)
 laws = dict(
  bernoulli=lambda x, p=mpf(0.5): L(p) if x == 1 else log1p(-p),
  flip=lambda x, p=mpf(0.5): L(p) if x == 1 else log1p(-p),
@@ -675,6 +711,8 @@ laws = dict(
  hurdle=lambda k, D, p, *a: L(1-p)+dens(D, k, *a)-L(1-exp(dens(D, mpf(0), *a))) if k > 0 else L(p),
  mixture=lambda x, w, *a: L(sum(v*exp(dens(D, x, *b)) for v, D, b in zip(w, a[::2], a[1::2])))-L(sum(w)),
  ordered=lambda x, D, n, *a: G(n+1)+sum(dens(D, y, *a) for y in x),
+ truncate=lambda x, D, lo, hi, *a: dens(D, x, *a)-L(parts(D, hi, *a)[1]-parts(D, lo, *a)[0]),
+ censor=censored,
  flat=lambda x: mpf(0),
  flat_pos=lambda x: mpf(0),
 )

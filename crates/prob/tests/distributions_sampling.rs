@@ -129,6 +129,10 @@ fn continuous_samplers_follow_their_densities() {
         "vonmises 0.5 1e6",
         "vonmises 0.5 1e18",
         "skew_normal 1 2 3",
+        "truncate normal -1 2 0.5 1",
+        "truncate normal 10 11 0 1",
+        "truncate gamma 1 4 2 1",
+        "truncate cauchy -inf -50 0 1",
         "mixture [1,3] normal (0,1) cauchy (3,0.5)",
         "mixture [0,3] normal (0,1) gamma (3,0.5)",
         "skew_normal 1 2 -0.5",
@@ -165,6 +169,9 @@ fn discrete_samplers_follow_their_probabilities() {
         "negative_binomial 1e6 0.999",
         "poisson 0.3",
         "poisson_log -1",
+        "truncate poisson 2 6 4",
+        "truncate poisson 20 inf 4",
+        "censor poisson 2 6 4",
         "zero_inflated poisson 0.3 4",
         "zero_inflated binomial 0.3 20 0.4",
         "hurdle poisson 0.3 4",
@@ -193,6 +200,30 @@ fn discrete_samplers_follow_their_probabilities() {
         "categorical [2,0,3,5]",
         "uniform_discrete -3 7",
     ]);
+}
+
+/// The ends are seen as often as their probabilities say.
+#[test]
+fn censored_draws_have_their_ends() {
+    for text in ["censor normal -1 2 0.5 1", "censor gamma 1 4 2 1"] {
+        let law = Call::new(text);
+        let [low, high] = [1, 2].map(|i| law.args[i].as_number().expect("an end"));
+        let mut rng = Rng::from_seed(9);
+        let mut counts = [0.0; 3];
+        for _ in 0..DRAWS {
+            let x = law.draw(&mut rng);
+            counts[if x == low {
+                0
+            } else if x == high {
+                1
+            } else {
+                2
+            }] += 1.0;
+        }
+        let (p, q) = (law.density(low), law.density(high));
+        let p = significance(&counts, &[p, q, 1.0 - p - q]);
+        assert!(p > SIGNIFICANCE, "{text}: {p:e}");
+    }
 }
 
 #[test]

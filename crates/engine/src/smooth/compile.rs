@@ -242,11 +242,15 @@ impl Compiler<'_> {
         }
         let mut ends = (f64::NEG_INFINITY, f64::INFINITY);
         if let Support::Interval { low, high } = support {
-            // The arguments that an interval depends on are its ends, the lower one first.
+            // The arguments that an interval depends on are its ends, the lower one first, unless the law has a nearer
+            // one of its own.
             let mut given = [low, high];
             for (end, k) in given.iter_mut().zip(distribution.support_arguments()) {
-                let arg = self.trace.node(id).args[*k].operand.clone();
-                *end = self.argument(&arg, true)?.as_number().unwrap_or(*end);
+                let Some(arg) = self.trace.node(id).args.get(*k) else { continue };
+                let arg = arg.operand.clone();
+                if self.trace.settled_value(&arg).as_number() == Some(*end) {
+                    *end = self.argument(&arg, true)?.as_number().unwrap_or(*end);
+                }
             }
             ends = (given[0], given[1]);
         }

@@ -11,10 +11,12 @@ pub mod bernoulli_logit;
 pub mod beta;
 pub mod beta_binomial;
 pub mod beta_mean;
+mod between;
 pub mod binomial;
 pub mod categorical;
 pub mod categorical_logit;
 pub mod cauchy;
+pub mod censor;
 pub mod chi_squared;
 pub mod dirichlet;
 pub mod dirichlet_multinomial;
@@ -61,6 +63,7 @@ pub(crate) mod saddle_point;
 pub mod skew_normal;
 pub mod student_t;
 pub mod symmetric_dirichlet;
+pub mod truncate;
 pub mod truncated_normal;
 pub mod uniform_continuous;
 pub mod uniform_discrete;
@@ -130,6 +133,8 @@ pub static ALL: &[&dyn Distribution] = &[
     &zero_inflated::ZeroInflated,
     &hurdle::Hurdle,
     &mixture::Mixture,
+    &truncate::Truncate,
+    &censor::Censor,
     &flat::Flat,
     &flat_pos::FlatPos,
 ];

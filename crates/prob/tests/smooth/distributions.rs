@@ -43,6 +43,13 @@ pub const CASES: &[&str] = &[
     "mixture weights_of_two poisson one_positive poisson one_positive",
     "ordered normal size real positive",
     "ordered gamma size positive positive",
+    "truncate normal far_below_real far_above_last real positive",
+    "truncate normal minus_infinity real real positive",
+    "truncate gamma positive infinity positive positive",
+    "truncate poisson count infinity positive",
+    "censor normal far_below_real far_above_last real positive",
+    "censor gamma minus_infinity positive positive positive",
+    "censor poisson minus_infinity count positive",
     "random_walk size positive",
     "random_walk size positive real",
     "ar size vector positive",
@@ -177,6 +184,8 @@ pub fn argument(kind: &str, before: &[Part], rng: &mut Rng) -> Part {
         "near_above" => number(earlier(0) + earlier(1) * 0.3 * u, Free),
         "far_above" => number(earlier(0) + earlier(1) * (5.0 + 50.0 * u), Free),
         "far_below" => number(earlier(0) - earlier(1) * (5.0 + 50.0 * u), Free),
+        "far_below_real" => number(-8.0 - 3.0 * u, Free),
+        "far_above_last" => number(8.0 + 3.0 * u, Free),
         "infinity" => number(f64::INFINITY, Fixed),
         "minus_infinity" => number(f64::NEG_INFINITY, Fixed),
         "vector" => Part {
@@ -230,7 +239,10 @@ pub fn argument(kind: &str, before: &[Part], rng: &mut Rng) -> Part {
 
 pub fn motion_of_outcome(support: &Support) -> Motion {
     match support {
-        Support::Reals | Support::Vectors { .. } | Support::Ordered { .. } => Motion::Free,
+        Support::Reals
+        | Support::Mixed { .. }
+        | Support::Vectors { .. }
+        | Support::Ordered { .. } => Motion::Free,
         Support::Interval { low: 0.0, high } if *high == f64::INFINITY => Motion::Positive,
         Support::Interval { low: 0.0, high: 1.0 } => Motion::Unit,
         Support::Interval { .. } | Support::Circle => Motion::Free,
