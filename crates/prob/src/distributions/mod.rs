@@ -21,6 +21,7 @@ pub mod chi_squared;
 pub mod dirichlet;
 pub mod dirichlet_multinomial;
 pub mod expon;
+pub mod factor;
 pub mod flat;
 pub mod flat_pos;
 pub mod flip;
@@ -137,4 +138,5 @@ pub static ALL: &[&dyn Distribution] = &[
     &censor::Censor,
     &flat::Flat,
     &flat_pos::FlatPos,
+    &factor::Factor,
 ];
