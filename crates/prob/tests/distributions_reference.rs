@@ -590,6 +590,10 @@ fn log_densities_match_the_reference() {
 #[test]
 fn every_distribution_has_eight_points() {
     for distribution in smidgen_prob::distributions::ALL {
+        // What only directives make has no name to write here.
+        if !distribution.spec().is_spellable() {
+            continue;
+        }
         let name = distribution.spec().name;
         let points = rows().filter(|(call, ..)| call.distribution.spec().name == name).count();
         assert!(points >= 8, "{name}: {points}");

@@ -64,8 +64,8 @@ pub fn log_probability(
     let by_x = sign * exp((inner.score)(x, args, &mut []) - log_p);
     let velocity = velocity(name, x, args);
     let mut slopes = Numbers::from_elem(by_x, 1);
-    for i in 0..args.len() {
-        slopes.push(match velocity[i] {
+    for (i, velocity) in velocity.into_iter().enumerate().take(args.len()) {
+        slopes.push(match velocity {
             Some(v) => -v * by_x,
             None => difference(args, i, inner, &at),
         });
