@@ -43,7 +43,8 @@ impl ArgumentError {
 
     /// The same about this argument, of which the one that is meant is a part.
     pub fn of(mut self, place: usize) -> ArgumentError {
-        if let ArgumentError::Type { argument, .. } | ArgumentError::Domain { argument, .. } = &mut self
+        if let ArgumentError::Type { argument, .. } | ArgumentError::Domain { argument, .. } =
+            &mut self
         {
             *argument = place;
         }

@@ -155,7 +155,7 @@ impl Case {
 /// Every law in every form.
 pub(crate) fn cases(etas: [f64; LANES]) -> Vec<Case> {
     let mut cases = Vec::new();
-    for law in ALL {
+    for law in ALL.iter().filter(|law| law.spec().is_spellable()) {
         cases.push(Case::new(*law, false, etas));
         let has_place = |linked: &Linked| linked.place < example(*law).len();
         if law.linked().is_some_and(|linked| has_place(&linked)) {
