@@ -10,7 +10,7 @@
 //! Where the density has no bound (a normal law with unknown mean and sd can be as narrow as it
 //! likes), and for distributions that this table does not know, there is none.
 
-use smidgen_value::math::{HALF_LN_2PI, cos, exp, ln};
+use smidgen_value::math::{HALF_LN_2PI, cos, exp, ln, logistic};
 use smidgen_value::{Matrix, Value};
 
 use crate::procedure::{Args, Distribution};
@@ -27,13 +27,28 @@ pub fn log_density_bound(
     let name = distribution.spec().name;
     let question = Question { distribution, x, args };
     match name {
-        "bernoulli" | "flip" | "categorical" => Some(0.0),
-        "poisson" | "geometric" | "binomial" | "negative_binomial" | "uniform_discrete" => {
-            Some(question.of_count(name).map_or(0.0, |bound| bound.min(0.0)))
-        }
+        "bernoulli"
+        | "flip"
+        | "categorical"
+        | "bernoulli_logit"
+        | "categorical_logit"
+        | "ordered_logistic"
+        | "ordered_probit"
+        | "beta_binomial"
+        | "hypergeometric"
+        | "dirichlet_multinomial" => Some(0.0),
+        "poisson"
+        | "poisson_log"
+        | "geometric"
+        | "binomial"
+        | "negative_binomial"
+        | "negative_binomial_mean"
+        | "uniform_discrete" => Some(question.of_count(name).map_or(0.0, |bound| bound.min(0.0))),
         "multinomial" => Some(question.of_counts().map_or(0.0, |bound| bound.min(0.0))),
         "multivariate_normal"
+        | "multivariate_normal_cholesky"
         | "multivariate_diag_normal"
+        | "multivariate_student_t"
         | "symmetric_dirichlet"
         | "wishart"
         | "inv_wishart" => question.of_several(name),
@@ -101,6 +116,8 @@ impl Question<'_> {
         let k = self.x.as_number()?;
         match (name, self.known(0), self.known(1)) {
             ("poisson", ..) if k > 0.0 => self.at(&[k]),
+            ("poisson_log", ..) if k > 0.0 => self.at(&[ln(k)]),
+            ("negative_binomial_mean", None, Some(phi)) if k > 0.0 => self.at(&[k, phi]),
             ("geometric", ..) => self.at(&[1.0 / (1.0 + k)]),
             ("binomial", Some(n), None) if n > 0.0 => self.at(&[n, (k / n).clamp(0.0, 1.0)]),
             ("negative_binomial", Some(r), None) => self.at(&[r, r / (r + k)]),
@@ -155,6 +172,31 @@ impl Question<'_> {
                 _ => None,
             },
             "truncated_normal" => self.truncated_normal(x),
+            "skew_normal" => self.skew_normal(x),
+            "beta_mean" if x > 0.0 && x < 1.0 => match (first, second) {
+                (None, Some(_)) => self.concave(0, logistic),
+                (Some(mu), None) if x != mu => self.concave_above(1, 0.0),
+                _ => None,
+            },
+            "inverse_gaussian" if x > 0.0 => match (first, second) {
+                (None, Some(lambda)) => self.at(&[x, lambda]),
+                (Some(mu), None) if x != mu => {
+                    let away = (x - mu) / mu;
+                    self.at(&[mu, x / (away * away)])
+                }
+                _ => None,
+            },
+            "gumbel" => {
+                // Where z (1 - e^-z) = 1, to either side.
+                let right = first.is_none_or(|loc| x > loc);
+                let z = if right { 1.349_976_485_401_125 } else { 0.806_465_994_236_327_1 };
+                self.location_and_scale(x, z)
+            }
+            "pareto" if x > 0.0 => match (first, second) {
+                (None, Some(shape)) => self.at(&[x, shape]),
+                (Some(minimum), None) if x > minimum => self.at(&[minimum, 1.0 / ln(x / minimum)]),
+                _ => None,
+            },
             "vonmises" => match (first, second) {
                 (None, Some(kappa)) => self.at(&[x, kappa]),
                 (Some(mu), None) if cos(x - mu) < 1.0 => self.concave_above(1, 0.0),
@@ -189,6 +231,18 @@ impl Question<'_> {
         }
     }
 
+    /// Concave in the location. The shape makes it at most twice the normal density.
+    fn skew_normal(&self, x: f64) -> Option<f64> {
+        match (self.known(0), self.known(1), self.known(2)) {
+            (None, Some(scale), Some(_)) => self.concave(0, |u| x + scale * sinh(u)),
+            (Some(loc), Some(scale), None) => {
+                let z = (x - loc) / scale;
+                finite(std::f64::consts::LN_2 - HALF_LN_2PI - 0.5 * z * z - ln(scale))
+            }
+            _ => None,
+        }
+    }
+
     fn truncated_normal(&self, x: f64) -> Option<f64> {
         match (self.known(0), self.known(1)?, self.known(2), self.known(3)) {
             (None, sd, Some(low), Some(high)) if low < x && x < high => {
@@ -204,9 +258,14 @@ impl Question<'_> {
     fn of_several(&self, name: &str) -> Option<f64> {
         let (first, second) = (self.args[0], self.args[1]);
         match (name, first, second) {
-            ("multivariate_normal" | "multivariate_diag_normal", None, Some(spread)) => {
-                finite(self.log_density(&[self.x, spread])?)
+            ("multivariate_student_t", Some(df), None) => {
+                finite(self.log_density(&[df, self.x, self.args[2]?])?)
             }
+            (
+                "multivariate_normal" | "multivariate_normal_cholesky" | "multivariate_diag_normal",
+                None,
+                Some(spread),
+            ) => finite(self.log_density(&[self.x, spread])?),
             ("multivariate_diag_normal", Some(mean), None) => {
                 let (xs, means) = (self.x.to_reals()?, mean.to_reals()?);
                 let sds: Vec<f64> = xs.iter().zip(&means).map(|(x, m)| (x - m).abs()).collect();

@@ -4,8 +4,11 @@
 //! * [`arguments`]: reading arguments with errors in the language's words;
 //! * [`chance`]: a probability, as a number or by its log odds;
 //! * [`support`]: where a distribution lives, and the transforms of drift proposals;
+//! * [`correlation`]: correlation matrices by their Cholesky factors and coordinates;
+//! * [`cumulative`]: distribution functions and quantiles;
 //! * [`functions`], [`distributions`], [`collapsed`]: the procedures, one family or one
 //!   distribution per file;
+//! * [`law`]: laws as arguments of laws;
 //! * [`bounds`]: upper bounds of log densities, for rejection sampling;
 //! * [`smooth`]: the derivatives of functions, for inference by gradients;
 //! * [`recipe`]: log densities as sums, products and curves, for derivatives of higher order and their bounds;
@@ -15,8 +18,11 @@ pub mod arguments;
 pub mod bounds;
 pub mod chance;
 pub mod collapsed;
+pub mod correlation;
+pub mod cumulative;
 pub mod distributions;
 pub mod functions;
+pub mod law;
 pub mod linalg;
 pub mod positive;
 pub mod procedure;

@@ -190,6 +190,12 @@ pub trait Distribution: Send + Sync {
         None
     }
 
+    /// The law of which this one is [`Distribution::linked`], under a name of its own: all arguments alike, but the one
+    /// through the link. Whoever evaluates many at a time takes that law's form.
+    fn linked_form_of(&self) -> Option<&'static dyn Distribution> {
+        None
+    }
+
     /// The log density as sums, products and curves, or that of [`Distribution::linked`] if its link is given. Of the
     /// arguments, those that are the same for all who use the recipe may be known, as given (through the link, if that
     /// is how they are).

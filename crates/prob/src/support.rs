@@ -3,6 +3,8 @@
 use smidgen_value::math::PI;
 use smidgen_value::{Value, math};
 
+use crate::correlation;
+
 /// A full turn.
 pub const TURN: f64 = 2.0 * PI;
 
@@ -15,6 +17,13 @@ pub fn wrap(angle: f64) -> f64 {
 /// How many turns [`wrap`] takes away.
 pub(crate) fn turns(angle: f64) -> f64 {
     ((angle - PI) / TURN).ceil()
+}
+
+/// Whether there are so many numbers, increasing from above `low` on.
+pub(crate) fn is_ordered(xs: &[f64], len: usize, low: f64) -> bool {
+    xs.len() == len
+        && xs.iter().all(|x| x.is_finite() && *x > low)
+        && xs.windows(2).all(|pair| pair[0] < pair[1])
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +47,14 @@ pub enum Support {
     Simplex { len: usize },
     /// Symmetric positive definite matrices of this size.
     PositiveDefinite { size: usize },
+    /// Correlation matrices of this size.
+    Correlation { size: usize },
+    /// Cholesky factors of correlation matrices of this size.
+    CorrelationFactor { size: usize },
+    /// Increasing vectors of this length, all above `low`, which may be -inf.
+    Ordered { len: usize, low: f64 },
+    /// Numbers between two ends, of which some have a probability of their own and others a density.
+    Mixed { low: f64, high: f64 },
     /// Vectors of counts of this length with this total.
     Counts { len: usize, total: f64 },
 }
@@ -55,10 +72,14 @@ impl Support {
             | Support::Circle
             | Support::Vectors { .. }
             | Support::Simplex { .. }
-            | Support::PositiveDefinite { .. } => true,
+            | Support::PositiveDefinite { .. }
+            | Support::Correlation { .. }
+            | Support::CorrelationFactor { .. }
+            | Support::Ordered { .. } => true,
             Support::Integers { .. }
             | Support::Booleans
             | Support::Finite(_)
+            | Support::Mixed { .. }
             | Support::Counts { .. } => false,
         }
     }
@@ -70,16 +91,22 @@ impl Support {
             Support::Vectors { len } => Some(*len),
             Support::Simplex { len } => Some(len.saturating_sub(1)),
             Support::PositiveDefinite { size } => Some(size * (size + 1) / 2),
+            Support::Correlation { size } | Support::CorrelationFactor { size } => {
+                Some(correlation::dimension(*size))
+            }
+            Support::Ordered { len, .. } => Some(*len),
             Support::Integers { .. }
             | Support::Booleans
             | Support::Finite(_)
+            | Support::Mixed { .. }
             | Support::Counts { .. } => None,
         }
     }
 
     /// The unconstrained coordinates of a value of a continuous choice: an angle is its own, logarithms above an end,
     /// the logit between two, log ratios to the last entry of a simplex, the Cholesky factor of a
-    /// positive definite matrix with logarithms on its diagonal. Not finite on the very edge.
+    /// positive definite matrix with logarithms on its diagonal, those of [`correlation`] for correlations, the logarithms of
+    /// the gaps of an increasing vector after its first entry. Not finite on the very edge.
     pub fn coordinates(&self, x: &Value) -> Vec<f64> {
         let log = |x: f64| math::ln(x);
         match (self, x) {
@@ -94,6 +121,21 @@ impl Support {
                 let places = (0..*size).flat_map(|i| (0..=i).map(move |j| (i, j)));
                 let entry = |(i, j)| if i == j { log(lower.get(i, i)) } else { lower.get(i, j) };
                 places.map(entry).collect()
+            }
+            (Support::Correlation { size }, Value::Matrix(m)) => correlation::factor_of(m)
+                .map_or_else(
+                    || vec![f64::NAN; correlation::dimension(*size)],
+                    |lower| correlation::coordinates(&lower),
+                ),
+            (Support::CorrelationFactor { .. }, Value::Matrix(m)) => correlation::coordinates(m),
+            (Support::Ordered { low, .. }, Value::Vector(xs)) => {
+                let mut before = *low;
+                let gap = |x: &f64| {
+                    let gap = if before.is_finite() { log(x - before) } else { *x };
+                    before = *x;
+                    gap
+                };
+                xs.iter().map(gap).collect()
             }
             (_, Value::Vector(xs)) => xs.to_vec(),
             (Support::Interval { low, high }, x) => {
@@ -118,7 +160,7 @@ impl Support {
         };
         match self {
             Support::Reals => number(&|x| x.is_finite()),
-            Support::Interval { low, high } => {
+            Support::Interval { low, high } | Support::Mixed { low, high } => {
                 number(&|x| x.is_finite() && *low <= x && x <= *high)
             }
             Support::Circle => number(&|x| (-PI..=PI).contains(&x)),
@@ -141,6 +183,15 @@ impl Support {
                 }
                 _ => false,
             },
+            Support::Correlation { size } => match x {
+                Value::Matrix(m) => m.rows() == *size && correlation::factor_of(m).is_some(),
+                _ => false,
+            },
+            Support::CorrelationFactor { size } => match x {
+                Value::Matrix(m) => m.rows() == *size && correlation::is_factor(m),
+                _ => false,
+            },
+            Support::Ordered { len, low } => vector(&|xs| is_ordered(xs, *len, *low)),
             Support::Counts { len, total } => vector(&|xs| {
                 xs.len() == *len
                     && xs.iter().all(|x| *x >= 0.0 && x.fract() == 0.0)

@@ -88,6 +88,21 @@ fn continuous_densities_integrate_to_one() {
         "vonmises 0 0",
         "vonmises 0 500",
         "uniform_continuous -3 5",
+        "skew_normal 1 2 3",
+        "truncate normal -1 2 0.5 1",
+        "truncate gamma 1 4 2 1",
+        "truncate student_t 2 inf 3 0 1",
+        "truncate lognormal -inf 2 0 1",
+        "mixture [1,3] normal (0,1) cauchy (3,0.5)",
+        "mixture [1,3,2] gamma (2,1) lognormal (1,0.5) expon (3)",
+        "skew_normal 1 2 -30",
+        "beta_mean 0.3 5",
+        "beta_mean 0.3 1e6",
+        "inverse_gaussian 2 3",
+        "inverse_gaussian 5 0.1",
+        "gumbel 1 2",
+        "pareto 2 0.5",
+        "pareto 2 30",
     ] {
         let total = integral(&Call::new(text));
         assert!((total - 1.0).abs() < 1e-9, "{text}: {total}");
@@ -110,6 +125,23 @@ fn enumerable_probabilities_sum_to_one() {
         "geometric 1",
         "negative_binomial 3 1",
         "categorical [2,0,3]",
+        "categorical_logit [2,0,-3,-inf]",
+        "bernoulli_logit 0.7",
+        "bernoulli_logit -inf",
+        "beta_binomial 20 2 3",
+        "beta_binomial 1000 0.1 1e-3",
+        "beta_binomial 10000 1e5 1e3",
+        "beta_binomial 0 1 1",
+        "hypergeometric 5 6 7",
+        "hypergeometric 12 6 7",
+        "hypergeometric 400 1000 2000",
+        "hypergeometric 0 0 0",
+        "ordered_logistic 0.3 [-1,0.5,2]",
+        "ordered_logistic -30 [-1,0.5,2]",
+        "ordered_probit 0.3 [-1,0.5,2]",
+        "ordered_probit 8 [-1,0.5,2]",
+        "dirichlet_multinomial 5 [0.2,3,0.5]",
+        "dirichlet_multinomial 30 [1e-3,1e3,1]",
         "categorical (1,2,3) (a,b,a)",
         "uniform_discrete -3 8",
         "multinomial 5 [0.2,0.3,0.5]",
@@ -129,6 +161,20 @@ fn probabilities_of_counts_sum_to_one() {
         ("negative_binomial 2.5 0.1", 700),
         ("negative_binomial 0.01 0.1", 700),
         ("poisson 4", 100),
+        ("poisson_log 1.5", 100),
+        ("truncate poisson 2 6 4", 10),
+        ("truncate negative_binomial_mean 3.5 inf 4 2", 300),
+        ("censor poisson 2 6 4", 10),
+        ("zero_inflated poisson 0.3 4", 100),
+        ("zero_inflated binomial 0.3 20 0.4", 20),
+        ("hurdle poisson 0.3 4", 100),
+        ("hurdle poisson 0.3 1e-9", 100),
+        ("hurdle negative_binomial_mean 0 4 0.5", 1000),
+        ("mixture [1,2] poisson (1) poisson (40)", 200),
+        ("poisson_log -inf", 10),
+        ("negative_binomial_mean 4 2.5", 200),
+        ("negative_binomial_mean 4 0.05", 10_000),
+        ("negative_binomial_mean 2000 1e5", 4000),
         ("poisson 2000", 4000),
         ("binomial 20000 0.3", 20_000),
     ] {
@@ -150,6 +196,10 @@ fn vector_densities_integrate_to_one() {
     for text in [
         "multivariate_normal [0.3,-0.2] [2,0.5;0.5,1]",
         "multivariate_diag_normal [0.3,-0.2] [1.5,0.7]",
+        "multivariate_normal_cholesky [0.3,-0.2] [1.5,0;0.4,0.7]",
+        "multivariate_student_t 40 [0.3,-0.2] [1,0.25;0.25,0.5]",
+        "random_walk 2 0.8 0.3",
+        "ar 2 [0.5,0.25] 0.8 0.3",
     ] {
         let law = Call::new(text);
         let at = |x: f64, y: f64| math::exp(law.log_density(&Value::vector([x, y])));
@@ -200,6 +250,50 @@ fn matrix_densities_integrate_to_one() {
     }
 }
 
+/// With two correlations tanh u and tanh v and a third that makes up tanh w of what they leave free.
+#[test]
+fn densities_of_correlations_integrate_to_one() {
+    let step = 0.125;
+    for text in ["lkj 3 2", "lkj 3 1", "lkj 3 4.5", "lkj_cholesky 3 2", "lkj_cholesky 3 4.5"] {
+        let law = Call::new(text);
+        let is_factor = text.starts_with("lkj_cholesky");
+        let tanh = |t: f64| 2.0 * math::logistic(2.0 * t) - 1.0;
+        let mut sum = 0.0;
+        for u in grid(9.0, step) {
+            for v in grid(9.0, step) {
+                for w in grid(9.0, step) {
+                    let (a, b, c) = (tanh(u), tanh(v), tanh(w));
+                    let (p, q, r) = (1.0 - a * a, 1.0 - b * b, 1.0 - c * c);
+                    let (x, free) = if is_factor {
+                        let rest = math::sqrt(q);
+                        let l = vec![
+                            1.,
+                            0.,
+                            0.,
+                            a,
+                            math::sqrt(p),
+                            0.,
+                            b,
+                            rest * c,
+                            rest * math::sqrt(r),
+                        ];
+                        (Matrix::new(3, 3, l), rest)
+                    } else {
+                        let free = math::sqrt(p * q);
+                        let third = a * b + free * c;
+                        (Matrix::new(3, 3, vec![1., a, b, a, 1., third, b, third, 1.]), free)
+                    };
+                    let density = math::exp(law.log_density(&Value::matrix(x)));
+                    sum += density * p * q * r * free;
+                }
+            }
+        }
+        let total = sum * step * step * step;
+        // Near the edge a matrix is singular to rounding.
+        assert!((total - 1.0).abs() < 1e-6, "{text}: {total}");
+    }
+}
+
 // ---------------------------------------------------------------- edges
 
 #[test]
@@ -233,6 +327,53 @@ fn densities_at_the_edges_are_their_limits() {
         ("geometric 1", "1", -infinite),
         ("negative_binomial 2 1", "1", -infinite),
         ("poisson 3", "-1", -infinite),
+        ("poisson_log 1", "-1", -infinite),
+        ("poisson_log 1", "0.5", -infinite),
+        ("poisson_log -inf", "0", 0.0),
+        ("poisson_log -inf", "1", -infinite),
+        ("bernoulli_logit inf", "1", 0.0),
+        ("bernoulli_logit inf", "0", -infinite),
+        ("bernoulli_logit 0", "0.5", -infinite),
+        ("categorical_logit [0,-inf]", "1", -infinite),
+        ("categorical_logit [0,1]", "2", -infinite),
+        ("beta_binomial 5 1 1", "6", -infinite),
+        ("beta_binomial 5 1 1", "2.5", -infinite),
+        ("hypergeometric 5 6 7", "6", -infinite),
+        ("hypergeometric 12 6 7", "4", -infinite),
+        ("negative_binomial_mean 1 1", "-1", -infinite),
+        ("ordered_logistic 0 [1,2]", "3", -infinite),
+        ("ordered_probit 0 [1,2]", "-1", -infinite),
+        ("beta_mean 0.5 1", "0", infinite),
+        ("beta_mean 0.5 4", "1", -infinite),
+        ("inverse_gaussian 1 1", "0", -infinite),
+        ("pareto 2 1", "1.9", -infinite),
+        ("gumbel 0 1", "-1000", -infinite),
+        ("skew_normal 0 1 2", "nan", -infinite),
+        ("random_walk 3 1", "[1,2]", -infinite),
+        ("truncate normal 0 1 0 1", "1.5", -infinite),
+        ("truncate poisson 2 6 4", "2.5", -infinite),
+        ("censor normal 0 1 0 1", "1.5", -infinite),
+        ("censor expon 1 2 1", "0.5", -infinite),
+        ("zero_inflated poisson 0.3 4", "-1", -infinite),
+        ("zero_inflated poisson 1 4", "2", -infinite),
+        ("hurdle poisson 0 4", "0", -infinite),
+        ("hurdle poisson 0.5 0", "3", -infinite),
+        ("hurdle poisson 0.5 4", "0.5", -infinite),
+        ("mixture [1,1] gamma (2,1) expon (3)", "-1", -infinite),
+        ("ordered normal 2 0 1", "[1,0]", -infinite),
+        ("ordered normal 2 0 1", "[1,1]", -infinite),
+        ("ordered gamma 2 2 1", "[-1,1]", -infinite),
+        ("ordered normal 2 0 1", "[1]", -infinite),
+        ("lkj 2 1", "[1,1;1,1]", -infinite),
+        ("lkj 2 1", "[1,0.5;0.5,2]", -infinite),
+        ("lkj 2 1", "[1;]", -infinite),
+        ("lkj_cholesky 2 1", "[1,0;0.5,0.5]", -infinite),
+        ("lkj_cholesky 2 1", "[1,0;0.6,-0.8]", -infinite),
+        ("lkj_cholesky 2 1", "[0.8,0.6;0,1]", -infinite),
+        ("ar 2 [0.5] 1", "[1,2,3]", -infinite),
+        ("multivariate_student_t 3 [0] [1;]", "[1,2]", -infinite),
+        ("multivariate_normal_cholesky [0] [1;]", "[1,2]", -infinite),
+        ("dirichlet_multinomial 3 [1,1]", "[2,2]", -infinite),
         ("poisson 3", "inf", -infinite),
         ("categorical [1,0]", "1", -infinite),
         ("categorical [1,1]", "2", -infinite),
@@ -339,6 +480,82 @@ fn errors_are_in_the_promised_words() {
         ("negative_binomial 0 0.5", "positive", true),
         ("negative_binomial 2 0", "probability", true),
         ("poisson -1", "positive", true),
+        ("poisson_log inf", "rate", true),
+        ("poisson_log nan", "rate", true),
+        ("bernoulli_logit nan", "log odds", true),
+        ("categorical_logit [-inf,-inf]", "finite", true),
+        ("categorical_logit [0,inf]", "infinitely large", true),
+        ("categorical_logit 3", "a vector of numbers", false),
+        ("beta_binomial 2.5 1 1", "whole", true),
+        ("beta_binomial 2 0 1", "positive", true),
+        ("beta_binomial 2 1 inf", "positive", true),
+        ("hypergeometric 14 6 7", "range", true),
+        ("hypergeometric 3 0.5 7", "whole", true),
+        ("hypergeometric 3 6 -7", "whole", true),
+        ("negative_binomial_mean 0 1", "positive", true),
+        ("negative_binomial_mean 1 0", "positive", true),
+        ("ordered_logistic 0 [1,1]", "increasing", true),
+        ("ordered_logistic 0 []", "cut points", true),
+        ("ordered_logistic inf [1]", "finite", true),
+        ("ordered_probit 0 [2,1]", "increasing", true),
+        ("ordered_probit 0 1", "a vector of numbers", false),
+        ("skew_normal 0 0 1", "positive", true),
+        ("skew_normal 0 1 inf", "finite", true),
+        ("beta_mean 0 1", "probability", true),
+        ("beta_mean 1 1", "probability", true),
+        ("beta_mean 0.5 0", "positive", true),
+        ("inverse_gaussian 0 1", "positive", true),
+        ("wald 1 0", "positive", true),
+        ("gumbel 0 0", "positive", true),
+        ("pareto 0 1", "positive", true),
+        ("pareto 1 0", "positive", true),
+        ("random_walk 0 1", "length", true),
+        ("truncate normal 1 1 0 1", "range", true),
+        ("truncate normal 2 1 0 1", "range", true),
+        ("truncate normal 0 1 0 -1", "positive", true),
+        ("truncate expon -2 -1 3", "range", true),
+        ("truncate vonmises 0 1 0 1", "distribution function", false),
+        ("truncate normal 0 1 0", "arguments", false),
+        ("censor normal 1 1 0 1", "range", true),
+        ("censor normal 0 nan 0 1", "range", true),
+        ("censor dirichlet 0 1 [1,1]", "numbers", false),
+        ("zero_inflated poisson 1.5 4", "probability", true),
+        ("zero_inflated poisson 0.5 -4", "positive", true),
+        ("zero_inflated poisson 0.5", "arguments", false),
+        ("zero_inflated normal 0.5 0 1", "counts", false),
+        ("zero_inflated 3 0.5 0 1", "a distribution", false),
+        ("zero_inflated categorical 0.5 [1,2]", "numbers", false),
+        ("hurdle poisson -1 4", "probability", true),
+        ("hurdle poisson 0.5 a", "a number", false),
+        ("mixture [1,1] normal (0,1) normal (0,-1)", "positive", true),
+        ("mixture [1,-1] normal (0,1) normal (0,1)", "weights", true),
+        ("mixture [1] normal (0,1) normal (0,1)", "dimension", false),
+        ("mixture [1,1] normal (0,1) normal (0)", "arguments", false),
+        ("ordered normal 0 0 1", "length", true),
+        ("ordered normal 2 0 -1", "positive", true),
+        ("ordered beta 2 1 1", "real numbers", false),
+        ("ordered poisson 2 1", "real numbers", false),
+        ("ordered flat 2", "proper", false),
+        ("lkj 0 1", "dimension", true),
+        ("lkj 2 0", "positive", true),
+        ("lkj_cholesky 2.5 1", "dimension", true),
+        ("lkj_cholesky 2 inf", "positive", true),
+        ("random_walk 2.5 1", "whole", true),
+        ("random_walk 2 0", "positive", true),
+        ("random_walk 2 1 inf", "finite", true),
+        ("ar 0 [1] 1", "length", true),
+        ("ar 2 1 1", "a vector of numbers", false),
+        ("ar 2 [nan] 1", "finite", true),
+        ("ar 2 [1] -1", "positive", true),
+        ("multivariate_normal_cholesky [0,0] [1;]", "dimension", false),
+        ("multivariate_normal_cholesky [0,0] [1,1;0,1]", "triangular", true),
+        ("multivariate_normal_cholesky [0,0] [1,0;0,-1]", "positive", true),
+        ("multivariate_student_t 0 [0] [1;]", "degrees of freedom", true),
+        ("multivariate_student_t 1 [0,0] [1;]", "dimension", false),
+        ("multivariate_student_t 1 [0,0] [1,2;2,1]", "positive definite", true),
+        ("dirichlet_multinomial 3 [1,0]", "positive", true),
+        ("dirichlet_multinomial 3 []", "dimension", true),
+        ("dirichlet_multinomial -1 [1]", "number of trials", true),
         ("categorical [0,0]", "positive", true),
         ("categorical [1,-1]", "non-negative", true),
         ("categorical [1,2] (a,b,c)", "dimension", false),
@@ -409,12 +626,17 @@ fn errors_are_in_the_promised_words() {
 
 #[test]
 fn the_distributions_are_those_of_the_language() {
-    let names: Vec<_> = distributions::ALL.iter().map(|d| d.spec().name).collect();
-    let language = "bernoulli flip binomial geometric negative_binomial poisson categorical \
-        uniform_discrete normal uniform_continuous beta gamma inv_gamma expon student_t cauchy \
-        laplace logistic_dist lognormal weibull chi_squared half_normal half_cauchy \
-        half_student_t truncated_normal vonmises multivariate_normal multivariate_diag_normal \
-        wishart inv_wishart dirichlet symmetric_dirichlet multinomial flat flat_pos";
+    let spellable = distributions::ALL.iter().filter(|d| d.spec().is_spellable());
+    let names: Vec<_> = spellable.map(|d| d.spec().name).collect();
+    let language = "bernoulli flip bernoulli_logit binomial beta_binomial hypergeometric geometric \
+        negative_binomial negative_binomial_mean poisson poisson_log categorical categorical_logit \
+        ordered_logistic ordered_probit uniform_discrete normal skew_normal uniform_continuous beta \
+        beta_mean gamma inv_gamma inverse_gaussian expon student_t cauchy laplace logistic_dist \
+        lognormal weibull gumbel pareto chi_squared half_normal half_cauchy half_student_t \
+        truncated_normal vonmises multivariate_normal multivariate_normal_cholesky \
+        multivariate_diag_normal multivariate_student_t random_walk ar wishart inv_wishart lkj lkj_cholesky \
+        dirichlet symmetric_dirichlet multinomial dirichlet_multinomial ordered zero_inflated \
+        hurdle mixture truncate censor flat flat_pos";
     assert_eq!(names, language.split_whitespace().collect::<Vec<_>>());
 }
 
@@ -423,10 +645,39 @@ fn the_distributions_are_those_of_the_language() {
 /// Every distribution with the kinds of its arguments: r real, + positive over many orders of
 /// magnitude, u probability, U positive probability, n small count, N dimension, w weights,
 /// p probabilities, o objects, v real and V positive vector, S positive definite matrix,
-/// d degrees of freedom for it, < two ends of a range, i two whole ends.
+/// L Cholesky factor, d degrees of freedom for it, < two ends of a range, i two whole ends, m a
+/// mean inside (0, 1), c cut points, h draws from an urn and what is in it.
 const KINDS: &[(&str, &str)] = &[
     ("bernoulli", "u"),
     ("flip", "u"),
+    ("bernoulli_logit", "r"),
+    ("beta_binomial", "n++"),
+    ("hypergeometric", "h"),
+    ("negative_binomial_mean", "++"),
+    ("poisson_log", "a"),
+    ("categorical_logit", "v"),
+    ("ordered_logistic", "rc"),
+    ("ordered_probit", "rc"),
+    ("skew_normal", "r+r"),
+    ("beta_mean", "m+"),
+    ("inverse_gaussian", "++"),
+    ("gumbel", "r+"),
+    ("pareto", "++"),
+    ("multivariate_normal_cholesky", "vL"),
+    ("multivariate_student_t", "dvS"),
+    ("lkj", "Nd"),
+    ("lkj_cholesky", "N+"),
+    ("zero_inflated", "Pu+"),
+    ("hurdle", "PU+"),
+    ("mixture", "M"),
+    ("ordered", "O"),
+    ("truncate", "T"),
+    ("censor", "T"),
+    ("random_walk", "N+"),
+    ("random_walk", "N+r"),
+    ("ar", "Nv+"),
+    ("ar", "Nv+r"),
+    ("dirichlet_multinomial", "nV"),
     ("binomial", "nu"),
     ("geometric", "U"),
     ("negative_binomial", "+U"),
@@ -501,6 +752,50 @@ fn arguments(kinds: &str, rng: &mut Rng) -> Vec<Value> {
                 Value::matrix(Matrix::from_fn(DIMENSION, DIMENSION, |i, j| {
                     z[i] * z[j] + if i == j { 1.0 } else { 0.0 }
                 }))
+            }
+            'L' => {
+                let z = vector(&real);
+                Value::matrix(Matrix::from_fn(DIMENSION, DIMENSION, |i, j| match i.cmp(&j) {
+                    std::cmp::Ordering::Less => 0.0,
+                    std::cmp::Ordering::Equal => z[i].abs() + 1e-3,
+                    std::cmp::Ordering::Greater => z[j],
+                }))
+            }
+            'c' => {
+                let mut cuts = vector(&real);
+                cuts.sort_by(f64::total_cmp);
+                Value::vector(cuts)
+            }
+            'P' => Value::symbol("poisson"),
+            'T' => {
+                let (mean, sd) = (real(rng), 0.1 + positive(rng));
+                args.push(Value::symbol("normal"));
+                args.push(Value::Number(mean - 3.0 * sd * rng.uniform()));
+                args.push(Value::Number(mean + 3.0 * sd * rng.uniform()));
+                args.push(Value::Number(mean));
+                Value::Number(sd)
+            }
+            'M' => {
+                let [a, b, s, t] = [real(rng), real(rng), positive(rng), positive(rng)];
+                args.push(Value::vector(vec![rng.uniform(), 1.0]));
+                args.push(Value::symbol("normal"));
+                args.push(Value::vector(vec![a, s]));
+                args.push(Value::symbol("cauchy"));
+                Value::vector(vec![b, t])
+            }
+            'O' => {
+                args.push(Value::symbol("normal"));
+                args.push(Value::Number(1.0 + rng.below(5) as f64));
+                args.push(Value::Number(real(rng)));
+                Value::Number(0.1 + positive(rng))
+            }
+            'a' => Value::Number(20.0 * (rng.uniform() - 0.5)),
+            'm' => Value::Number(0.01 + 0.98 * rng.uniform()),
+            'h' => {
+                let (good, bad) = (rng.below(30), rng.below(30));
+                args.push(Value::Number(rng.below(good + bad + 1) as f64));
+                args.push(Value::Number(good as f64));
+                Value::Number(bad as f64)
             }
             'd' => Value::Number(2.5 + 10.0 * rng.uniform()),
             'N' => Value::Number(1.0 + rng.below(5) as f64),

@@ -128,6 +128,23 @@ fn continuous_samplers_follow_their_densities() {
         "vonmises 20 100",
         "vonmises 0.5 1e6",
         "vonmises 0.5 1e18",
+        "skew_normal 1 2 3",
+        "truncate normal -1 2 0.5 1",
+        "truncate normal 10 11 0 1",
+        "truncate gamma 1 4 2 1",
+        "truncate cauchy -inf -50 0 1",
+        "mixture [1,3] normal (0,1) cauchy (3,0.5)",
+        "mixture [0,3] normal (0,1) gamma (3,0.5)",
+        "skew_normal 1 2 -0.5",
+        "skew_normal 0 1 100",
+        "beta_mean 0.3 5",
+        "beta_mean 0.9 1e5",
+        "inverse_gaussian 2 3",
+        "inverse_gaussian 1e3 0.1",
+        "inverse_gaussian 1 1e6",
+        "gumbel 1 2",
+        "pareto 2 0.5",
+        "pareto 2 30",
     ]);
 }
 
@@ -151,12 +168,62 @@ fn discrete_samplers_follow_their_probabilities() {
         "negative_binomial 0.3 0.05",
         "negative_binomial 1e6 0.999",
         "poisson 0.3",
+        "poisson_log -1",
+        "truncate poisson 2 6 4",
+        "truncate poisson 20 inf 4",
+        "censor poisson 2 6 4",
+        "zero_inflated poisson 0.3 4",
+        "zero_inflated binomial 0.3 20 0.4",
+        "hurdle poisson 0.3 4",
+        "hurdle poisson 0.3 0.01",
+        "hurdle negative_binomial_mean 0.1 4 0.1",
+        "mixture [1,2] poisson (1) poisson (40)",
+        "poisson_log 5",
+        "bernoulli_logit 0.7",
+        "bernoulli_logit -3",
+        "categorical_logit [0.7,-1,0,2]",
+        "beta_binomial 20 2 3",
+        "beta_binomial 1000 0.5 0.3",
+        "beta_binomial 50 0.01 3",
+        "hypergeometric 5 6 7",
+        "hypergeometric 12 6 7",
+        "hypergeometric 1000 5000 100000",
+        "hypergeometric 1000000 3000000000 7000000000",
+        "negative_binomial_mean 4 2",
+        "negative_binomial_mean 10 0.3",
+        "negative_binomial_mean 1000 1e6",
+        "ordered_logistic 0.3 [-1,0.5,2]",
+        "ordered_probit 0.3 [-1,0.5,2]",
         "poisson 4",
         "poisson 50",
         "poisson 1e8",
         "categorical [2,0,3,5]",
         "uniform_discrete -3 7",
     ]);
+}
+
+/// The ends are seen as often as their probabilities say.
+#[test]
+fn censored_draws_have_their_ends() {
+    for text in ["censor normal -1 2 0.5 1", "censor gamma 1 4 2 1"] {
+        let law = Call::new(text);
+        let [low, high] = [1, 2].map(|i| law.args[i].as_number().expect("an end"));
+        let mut rng = Rng::from_seed(9);
+        let mut counts = [0.0; 3];
+        for _ in 0..DRAWS {
+            let x = law.draw(&mut rng);
+            counts[if x == low {
+                0
+            } else if x == high {
+                1
+            } else {
+                2
+            }] += 1.0;
+        }
+        let (p, q) = (law.density(low), law.density(high));
+        let p = significance(&counts, &[p, q, 1.0 - p - q]);
+        assert!(p > SIGNIFICANCE, "{text}: {p:e}");
+    }
 }
 
 #[test]
@@ -166,6 +233,14 @@ fn a_sampler_of_one_number_that_is_slightly_wrong_is_caught() {
         ("gamma 2 3.1", "gamma 2 3"),
         ("truncated_normal 2 1 40 41", "truncated_normal 0 1 40 41"),
         ("binomial 20 0.31", "binomial 20 0.3"),
+        ("hypergeometric 1000 5100 99900", "hypergeometric 1000 5000 100000"),
+        ("inverse_gaussian 2 3.2", "inverse_gaussian 2 3"),
+        ("zero_inflated poisson 0.31 4", "hurdle poisson 0.31 4"),
+        (
+            "mixture [1,3.3] normal (0,1) normal (3,0.5)",
+            "mixture [1,3] normal (0,1) normal (3,0.5)",
+        ),
+        ("ordered_probit 0.35 [-1,0.5,2]", "ordered_probit 0.3 [-1,0.5,2]"),
         ("poisson 100005000", "poisson 1e8"),
     ] {
         let (wrong, law) = (Call::new(wrong), Call::new(law));
@@ -198,6 +273,8 @@ fn enumerable_samplers_follow_their_probabilities() {
         "categorical [1,2,3,4] (true,false,1,7)",
         "multinomial 4 [0.2,0,0.3,0.5]",
         "multinomial 7 [0.9,0.1]",
+        "dirichlet_multinomial 4 [0.2,3,0.5]",
+        "dirichlet_multinomial 6 [2,3]",
     ] {
         let law = Call::new(text);
         let p = significance_of_enumerated(&law, &law);
@@ -269,7 +346,13 @@ fn vectors_have_their_moments() {
     };
     let (skewed_mean, skewed) = dirichlet(&[0.5, 2.0, 3.5]);
     let (even_mean, even) = dirichlet(&[0.7; 3]);
-    let cases: [(&str, &[f64], &[f64]); 6] = [
+    let cases: [(&str, &[f64], &[f64]); 10] = [
+        ("multivariate_normal_cholesky [1,-1] [2,0;0.5,1]", &[1.0, -1.0], &[4.0, 1.0, 1.0, 1.25]),
+        // Covariance S df / (df - 2); kurtosis is that of 12 degrees of freedom.
+        ("multivariate_student_t 12 [1,-1] [2,0.5;0.5,1]", &[1.0, -1.0], &[2.4, 0.6, 0.6, 1.2]),
+        ("random_walk 3 2 5", &[5.0; 3], &[4.0, 4.0, 4.0, 4.0, 8.0, 8.0, 4.0, 8.0, 12.0]),
+        // x0 = e0, x1 = e0/2 + e1, x2 = x1/2 + x0/4 + e2 = e0/2 + e1/2 + e2
+        ("ar 3 [0.5,0.25] 2 5", &[5.0; 3], &[4.0, 2.0, 2.0, 2.0, 5.0, 3.0, 2.0, 3.0, 6.0]),
         ("multivariate_normal [1,-1] [2,0.5;0.5,1]", &[1.0, -1.0], &[2.0, 0.5, 0.5, 1.0]),
         ("multivariate_diag_normal [1,-1] [2,0.5]", &[1.0, -1.0], &[4.0, 0.0, 0.0, 0.25]),
         ("dirichlet [0.5,2,3.5]", &skewed_mean, &skewed),
@@ -323,6 +406,36 @@ fn wishart_draws_have_their_variances() {
     assert!(z < Z_LIMIT, "{z}");
 }
 
+/// Each correlation is 2b - 1 with b from beta(a, a), a = eta + n/2 - 1.
+#[test]
+fn correlations_have_their_marginals() {
+    let share = |sampler: &Call, (i, j): (usize, usize), rng: &mut Rng| {
+        let x = match sampler.sample(rng) {
+            Value::Matrix(m) => m,
+            other => panic!("{other} is no matrix"),
+        };
+        let is_factor = sampler.text.starts_with("lkj_cholesky");
+        let dot = || x.row(i).iter().zip(x.row(j)).map(|(a, b)| a * b).sum::<f64>();
+        0.5 + 0.5 * if is_factor { dot() } else { x.get(i, j) }
+    };
+    for (text, place, marginal) in [
+        ("lkj 2 1", (1, 0), "beta 1 1"),
+        ("lkj 3 2", (1, 0), "beta 2.5 2.5"),
+        ("lkj 3 2", (2, 1), "beta 2.5 2.5"),
+        ("lkj 4 0.5", (3, 2), "beta 1.5 1.5"),
+        ("lkj_cholesky 3 2", (2, 1), "beta 2.5 2.5"),
+        ("lkj_cholesky 5 0.5", (4, 3), "beta 2 2"),
+        ("lkj_cholesky 5 0.5", (3, 0), "beta 2 2"),
+    ] {
+        let (sampler, law) = (Call::new(text), Call::new(marginal));
+        let p = significance_of(|rng| share(&sampler, place, rng), &law, 3);
+        assert!(p > SIGNIFICANCE, "{text}, entry {place:?}: {p:e}");
+    }
+    let (sampler, law) = (Call::new("lkj 3 2.1"), Call::new("beta 2.5 2.5"));
+    let p = significance_of(|rng| share(&sampler, (2, 1), rng), &law, 3);
+    assert!(p < SIGNIFICANCE, "{p:e}");
+}
+
 #[test]
 fn marginals_of_vectors_and_matrices_are_known_laws() {
     for (text, entry, marginal) in [
@@ -331,6 +444,12 @@ fn marginals_of_vectors_and_matrices_are_known_laws() {
         ("dirichlet [0.5,2,3.5]", 0, "beta 0.5 5.5"),
         ("dirichlet [0.02,3]", 0, "beta 0.02 3"),
         ("symmetric_dirichlet 3 4", 2, "beta 3 9"),
+        ("dirichlet_multinomial 30 [0.5,2,3.5]", 1, "beta_binomial 30 2 4"),
+        ("multivariate_student_t 3 [1,-1] [2,0.5;0.5,4]", 1, "student_t 3 -1 2"),
+        ("random_walk 4 2 5", 3, "normal 5 4"),
+        // The least of three is exponential too, the largest of uniform draws is beta.
+        ("ordered expon 3 2", 0, "expon 6"),
+        ("ordered normal 1 2 3", 0, "normal 2 3"),
         ("multinomial 30 [0.2,0.3,0.5]", 1, "binomial 30 0.3"),
         ("wishart [2,0.5;0.5,0.5] 4.5", 0, "gamma 2.25 0.25"),
         ("wishart [2,0.5;0.5,0.5] 4.5", 3, "gamma 2.25 1"),

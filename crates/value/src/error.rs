@@ -33,6 +33,24 @@ impl ArgumentError {
         ArgumentError::Other(message.into())
     }
 
+    /// The same about an argument that stands so many places further on.
+    pub fn after(self, places: usize) -> ArgumentError {
+        match self.argument() {
+            Some(argument) => self.of(argument + places),
+            None => self,
+        }
+    }
+
+    /// The same about this argument, of which the one that is meant is a part.
+    pub fn of(mut self, place: usize) -> ArgumentError {
+        if let ArgumentError::Type { argument, .. } | ArgumentError::Domain { argument, .. } =
+            &mut self
+        {
+            *argument = place;
+        }
+        self
+    }
+
     /// Whether a proposal that meets this error is simply rejected.
     pub fn rejects(&self) -> bool {
         matches!(self, ArgumentError::Domain { .. })

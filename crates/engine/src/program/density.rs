@@ -35,6 +35,11 @@ impl Program {
             Some(place) => (&places(&args[place], x)?, &args[..place]),
             None => (x, args),
         };
+        if let Some(law) = law.linked_form_of()
+            && let Some(linked) = law.linked()
+        {
+            return self.in_form(law, Some(linked), linked.score, x, args);
+        }
         if let Some(linked) = law.linked()
             && let Some(eta) = args.get(linked.place).and_then(|arg| self.etas(linked, arg))
         {

@@ -262,5 +262,6 @@ fn shape_key(shape: &Shape) -> u64 {
         Shape::Number => 0,
         Shape::Vector(n) => *n as u64,
         Shape::Matrix(rows, cols) => (*rows as u64) << 32 | *cols as u64,
+        Shape::Law => u64::MAX,
     }
 }

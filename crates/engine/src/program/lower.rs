@@ -1,8 +1,8 @@
 //! Procedures of the language as steps of a program: values carry marks where numbers depend on the
 //! block ([`super::marked`]).
 
-use smidgen_prob::Function;
 use smidgen_prob::smooth::{self, Elementary, Shape, Smooth};
+use smidgen_prob::{Function, law};
 use smidgen_value::{Link, Matrix, Value};
 
 use super::links;
@@ -321,6 +321,7 @@ pub(crate) fn form(value: &Value) -> Result<Shape, Obstacle> {
     match value {
         Value::Matrix(m) => Ok(Shape::Matrix(m.rows(), m.cols())),
         value if value.as_number().is_some() => Ok(Shape::Number),
+        value if law::of(value).is_some() => Ok(Shape::Law),
         value => Ok(Shape::Vector(numbers(value)?.len())),
     }
 }
@@ -350,7 +351,7 @@ fn aggregate(program: &mut Program, name: &str, args: &[Value]) -> Lowered {
     let out = program.push(Op::Aggregate(Box::new(op)), len);
     let marks: Vec<f64> = (out..out + len).map(|register| program.mark(register)).collect();
     Ok(match shape {
-        Shape::Number => Value::Number(marks[0]),
+        Shape::Number | Shape::Law => Value::Number(marks[0]),
         Shape::Vector(_) => Value::vector(marks),
         Shape::Matrix(rows, cols) => Value::matrix(Matrix::new(rows, cols, marks)),
     })

@@ -5,6 +5,7 @@
 //! (`array`, `lookup`, `transpose`, ...) are then simply run, and the marks show where each number
 //! went.
 
+use smidgen_prob::law;
 use smidgen_value::{Matrix, Value};
 
 use super::Register;
@@ -120,7 +121,11 @@ pub(crate) fn numbers(value: &Value, out: &mut Vec<f64>) -> bool {
             Some(items) => return items.iter().all(|item| numbers(item, out)),
             None => return false,
         },
-        _ => return false,
+        // A law as an argument of another.
+        value => match law::number(value) {
+            Some(number) => out.push(number),
+            None => return false,
+        },
     }
     true
 }

@@ -240,16 +240,19 @@ impl Compiler<'_> {
                 return Ok(Value::Number(x));
             }
         }
-        let mut ends = match support {
-            Support::Interval { low, high } => (low, high),
-            _ => (f64::NEG_INFINITY, f64::INFINITY),
-        };
-        if let [low, high] = distribution.support_arguments() {
-            let args: Vec<Operand> =
-                [low, high].map(|k| self.trace.node(id).args[*k].operand.clone()).into();
-            let low = self.argument(&args[0], true)?.as_number();
-            let high = self.argument(&args[1], true)?.as_number();
-            ends = (low.unwrap_or(ends.0), high.unwrap_or(ends.1));
+        let mut ends = (f64::NEG_INFINITY, f64::INFINITY);
+        if let Support::Interval { low, high } = support {
+            // The arguments that an interval depends on are its ends, the lower one first, unless the law has a nearer
+            // one of its own.
+            let mut given = [low, high];
+            for (end, k) in given.iter_mut().zip(distribution.support_arguments()) {
+                let Some(arg) = self.trace.node(id).args.get(*k) else { continue };
+                let arg = arg.operand.clone();
+                if self.trace.settled_value(&arg).as_number() == Some(*end) {
+                    *end = self.argument(&arg, true)?.as_number().unwrap_or(*end);
+                }
+            }
+            ends = (given[0], given[1]);
         }
         Ok(transform::constrain(&mut self.globals, &support, ends, first as u32))
     }

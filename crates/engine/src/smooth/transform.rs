@@ -9,6 +9,8 @@
 //! | circle | z less whole turns | 0 |
 //! | simplex of K | softmax(z_1, ..., z_{K−1}, 0) | Σ log x_k |
 //! | positive definite | L L', L lower with e^{z_jj} on its diagonal | Σ_j (d + 2 − j) z_jj, j from 1 |
+//! | increasing, above a | x_k = x_{k−1} + e^{z_k}, x_0 = a (or x_1 = z_1, with no a) | Σ z_k |
+//! | correlations and their factors | `prob::correlation`: partial correlations tanh z_ij | there |
 //!
 //! On the circle z runs over the whole line, and the density repeats itself every turn. A move on the line that
 //! treats all turns alike (trajectories do: they know differences of positions only) and is reversible
@@ -21,7 +23,7 @@
 
 use smidgen_prob::Support;
 use smidgen_prob::smooth::Elementary;
-use smidgen_value::{Matrix, Value};
+use smidgen_value::{Matrix, Value, math};
 
 use crate::program::{Program, Source};
 
@@ -67,6 +69,11 @@ pub(super) fn constrain(
         Support::Vectors { .. } => Value::vector(z),
         Support::Simplex { .. } => simplex(program, z),
         Support::PositiveDefinite { size } => positive_definite(program, &z, *size),
+        Support::Ordered { low, .. } => ordered(program, z, *low),
+        Support::CorrelationFactor { size } => {
+            Value::matrix(Matrix::new(*size, *size, correlation_factor(program, &z, *size).entries))
+        }
+        Support::Correlation { size } => correlation(program, &z, *size),
         _ => Value::Number(z[0]),
     }
 }
@@ -122,7 +129,7 @@ fn simplex(program: &mut Program, mut z: Vec<f64>) -> Value {
 }
 
 fn positive_definite(program: &mut Program, z: &[f64], size: usize) -> Value {
-    use Elementary::{Add, Exp, Multiply};
+    use Elementary::{Exp, Multiply};
     let mut lower = vec![0.0; size * size];
     let mut k = 0;
     for i in 0..size {
@@ -140,12 +147,98 @@ fn positive_definite(program: &mut Program, z: &[f64], size: usize) -> Value {
     let mut x = vec![0.0; size * size];
     for i in 0..size {
         for j in 0..=i {
-            let mut total = program.elementary(Multiply, lower[i * size], lower[j * size]);
-            for k in 1..=j {
-                let product =
-                    program.elementary(Multiply, lower[i * size + k], lower[j * size + k]);
-                total = program.elementary(Add, total, product);
+            let total = entry_of_product(program, &lower, size, (i, j));
+            x[i * size + j] = total;
+            x[j * size + i] = total;
+        }
+    }
+    Value::matrix(Matrix::new(size, size, x))
+}
+
+/// The entry of L L' at (i, j), j not above i.
+fn entry_of_product(
+    program: &mut Program,
+    lower: &[f64],
+    size: usize,
+    (i, j): (usize, usize),
+) -> f64 {
+    use Elementary::{Add, Multiply};
+    let mut total = program.elementary(Multiply, lower[i * size], lower[j * size]);
+    for k in 1..=j {
+        let product = program.elementary(Multiply, lower[i * size + k], lower[j * size + k]);
+        total = program.elementary(Add, total, product);
+    }
+    total
+}
+
+fn ordered(program: &mut Program, mut z: Vec<f64>, low: f64) -> Value {
+    use Elementary::{Add, Exp};
+    let mut before = if low.is_finite() { Some(low) } else { None };
+    for x in &mut z {
+        if let Some(before) = before {
+            program.term(*x);
+            let gap = program.elementary(Exp, *x, 0.0);
+            *x = if before == 0.0 { gap } else { program.elementary(Add, before, gap) };
+        }
+        before = Some(*x);
+    }
+    Value::vector(z)
+}
+
+/// A factor of a correlation matrix, and the logarithms of its diagonal.
+struct CorrelationFactor {
+    entries: Vec<f64>,
+    log_diagonal: Vec<f64>,
+}
+
+/// With u = 2z, tanh z = 2 logistic(u) − 1 and log sqrt(1 − tanh² z) = log 2 + (log logistic(u) + log logistic(−u)) / 2.
+fn correlation_factor(program: &mut Program, z: &[f64], size: usize) -> CorrelationFactor {
+    use Elementary::{Add, Exp, LogLogistic, Logistic, Multiply, Negate, Subtract};
+    let mut entries = vec![0.0; size * size];
+    let mut log_diagonal = vec![0.0; size];
+    entries[0] = 1.0;
+    let mut z = z.iter();
+    for i in 1..size {
+        let (mut log_w, mut w) = (0.0, 1.0);
+        for j in 0..i {
+            let z = *z.next().expect("a coordinate for each entry below the diagonal");
+            let u = program.elementary(Multiply, 2.0, z);
+            let minus = program.elementary(Negate, u, 0.0);
+            let share = program.elementary(Logistic, u, 0.0);
+            let twice = program.elementary(Multiply, 2.0, share);
+            let partial = program.elementary(Subtract, twice, 1.0);
+            let right = program.elementary(LogLogistic, u, 0.0);
+            let left = program.elementary(LogLogistic, minus, 0.0);
+            let both = program.elementary(Add, right, left);
+            let half = program.elementary(Multiply, 0.5, both);
+            let log_rest = program.elementary(Add, half, math::LN_2);
+            entries[i * size + j] =
+                if j == 0 { partial } else { program.elementary(Multiply, w, partial) };
+            // log w + 2 log of the rest
+            let slope = program.elementary(Multiply, 2.0, log_rest);
+            program.term(slope);
+            if j > 0 {
+                program.term(log_w);
             }
+            log_w = if j == 0 { log_rest } else { program.elementary(Add, log_w, log_rest) };
+            w = program.elementary(Exp, log_w, 0.0);
+        }
+        (entries[i * size + i], log_diagonal[i]) = (w, log_w);
+    }
+    CorrelationFactor { entries, log_diagonal }
+}
+
+fn correlation(program: &mut Program, z: &[f64], size: usize) -> Value {
+    let CorrelationFactor { entries: lower, log_diagonal } = correlation_factor(program, z, size);
+    let mut x = vec![1.0; size * size];
+    for i in 1..size {
+        if i + 1 < size {
+            let weight = (size - 1 - i) as f64;
+            let jacobian = program.elementary(Elementary::Multiply, weight, log_diagonal[i]);
+            program.term(jacobian);
+        }
+        for j in 0..i {
+            let total = entry_of_product(program, &lower, size, (i, j));
             x[i * size + j] = total;
             x[j * size + i] = total;
         }

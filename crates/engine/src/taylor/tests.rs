@@ -155,12 +155,13 @@ fn close(a: f64, b: f64, tolerance: f64) -> bool {
 /// Laws of single numbers that are not served, each with the reason.
 const UNSERVED: &[(&str, &str)] = &[
     ("uniform_discrete", "its ends are whole numbers"),
+    ("hypergeometric", "its arguments are whole numbers"),
     ("flat", "there is nothing in it"),
     ("flat_pos", "there is nothing in it"),
 ];
 
 /// Arguments that are whole numbers and do not move, counted from 1.
-const WHOLE: &[(&str, usize)] = &[("binomial", 1)];
+const WHOLE: &[(&str, usize)] = &[("binomial", 1), ("beta_binomial", 1)];
 
 /// Every law of single numbers in every form, with its parameters as coordinates, and its outcome if it is continuous.
 fn sections() -> Vec<(String, Section)> {

@@ -8,7 +8,10 @@
 //! | circle | x, beyond π from −π on | 0 |
 //! | simplex | log(x_i / x_K) | Σ log(x'_i / x_i) over all K |
 //! | positive definite | Cholesky, log diagonal | Σ_j (d + 2 − j) Δ log L_jj, j from 1 |
+//! | increasing, above a | log of the gaps; x_1 itself, with no a | the sum of the steps of logarithms |
+//! | correlations and their factors | `prob::correlation` | there |
 
+use smidgen_prob::correlation::{self, Form};
 use smidgen_prob::support::wrap;
 use smidgen_prob::{Support, linalg};
 use smidgen_value::{Matrix, Value, math};
@@ -38,6 +41,21 @@ pub fn step(current: &Value, before: &Support, after: &Support, steps: &[f64]) -
         (Support::PositiveDefinite { .. }, Support::PositiveDefinite { .. }, Value::Matrix(m)) => {
             walk_positive_definite(m, steps)
         }
+        (Support::Ordered { low, .. }, Support::Ordered { .. }, Value::Vector(xs))
+            if before == after =>
+        {
+            walk_ordered(xs, *low, steps)
+        }
+        (Support::Correlation { size }, Support::Correlation { .. }, Value::Matrix(_))
+            if before == after =>
+        {
+            walk_correlation(current, before, (*size, Form::Matrix), steps)
+        }
+        (
+            Support::CorrelationFactor { size },
+            Support::CorrelationFactor { .. },
+            Value::Matrix(_),
+        ) if before == after => walk_correlation(current, before, (*size, Form::Factor), steps),
         // Another principal has changed the very kind of value: there is no walk to there.
         _ => (current.clone(), f64::NEG_INFINITY),
     };
@@ -142,6 +160,37 @@ fn walk_positive_definite(m: &Matrix, steps: &[f64]) -> (Value, f64) {
     (Value::matrix(Matrix::from_fn(d, d, entry)), ratio)
 }
 
+fn walk_ordered(xs: &[f64], low: f64, steps: &[f64]) -> (Value, f64) {
+    let mut moved = Vec::with_capacity(xs.len());
+    let mut ratio = 0.0;
+    // The last entry before and after.
+    let mut last = low.is_finite().then_some((low, low));
+    for (x, step) in xs.iter().zip(steps) {
+        let next = match last {
+            None => x + step,
+            Some((before, after)) => {
+                ratio += step;
+                after + (x - before) * math::exp(*step)
+            }
+        };
+        moved.push(next);
+        last = Some((*x, next));
+    }
+    (Value::vector(moved), ratio)
+}
+
+fn walk_correlation(
+    current: &Value,
+    support: &Support,
+    (size, form): (usize, Form),
+    steps: &[f64],
+) -> (Value, f64) {
+    let here = support.coordinates(current);
+    let there: Vec<f64> = here.iter().zip(steps).map(|(y, step)| y + step).collect();
+    let (moved, log_after) = correlation::at(&there, size, form);
+    (moved, log_after - correlation::at(&here, size, form).1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,6 +236,9 @@ mod tests {
     #[test]
     fn coordinates_move_by_the_steps() {
         let matrix = Value::matrix(Matrix::new(2, 2, vec![2.0, 0.3, 0.3, 1.0]));
+        let factor = Matrix::new(3, 3, vec![1.0, 0.0, 0.0, 0.6, 0.8, 0.0, 0.48, -0.64, 0.6]);
+        let correlations = Value::matrix(correlation::product(&factor));
+        let factor = Value::matrix(factor);
         let cases = [
             (Value::Number(0.4), Support::Reals),
             (Value::Number(0.4), Support::POSITIVE),
@@ -196,6 +248,13 @@ mod tests {
             (Value::vector(vec![1.0, -2.0]), Support::Vectors { len: 2 }),
             (Value::vector(vec![0.2, 0.3, 0.5]), Support::Simplex { len: 3 }),
             (matrix, Support::PositiveDefinite { size: 2 }),
+            (
+                Value::vector(vec![-1.0, 0.5, 2.0]),
+                Support::Ordered { len: 3, low: f64::NEG_INFINITY },
+            ),
+            (Value::vector(vec![1.5, 2.5]), Support::Ordered { len: 2, low: 1.0 }),
+            (factor, Support::CorrelationFactor { size: 3 }),
+            (correlations, Support::Correlation { size: 3 }),
         ];
         for (x, support) in cases {
             let steps = [0.3, -0.2, 0.5];

@@ -163,9 +163,11 @@ impl Distribution for Binomial {
         if let Chance::Plain(p @ (0.0 | 1.0)) = p {
             return Ok(Some(vec![Value::Number(n * p)]));
         }
-        if n > MOST_ENUMERATED {
-            return Ok(None);
-        }
-        Ok(Some((0..=n as usize).map(|k| Value::Number(k as f64)).collect()))
+        Ok(counts_to(n))
     }
+}
+
+/// The counts from 0 to n, unless they are too many to list.
+pub(crate) fn counts_to(n: f64) -> Option<Vec<Value>> {
+    (n <= MOST_ENUMERATED).then(|| (0..=n as usize).map(|k| Value::Number(k as f64)).collect())
 }

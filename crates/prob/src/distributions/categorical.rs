@@ -115,7 +115,7 @@ impl<'a> Weights<'a> {
 
 /// The sum of the weights, and the least of them if it is negative.
 #[inline]
-fn total_and_least(weights: &[f64]) -> (f64, f64) {
+pub(crate) fn total_and_least(weights: &[f64]) -> (f64, f64) {
     weights
         .iter()
         .fold((0.0, 0.0_f64), |(total, least), weight| (total + weight, least.min(*weight)))
@@ -180,7 +180,7 @@ fn score(x: &[f64], args: &[&[f64]], _x_slope: &mut [f64], slopes: &mut [&mut [f
 }
 
 /// The same with the logarithms of the weights: log p = η_x - log of the sum of e^η.
-fn score_by_log(
+pub(crate) fn score_by_log(
     x: &[f64],
     args: &[&[f64]],
     _x_slope: &mut [f64],

@@ -153,13 +153,19 @@ impl Distribution for Multinomial {
     fn enumerate(&self, args: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
         let (n, p) = parameters(args)?;
         let possible: Vec<usize> = (0..p.len()).filter(|i| p[*i] > 0.0).collect();
-        // C(n + k - 1, k - 1) vectors
-        let number = (1..possible.len()).fold(1.0, |number, i| number * (n + i as f64) / i as f64);
-        if number > MOST_ENUMERATED {
-            return Ok(None);
-        }
-        let mut all = Vec::new();
-        count_vectors(n as usize, &possible, &mut vec![0.0; p.len()], &mut all);
-        Ok(Some(all))
+        Ok(all_counts(n, p.len(), &possible))
     }
+}
+
+/// The vectors of this length of counts with total n, other than 0 only at the places that are possible; None if
+/// they are too many to list.
+pub(crate) fn all_counts(n: f64, len: usize, possible: &[usize]) -> Option<Vec<Value>> {
+    // C(n + k - 1, k - 1) vectors
+    let number = (1..possible.len()).fold(1.0, |number, i| number * (n + i as f64) / i as f64);
+    if number > MOST_ENUMERATED {
+        return None;
+    }
+    let mut all = Vec::new();
+    count_vectors(n as usize, possible, &mut vec![0.0; len], &mut all);
+    Some(all)
 }

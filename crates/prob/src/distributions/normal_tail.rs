@@ -4,9 +4,28 @@
 use smidgen_value::math::{HALF_LN_2PI, LN_2, erf, erfc, exp, ln};
 use std::f64::consts::FRAC_1_SQRT_2;
 
+use crate::smooth::Curve;
+
 /// log of the probability of (a, b), for a < 0 < b.
 pub fn log_mass_around_zero(a: f64, b: f64) -> f64 {
     ln(erf(b * FRAC_1_SQRT_2) - erf(a * FRAC_1_SQRT_2)) - LN_2
+}
+
+/// log of the probability of (a, b), either of which may be infinite; their distance is given too, because the difference of
+/// the two may have lost it.
+pub fn log_mass(a: f64, b: f64, width: f64) -> f64 {
+    let log_phi = |z: f64| -0.5 * z * z - HALF_LN_2PI;
+    if a == f64::NEG_INFINITY {
+        Curve::LogNormalCdf.value(b)
+    } else if b == f64::INFINITY {
+        Curve::LogNormalCdf.value(-a)
+    } else if a >= 0.0 {
+        log_phi(a) + log_mass_from(a, width)
+    } else if b <= 0.0 {
+        log_phi(b) + log_mass_from(-b, width)
+    } else {
+        log_mass_around_zero(a, b)
+    }
 }
 
 /// The law between two points.

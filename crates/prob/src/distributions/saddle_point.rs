@@ -5,7 +5,7 @@
 //! the result of size 10, so half of the digits are gone. Here every term is of the size of
 //! the result.
 
-use smidgen_value::math::{HALF_LN_2PI, ln, ln_gamma};
+use smidgen_value::math::{HALF_LN_2PI, ln, ln_gamma, xlog1py};
 
 /// log Gamma(x + 1) - ((x + 1/2) log x - x + log(2 pi)/2), for x > 0.
 pub fn stirling_error(x: f64) -> f64 {
@@ -85,4 +85,15 @@ pub fn log_gamma_kernel(power: f64, shape: f64, t: f64, log_t: f64) -> f64 {
     }
     0.5 * ln(shape) - HALF_LN_2PI - stirling_error(shape) - deviance(shape, t, 0.0)
         + (power - shape) * log_t
+}
+
+/// As [`log_binomial`], where either may be zero.
+pub fn log_trials(k: f64, m: f64, p: f64) -> f64 {
+    if k == 0.0 {
+        xlog1py(m, -p)
+    } else if m == 0.0 {
+        k * ln(p)
+    } else {
+        log_binomial(k, m, p)
+    }
 }

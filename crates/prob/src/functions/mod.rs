@@ -6,7 +6,8 @@
 //!
 //! * [`arithmetic`], [`link`], [`comparison`]: on single numbers, the hot ones;
 //! * [`lists`], [`vectors`], [`matrix`], [`dict`]: on containers;
-//! * [`types`]: tests and conversions.
+//! * [`types`]: tests and conversions;
+//! * [`laws`]: densities, distribution functions and quantiles of laws.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -42,6 +43,7 @@ macro_rules! table {
 pub mod arithmetic;
 pub mod comparison;
 pub mod dict;
+pub mod laws;
 pub mod link;
 pub mod lists;
 pub mod matrix;
@@ -61,6 +63,7 @@ pub static ALL: &[&[Function]] = &[
     matrix::TABLE,
     dict::TABLE,
     types::TABLE,
+    laws::TABLE,
 ];
 
 type Outcome = Result<Value, ArgumentError>;

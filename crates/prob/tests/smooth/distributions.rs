@@ -1,7 +1,7 @@
 //! The derivatives of the log densities, with respect to the outcome and to the arguments.
 
 use smidgen_prob::registry::{self, Builtin};
-use smidgen_prob::{Distribution, Score, Support, lookup};
+use smidgen_prob::{Distribution, Score, Support, law, lookup};
 use smidgen_value::math::exp;
 use smidgen_value::{Matrix, Rng, Symbol, Value};
 
@@ -15,6 +15,47 @@ const NO_SCORE: &[&str] = &[];
 pub const CASES: &[&str] = &[
     "bernoulli",
     "bernoulli probability",
+    "bernoulli_logit real",
+    "beta_binomial count positive positive",
+    "beta_binomial count large positive",
+    "hypergeometric count after_count count",
+    "negative_binomial_mean positive positive",
+    "negative_binomial_mean large large",
+    "poisson_log real",
+    "categorical_logit vector",
+    "ordered_logistic real cuts",
+    "ordered_probit real cuts",
+    "skew_normal real positive real",
+    "beta_mean probability positive",
+    "beta_mean probability large",
+    "inverse_gaussian positive positive",
+    "gumbel real positive",
+    "pareto positive positive",
+    "multivariate_normal_cholesky vector factor",
+    "multivariate_student_t positive vector covariance",
+    "lkj size positive",
+    "lkj_cholesky size positive",
+    "zero_inflated poisson probability positive",
+    "zero_inflated negative_binomial_mean probability positive positive",
+    "hurdle poisson probability positive",
+    "hurdle negative_binomial_mean probability positive positive",
+    "mixture weights_of_two normal two_positive gamma two_positive",
+    "mixture weights_of_two poisson one_positive poisson one_positive",
+    "ordered normal size real positive",
+    "ordered gamma size positive positive",
+    "truncate normal far_below_real far_above_last real positive",
+    "truncate normal minus_infinity real real positive",
+    "truncate gamma positive infinity positive positive",
+    "truncate poisson count infinity positive",
+    "censor normal far_below_real far_above_last real positive",
+    "censor gamma minus_infinity positive positive positive",
+    "censor poisson minus_infinity count positive",
+    "random_walk size positive",
+    "random_walk size positive real",
+    "ar size vector positive",
+    "ar size vector positive real",
+    "dirichlet_multinomial count weights",
+    "dirichlet_multinomial count large_weights",
     "flip",
     "flip probability",
     "binomial count probability",
@@ -88,6 +129,12 @@ pub enum Motion {
     Simplex,
     /// Two entries move as one.
     Symmetric,
+    /// Entries above the diagonal stay 0.
+    Lower,
+    /// Two entries off the diagonal move as one.
+    Correlation,
+    /// Rows of a lower triangular matrix stay of length one.
+    UnitRows,
 }
 
 #[derive(Clone)]
@@ -100,7 +147,7 @@ fn entries(value: &Value) -> Vec<f64> {
     match value {
         Value::Vector(xs) => xs.to_vec(),
         Value::Matrix(m) => m.as_slice().to_vec(),
-        other => vec![other.as_number().expect("numbers")],
+        other => vec![other.as_number().or_else(|| law::number(other)).expect("numbers")],
     }
 }
 
@@ -115,7 +162,7 @@ fn like(value: &Value, entries: &[f64]) -> Value {
 
 /// A random argument of this kind, which may depend on the arguments before it.
 pub fn argument(kind: &str, before: &[Part], rng: &mut Rng) -> Part {
-    use Motion::{Fixed, Free, Positive, Simplex, Symmetric, Unit};
+    use Motion::{Fixed, Free, Lower, Positive, Simplex, Symmetric, Unit};
     let earlier = |i: usize| entries(&before[i].value)[0];
     let last = || earlier(before.len() - 1);
     let u = rng.uniform();
@@ -138,6 +185,8 @@ pub fn argument(kind: &str, before: &[Part], rng: &mut Rng) -> Part {
         "near_above" => number(earlier(0) + earlier(1) * 0.3 * u, Free),
         "far_above" => number(earlier(0) + earlier(1) * (5.0 + 50.0 * u), Free),
         "far_below" => number(earlier(0) - earlier(1) * (5.0 + 50.0 * u), Free),
+        "far_below_real" => number(-8.0 - 3.0 * u, Free),
+        "far_above_last" => number(8.0 + 3.0 * u, Free),
         "infinity" => number(f64::INFINITY, Fixed),
         "minus_infinity" => number(f64::NEG_INFINITY, Fixed),
         "vector" => Part {
@@ -146,6 +195,23 @@ pub fn argument(kind: &str, before: &[Part], rng: &mut Rng) -> Part {
         },
         "weights" | "sds" => Part { value: Value::vector(several(3, -1.5, 3.0)), motion: Positive },
         "large_weights" => Part { value: Value::vector(several(3, 1.0, 5.0)), motion: Positive },
+        "cuts" => {
+            let gaps = several(3, -1.0, 2.0);
+            let cuts = gaps.iter().scan(-2.0, |at, gap| {
+                *at += gap;
+                Some(*at)
+            });
+            Part { value: Value::vector(cuts.collect::<Vec<_>>()), motion: Free }
+        }
+        "factor" => {
+            let a: Vec<f64> = several(9, -1.0, 2.0);
+            let entry = |i: usize, j: usize| match i.cmp(&j) {
+                std::cmp::Ordering::Less => 0.0,
+                std::cmp::Ordering::Equal => a[3 * i + i],
+                std::cmp::Ordering::Greater => a[3 * i + j] - 1.0,
+            };
+            Part { value: Value::matrix(Matrix::from_fn(3, 3, entry)), motion: Lower }
+        }
         "simplex" => {
             let weights = several(3, -1.0, 2.0);
             let total: f64 = weights.iter().sum();
@@ -160,18 +226,31 @@ pub fn argument(kind: &str, before: &[Part], rng: &mut Rng) -> Part {
             };
             Part { value: Value::matrix(Matrix::from_fn(3, 3, entry)), motion: Symmetric }
         }
-        other => panic!("no argument is called {other}"),
+        "weights_of_two" | "two_positive" => {
+            Part { value: Value::vector(several(2, -1.5, 3.0)), motion: Positive }
+        }
+        "one_positive" => Part { value: Value::vector(several(1, -1.5, 3.0)), motion: Positive },
+        other => {
+            let value = Value::symbol(other);
+            assert!(law::of(&value).is_some(), "no argument is called {other}");
+            Part { value, motion: Fixed }
+        }
     }
 }
 
 pub fn motion_of_outcome(support: &Support) -> Motion {
     match support {
-        Support::Reals | Support::Vectors { .. } => Motion::Free,
+        Support::Reals
+        | Support::Mixed { .. }
+        | Support::Vectors { .. }
+        | Support::Ordered { .. } => Motion::Free,
         Support::Interval { low: 0.0, high } if *high == f64::INFINITY => Motion::Positive,
         Support::Interval { low: 0.0, high: 1.0 } => Motion::Unit,
         Support::Interval { .. } | Support::Circle => Motion::Free,
         Support::Simplex { .. } => Motion::Simplex,
         Support::PositiveDefinite { .. } => Motion::Symmetric,
+        Support::Correlation { .. } => Motion::Correlation,
+        Support::CorrelationFactor { .. } => Motion::UnitRows,
         _ => Motion::Fixed,
     }
 }
@@ -187,6 +266,7 @@ fn directions(entries: &[f64], motion: Motion) -> Vec<(Direction, f64)> {
     };
     let mut directions = match motion {
         Motion::Fixed => Vec::new(),
+        Motion::Lower | Motion::Correlation | Motion::UnitRows => of_matrix(entries, motion),
         Motion::Free => alone(&|x| 0.05 * x.abs().max(0.5)),
         Motion::Positive => alone(&|x| 0.2 * x),
         Motion::Unit => alone(&|x| 0.2 * x.min(1.0 - x)),
@@ -208,6 +288,41 @@ fn directions(entries: &[f64], motion: Motion) -> Vec<(Direction, f64)> {
     // So near to an end that a step is lost in rounding, no difference can be taken.
     directions.retain(|(direction, reach)| *reach > 1e-9 * entries[direction[0].0].abs());
     directions
+}
+
+/// Those of matrices that are not merely symmetric.
+fn of_matrix(entries: &[f64], motion: Motion) -> Vec<(Direction, f64)> {
+    let n = entries.len().isqrt();
+    let diagonal = |i: usize| entries[i * n + i];
+    let least = (0..n).map(diagonal).fold(f64::INFINITY, f64::min);
+    let below = (0..n).flat_map(|i| (0..=i).map(move |j| (i, j)));
+    match motion {
+        Motion::Lower => below.map(|(i, j)| (vec![(i * n + j, 1.0)], 0.2 * least)).collect(),
+        Motion::Correlation => {
+            let lower = smidgen_prob::linalg::cholesky(&Matrix::new(n, n, entries.to_vec()));
+            let lower = lower.expect("a correlation matrix");
+            let least = (0..n).map(|i| lower.get(i, i)).fold(f64::INFINITY, f64::min);
+            let pair = |(i, j): (usize, usize)| vec![(i * n + j, 1.0), (j * n + i, 1.0)];
+            below.filter(|(i, j)| i != j).map(|p| (pair(p), 0.05 * least * least)).collect()
+        }
+        // The diagonal entry makes up for the other one.
+        _ => {
+            let pair = |(i, j): (usize, usize)| {
+                vec![(i * n + j, 1.0), (i * n + i, -entries[i * n + j] / diagonal(i))]
+            };
+            let below = below.filter(|(i, j)| i != j);
+            below.map(|p| (pair(p), 0.2 * diagonal(p.0) * diagonal(p.0))).collect()
+        }
+    }
+}
+
+/// Rows of length one again, by their diagonal entries.
+fn with_unit_rows(entries: &mut [f64]) {
+    let n = entries.len().isqrt();
+    for i in 0..n {
+        let square: f64 = entries[i * n..i * n + i].iter().map(|x| x * x).sum();
+        entries[i * n + i] = (1.0 - square).sqrt();
+    }
 }
 
 /// The log density with its slopes: that of the outcome, then those of the arguments.
@@ -277,6 +392,9 @@ fn check(case: &str, score: Score) -> Result<(), String> {
                     let mut parts = parts.clone();
                     let mut at = all[i].clone();
                     direction.iter().for_each(|(place, sign)| at[*place] += sign * t);
+                    if part.motion == Motion::UnitRows {
+                        with_unit_rows(&mut at);
+                    }
                     parts[i].value = like(&parts[i].value, &at);
                     let args: Vec<&Value> = parts[1..].iter().map(|part| &part.value).collect();
                     call.distribution.log_density(&parts[0].value, &args).unwrap_or(f64::NAN)
@@ -395,7 +513,7 @@ fn outside_the_domain_the_log_density_is_minus_infinity() {
         let call = Call::applied(name, parts.iter().map(|part| part.value.clone()).collect());
         let mut all = vec![call.sample(&mut rng)];
         all.extend(call.args.iter().cloned());
-        for part in 0..all.len() {
+        for part in (0..all.len()).filter(|part| law::number(&all[*part]).is_none()) {
             for place in 0..entries(&all[part]).len() {
                 for odd in ODD {
                     let mut all = all.clone();

@@ -2,7 +2,7 @@
 
 use smidgen_prob::registry::{self, Builtin};
 use smidgen_prob::smooth::{self, Aggregate, Elementary, Shape, Smooth};
-use smidgen_prob::{Function, lookup};
+use smidgen_prob::{Function, law, lookup};
 use smidgen_value::{Matrix, Rng, Symbol, Value};
 
 use crate::difference::{Tally, agrees};
@@ -293,6 +293,9 @@ fn forms(name: &str) -> Vec<(Vec<Shape>, bool)> {
         "matrix_solve" => plain(&[&[m, Vector(3)], &[m, Matrix(3, 2)]]),
         "log_det" => vec![(vec![m], false), (vec![m], true), (vec![Matrix(1, 1)], true)],
         "cholesky" => [1, 2, 3, 6].iter().map(|n| (vec![Matrix(*n, *n)], true)).collect(),
+        "log_density" | "cdf" | "ccdf" | "log_cdf" | "log_ccdf" | "quantile" => {
+            plain(&[&[Shape::Law, Number, Number, Number]])
+        }
         _ => panic!("{name}: no arguments to try it on"),
     }
 }
@@ -300,6 +303,9 @@ fn forms(name: &str) -> Vec<(Vec<Shape>, bool)> {
 fn value_of(entries: &[f64], shape: Shape) -> Value {
     match shape {
         Shape::Number => Value::Number(entries[0]),
+        Shape::Law => {
+            law::numbered(entries[0]).map_or(Value::Nil, |d| Value::symbol(d.spec().name))
+        }
         Shape::Vector(_) => Value::vector(entries.to_vec()),
         Shape::Matrix(n, m) => Value::matrix(Matrix::new(n, m, entries.to_vec())),
     }
@@ -333,6 +339,9 @@ fn check_aggregate(f: &Aggregate) -> Result<(), String> {
                 .iter()
                 .map(|shape| match shape {
                     Shape::Matrix(n, _) if symmetric => positive_definite(*n, &mut rng),
+                    // A normal law, at numbers that may be a scale and a probability.
+                    Shape::Law => law::number(&Value::symbol("normal")).into_iter().collect(),
+                    Shape::Number if shapes[0] == Shape::Law => vec![0.1 + 0.8 * rng.uniform()],
                     _ => (0..shape.len()).map(|_| 4.0 * rng.uniform() - 2.0).collect(),
                 })
                 .collect();
@@ -376,7 +385,7 @@ fn check_at(
         if (0..args.len()).any(|j| j != i && others[j] != slopes[j]) {
             return Err(format!("without the slope of argument {i} others differ"));
         }
-        for at in 0..args[i].len() {
+        for at in (0..args[i].len()).filter(|_| shapes[i] != Shape::Law) {
             let n = args[i].len().isqrt();
             let mirror = if symmetric { at % n * n + at / n } else { at };
             let moved = |t: f64| {

@@ -13,6 +13,7 @@ use crate::distributions_common::Call;
 /// Laws of numbers without a recipe, and why.
 const NO_RECIPE: &[(&str, &str)] = &[
     ("uniform_discrete", "its ends are whole numbers, so nothing in it moves"),
+    ("hypergeometric", "its arguments are whole numbers, so nothing in it moves"),
     ("flat", "there is nothing in it"),
     ("flat_pos", "there is nothing in it"),
 ];

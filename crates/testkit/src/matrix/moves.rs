@@ -2,7 +2,7 @@
 
 use smidgen_engine::node::Op;
 use smidgen_engine::{Choice, EvalError, NodeId, Proposed, Proposer, Trace};
-use smidgen_prob::Support;
+use smidgen_prob::{Support, correlation};
 use smidgen_value::{Rng, Value, math};
 
 /// Scales and rates far from 1, and numbers far from 0.
@@ -60,6 +60,20 @@ pub fn other_value(trace: &mut Trace, node: NodeId, rng: &mut Rng) -> Option<Val
                 weights.iter().map(|w| w * math::exp(step(rng)) + 1e-3).collect();
             let total: f64 = weights.iter().sum();
             return Some(Value::vector(weights.iter().map(|w| w / total).collect::<Vec<_>>()));
+        }
+        (Support::Ordered { .. }, None) => {
+            let shift = step(rng);
+            let stretch = math::exp(step(rng));
+            let moved = current.to_reals()?.iter().map(|x| shift + stretch * x).collect::<Vec<_>>();
+            return Some(Value::vector(moved));
+        }
+        (Support::Correlation { size }, None) => {
+            let y: Vec<f64> = (0..correlation::dimension(*size)).map(|_| step(rng)).collect();
+            return Some(correlation::at(&y, *size, correlation::Form::Matrix).0);
+        }
+        (Support::CorrelationFactor { size }, None) => {
+            let y: Vec<f64> = (0..correlation::dimension(*size)).map(|_| step(rng)).collect();
+            return Some(correlation::at(&y, *size, correlation::Form::Factor).0);
         }
         (Support::Integers { .. } | Support::Booleans | Support::Finite(_), _) => {
             let values = choice.enumerate().ok()?;

@@ -1,5 +1,6 @@
 //! Draws from a program: the outcome of every density is drawn anew from its law, given what was computed and drawn before.
 
+use smidgen_prob::law;
 use smidgen_prob::smooth::Shape;
 use smidgen_value::{Matrix, Rng, Value};
 
@@ -73,6 +74,9 @@ fn arguments(op: &DensityOp, numbers: &[f64]) -> Vec<Value> {
             Shape::Number => Value::Number(part[0]),
             Shape::Vector(_) => Value::vector(part.to_vec()),
             Shape::Matrix(rows, cols) => Value::matrix(Matrix::new(*rows, *cols, part.to_vec())),
+            Shape::Law => {
+                law::numbered(part[0]).map_or(Value::Nil, |law| Value::symbol(law.spec().name))
+            }
         },
     };
     parts.iter().zip(&op.shapes).enumerate().map(value).collect()

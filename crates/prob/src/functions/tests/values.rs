@@ -480,7 +480,28 @@ const TYPES: &str = r#"
     (probability 0) => 0
 "#;
 
-const TABLES: &[&str] = &[ARITHMETIC, LINK, COMPARISON, LISTS, VECTORS, MATRIX, DICT, TYPES];
+const LAWS: &str = "
+    (log_density bernoulli 1 1) => 0
+    (log_density normal inf 0 1) => -inf
+    (log_density flat 3) => 0
+    (cdf expon -1 2) => 0
+    (cdf uniform_continuous 7 0 1) => 1
+    (cdf bernoulli 3 0.25) => 1
+    (ccdf expon -1 2) => 1
+    (ccdf uniform_continuous 7 0 1) => 0
+    (ccdf bernoulli 3 0.25) => 0
+    (log_cdf expon -1 2) => -inf
+    (log_cdf uniform_continuous 7 0 1) => 0
+    (log_cdf poisson -1 0.25) => -inf
+    (log_ccdf expon -1 2) => 0
+    (log_ccdf uniform_continuous 7 0 1) => -inf
+    (log_ccdf poisson -1 0.25) => 0
+    (quantile bernoulli 0.5 0.25) => 0
+    (quantile bernoulli 0.9 0.25) => 1
+    (quantile binomial 1 3 0.5) => 3
+";
+
+const TABLES: &[&str] = &[ARITHMETIC, LINK, COMPARISON, LISTS, VECTORS, MATRIX, DICT, TYPES, LAWS];
 
 #[test]
 fn functions_return_what_the_tables_say() {

@@ -110,7 +110,7 @@ fn square(shapes: &[Shape]) -> Option<usize> {
 fn size(shapes: &[Shape]) -> usize {
     match shapes[0] {
         Shape::Matrix(n, _) => n,
-        Shape::Number | Shape::Vector(_) => 1,
+        Shape::Number | Shape::Vector(_) | Shape::Law => 1,
     }
 }
 
@@ -118,7 +118,7 @@ fn size(shapes: &[Shape]) -> usize {
 fn right_hand_sides(shapes: &[Shape]) -> usize {
     match shapes[1] {
         Shape::Matrix(_, m) => m,
-        Shape::Number | Shape::Vector(_) => 1,
+        Shape::Number | Shape::Vector(_) | Shape::Law => 1,
     }
 }
 

@@ -3,9 +3,11 @@
 //!
 //! * [`vectors`]: sums, products and what is made of them;
 //! * [`products`]: products with matrices;
-//! * [`factors`]: what a factorisation of a matrix gives.
+//! * [`factors`]: what a factorisation of a matrix gives;
+//! * [`laws`]: log densities, distribution functions and quantiles.
 
 mod factors;
+mod laws;
 mod products;
 mod vectors;
 
@@ -15,12 +17,14 @@ pub enum Shape {
     Number,
     Vector(usize),
     Matrix(usize, usize),
+    /// A law, by its number ([`crate::law::number`]): it does not move.
+    Law,
 }
 
 impl Shape {
     pub fn len(self) -> usize {
         match self {
-            Shape::Number => 1,
+            Shape::Number | Shape::Law => 1,
             Shape::Vector(n) => n,
             Shape::Matrix(rows, cols) => rows * cols,
         }
@@ -51,7 +55,7 @@ pub type Pull = fn(
     slopes: &mut [&mut [f64]],
 );
 
-static FAMILIES: &[&[Aggregate]] = &[vectors::ALL, products::ALL, factors::ALL];
+static FAMILIES: &[&[Aggregate]] = &[vectors::ALL, products::ALL, factors::ALL, laws::ALL];
 
 pub(super) fn find(name: &str) -> Option<&'static Aggregate> {
     FAMILIES.iter().copied().flatten().find(|aggregate| aggregate.name == name)

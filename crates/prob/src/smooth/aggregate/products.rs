@@ -88,7 +88,7 @@ pub static ALL: &[Aggregate] = &[
 fn cols(shape: Shape) -> usize {
     match shape {
         Shape::Matrix(_, cols) => cols,
-        Shape::Number | Shape::Vector(_) => 1,
+        Shape::Number | Shape::Vector(_) | Shape::Law => 1,
     }
 }
 
