@@ -116,6 +116,8 @@ pub struct Blocks {
     known: FxHashMap<Vec<u64>, Known>,
     /// The block that was asked for last.
     last: Option<Named>,
+    /// Found by somebody else, for a block that is not known yet.
+    metric: Option<Metric>,
 }
 
 /// A block and what it is known by, in a structure.
@@ -151,7 +153,8 @@ const MOST_BLOCKS: usize = 10_000;
 
 impl Blocks {
     fn new(options: Options, step: Option<f64>) -> Blocks {
-        Blocks { options, form: Form::Plain, step, known: FxHashMap::default(), last: None }
+        let known = FxHashMap::default();
+        Blocks { options, form: Form::Plain, step, known, last: None, metric: None }
     }
 
     /// With the usual options.
@@ -167,6 +170,16 @@ impl Blocks {
     /// Whether the block has been moved before.
     pub fn knows(&self, trace: &Trace, block: &[NodeId]) -> bool {
         self.known.contains_key(&addresses(trace, block))
+    }
+
+    /// What was learnt about a block was about another density.
+    pub fn forget(&mut self, trace: &Trace, block: &[NodeId]) {
+        self.known.remove(&addresses(trace, block));
+    }
+
+    /// The metric of the next block that is moved for the first time. Its state is thought to be a usual one.
+    pub fn take_metric(&mut self, metric: Metric) {
+        self.metric = Some(metric);
     }
 
     fn key(&mut self, trace: &Trace, block: &[NodeId]) -> Vec<u64> {
@@ -204,7 +217,7 @@ impl Blocks {
         let drawn = match self.known.get_mut(&key) {
             None => {
                 let smoothed = Smoothed::new(trace, block, self.form, "nuts")?;
-                let begins = phase == Phase::Warmup && self.step.is_none();
+                let begins = phase == Phase::Warmup && self.step.is_none() && self.metric.is_none();
                 let here = match begins {
                     true => smoothed.begin(trace, rng)?,
                     false => smoothed.look(trace)?,
@@ -244,7 +257,7 @@ impl Blocks {
     }
 
     fn first(
-        &self,
+        &mut self,
         smoothed: Smoothed,
         trace: &mut Trace,
         phase: Phase,
@@ -254,8 +267,10 @@ impl Blocks {
         let at = smoothed.start(trace, "nuts")?;
         let mut sampler = Sampler::new(at.z.len());
         let learns = phase == Phase::Warmup && self.step.is_none();
+        let given = self.metric.take().filter(|metric| metric.size() == at.z.len() && learns);
+        let is_given = given.is_some();
         let metric = match learns {
-            true => Metric::of_gradient(&at.gradient),
+            true => given.unwrap_or_else(|| Metric::of_gradient(&at.gradient)),
             false => Metric::unit(at.z.len()),
         };
         let target = self.options.target;
@@ -268,6 +283,11 @@ impl Blocks {
         if !learns {
             learning.freeze();
         }
+        if is_given {
+            learning.keep_metric();
+        }
+        // What was given is not doubted.
+        let planned = planned.filter(|_| !is_given);
         Ok(Known { smoothed, sampler, learning, at, made: 0, planned, warned: false })
     }
 }

@@ -15,8 +15,9 @@ const TAIL_FREEDOM: f64 = 30.0;
 /// One of so many proposals is autoregressive, with this a, and one is a step of a walk.
 const SELDOM: usize = 20;
 const MEMORY: f64 = 0.7;
-/// s √d
-const STRIDE: f64 = 2.38;
+/// s √d, and moves from one step to the next.
+pub(super) const STRIDE: f64 = 2.38;
+pub(super) const WALKS: f64 = SELDOM as f64;
 
 #[derive(Clone, Debug)]
 pub struct Law {

@@ -160,7 +160,7 @@ impl Preparation {
             Want::Any => prepared.choose(tall),
             Want::Best => {
                 prepared.choose(tall);
-                prepared.check()?;
+                prepared.check(tall)?;
             }
         }
         Ok(prepared)
@@ -197,7 +197,10 @@ impl Preparation {
     /// Takes the test that is cheapest per effective draw.
     fn choose(&mut self, tall: &mut dyn Tall) {
         let thinned = self.look_at_thinning(tall).then_some(self.forecast);
-        if thinned.is_none_or(|forecast| forecast.efficiency < FINE) {
+        // No scan is cheaper than one reading of all rows.
+        let is_fine =
+            |thinned: Forecast| thinned.efficiency >= FINE && thinned.cost < tall.rows() as f64;
+        if !thinned.is_some_and(is_fine) {
             self.look_at_scans(tall);
             if let Some(thinned) = thinned
                 && thinned.cost < self.forecast.cost
@@ -212,7 +215,7 @@ impl Preparation {
     }
 
     /// Whether another kernel would be better.
-    fn check(&self) -> Result<(), Unfit> {
+    fn check(&self, tall: &mut dyn Tall) -> Result<(), Unfit> {
         let Forecast { accepted, efficiency, cost, nuts, .. } = self.forecast;
         if accepted < LEAST_ACCEPTED {
             return Err(Unfit::FarFromNormal { accepted });
@@ -222,6 +225,10 @@ impl Preparation {
         }
         if cost > nuts {
             return Err(Unfit::Dear { cost, nuts });
+        }
+        let moves = self.tails(tall);
+        if moves * LEAST_EFFICIENCY > 1.0 {
+            return Err(Unfit::HeavyTails { efficiency: 1.0 / moves });
         }
         Ok(())
     }

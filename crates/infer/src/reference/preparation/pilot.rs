@@ -10,7 +10,7 @@ use smidgen_value::{Rng, math};
 use super::{Preparation, Test};
 use crate::reference::Tall;
 use crate::reference::chain::Chain;
-use crate::reference::law::Law;
+use crate::reference::law::{Law, STRIDE, WALKS};
 
 /// Moves of a pilot by thinning, and the passes over all rows that it may take.
 const THINNED: usize = 1000;
@@ -28,6 +28,10 @@ const AT_RANDOM: f64 = 2000.0;
 const GRADIENT: f64 = 3.0;
 /// Gradients that nuts takes for an effective draw.
 const GRADIENTS: f64 = 12.0;
+/// How far out along the axes of the reference tails are looked at, in its standard deviations.
+const FAR: [f64; 3] = [5.0, 10.0, 30.0];
+/// Where all remainders together are below this at the first of them, the rows have no tails of their own.
+const NEARLY_NORMAL: f64 = 2.0;
 /// A short pilot underrates its least effective coordinate by about this factor.
 const HASTE: f64 = 2.0;
 
@@ -101,6 +105,44 @@ impl Preparation {
         let seen = self.watch(tall, moves, f64::INFINITY, &mut rng);
         let rows = tall.rows() as f64;
         self.foresee(&seen, rows, (MOVE + rows) / seen.efficiency);
+    }
+
+    /// Moves that an independent draw would cost beyond what a pilot sees, because of tails along the axes of the reference.
+    /// Who is t standard deviations out comes back by a walk, in about t² / (s² / d) of its steps; and the share of the draws there
+    /// is about t π(t) / π(0) √2π.
+    pub(super) fn tails(&self, tall: &mut dyn Tall) -> f64 {
+        let d = self.reference.dimension();
+        let bounds = self.bounds.as_ref().filter(|bounds| bounds.hard.is_empty());
+        let are_rows_normal =
+            bounds.is_some_and(|b| b.total * FAR[0] * FAR[0] * FAR[0] < NEARLY_NORMAL);
+        let mut thetas = self.reference.centre.clone();
+        let mut y = vec![0.0; d];
+        for k in 0..d {
+            for t in FAR.iter().flat_map(|t| [*t, -t]) {
+                y[k] = t;
+                let first = thetas.len();
+                thetas.resize(first + d, 0.0);
+                self.reference.unwhiten(&y, &mut thetas[first..]);
+            }
+            y[k] = 0.0;
+        }
+        let mut log_p = vec![0.0; thetas.len() / d];
+        if are_rows_normal {
+            let points = thetas.chunks_exact(d);
+            log_p.iter_mut().zip(points).for_each(|(p, theta)| *p = self.polynomial(theta));
+        } else {
+            for (thetas, out) in thetas.chunks(d * BATCH).zip(log_p.chunks_mut(BATCH)) {
+                tall.log_sections_of_many(thetas, out);
+            }
+        }
+        for (p, theta) in log_p.iter_mut().zip(thetas.chunks_exact(d)) {
+            *p += tall.log_rest(theta);
+        }
+        let steps = |t: f64| WALKS * t * t / (STRIDE * STRIDE);
+        let drops = log_p[1..].iter().map(|p| log_p[0] - p);
+        let far = FAR.iter().flat_map(|t| [*t, *t]).cycle();
+        let losses = drops.zip(far).map(|(drop, t)| steps(t) * 0.4 * t * math::exp(-drop));
+        losses.filter(|loss| loss.is_finite()).fold(0.0, f64::max)
     }
 
     fn foresee(&mut self, seen: &Seen, rows: f64, cost: f64) {
