@@ -180,8 +180,8 @@ impl Rests {
             CurvedOp::Subtract(a, b) => of(*a).plus(of(*b), -1.0),
             CurvedOp::Multiply(a, b) => of(*a).times(of(*b)),
             CurvedOp::Curve(curve, a) => of(*a).through(*curve),
-            CurvedOp::Power { base, exponent } => {
-                of(*base).through(Curve::Power(data.at(*exponent, l)))
+            CurvedOp::Member { family, number, of: a } => {
+                of(*a).through(family.member(data.at(*number, l)))
             }
             CurvedOp::Choose { index, options } => {
                 let chosen = named(options, data.at(*index, l));
