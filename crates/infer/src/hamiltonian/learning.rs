@@ -95,11 +95,6 @@ impl Learning {
         }
     }
 
-    /// The metric is known and stays; the step size alone is learnt.
-    pub fn keep_metric(&mut self) {
-        self.end = Some(0);
-    }
-
     pub fn metric(&self) -> &Metric {
         &self.metric
     }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use smidgen_engine::smooth::{Form, Validity};
 use smidgen_engine::{EvalError, NodeId, Trace};
 use smidgen_lang::Diagnostic;
-use smidgen_value::Rng;
+use smidgen_value::{Rng, math};
 
 use crate::block::Target;
 use crate::explain::{Explanation, Look, blocks};
@@ -38,6 +38,8 @@ const DOUBLINGS: u32 = 10;
 /// The step size is varied by this share from one transition to the next, so that no trajectory
 /// is periodic for ever.
 const JITTER: f64 = 0.1;
+/// The step size times d^¼ where the metric is that of the posterior, so that it need not be learnt.
+const USUAL_STEP: f64 = 0.8;
 
 #[derive(Clone, Copy, Debug)]
 struct Options {
@@ -274,17 +276,15 @@ impl Blocks {
             false => Metric::unit(at.z.len()),
         };
         let target = self.options.target;
-        let step = self.step.unwrap_or_else(|| {
+        let known = is_given.then(|| USUAL_STEP / math::sqrt(math::sqrt(at.z.len() as f64)));
+        let step = self.step.or(known).unwrap_or_else(|| {
             let mut density = smoothed.density();
             let log_density = &mut |z: &[f64], g: &mut [f64]| density.log_density(z, g);
             sampler.search_step(log_density, &metric, &at, target, rng)
         });
         let mut learning = Learning::new(metric, step, target, Metrics::Bold, planned);
-        if !learns {
+        if !learns || is_given {
             learning.freeze();
-        }
-        if is_given {
-            learning.keep_metric();
         }
         // What was given is not doubted.
         let planned = planned.filter(|_| !is_given);

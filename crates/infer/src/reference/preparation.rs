@@ -121,9 +121,11 @@ pub struct Preparation {
 
 /// The ball in which remainders have bounds reaches so far beyond √d: then hardly a proposal, even from the tails, leaves it.
 const BALL: f64 = 7.0;
-/// Accepted less often than this, the reference is no use; nor if a move is worth less than this share of an independent draw.
+/// Accepted less often than this, the reference is no use. Nor if a move is worth less than this share of an independent draw, since
+/// a pilot whose chain is held in tails has not seen all of them; nor if tails that it has not seen cost more moves than these.
 const LEAST_ACCEPTED: f64 = 0.1;
-const LEAST_EFFICIENCY: f64 = 0.02;
+const LEAST_EFFICIENCY: f64 = 0.2;
+const MOST_MOVES: f64 = 50.0;
 /// With as many effective draws per move by thinning as this, nothing else is looked at.
 const FINE: f64 = 0.4;
 /// Modes farther apart than so many standard deviations are different ones, if one is not less probable by e to this power.
@@ -227,7 +229,7 @@ impl Preparation {
             return Err(Unfit::Dear { cost, nuts });
         }
         let moves = self.tails(tall);
-        if moves * LEAST_EFFICIENCY > 1.0 {
+        if moves > MOST_MOVES {
             return Err(Unfit::HeavyTails { efficiency: 1.0 / moves });
         }
         Ok(())
