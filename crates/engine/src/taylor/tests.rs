@@ -141,7 +141,7 @@ impl Section {
     fn rest(&mut self, lane: usize, centre: &[f64], difference: &[f64]) -> f64 {
         self.load();
         let mut out = [[0.0; 2]; LANES];
-        let points = Points { centre, differences: [difference, difference] };
+        let points = Points { centre, order: 2, differences: [difference, difference] };
         Rests::default().run(&self.curved, &self.store, &points, &mut out);
         assert_eq!(out[lane][0].to_bits(), out[lane][1].to_bits());
         out[lane][0]

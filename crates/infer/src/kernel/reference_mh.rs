@@ -27,6 +27,7 @@ use crate::run::{Log, Phase};
 use crate::spec::{Arguments, KernelSpec};
 use patched::PatchedBlock;
 use tall::TallBlock;
+pub(super) use tall::TallDensity;
 
 pub static SPEC: KernelSpec = KernelSpec {
     name: "reference_mh",

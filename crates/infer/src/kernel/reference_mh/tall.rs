@@ -33,11 +33,11 @@ pub(super) struct TallBlock {
 }
 
 /// A density with its sections, as the methods of [`crate::reference`] ask for it.
-struct TallDensity<'a> {
-    density: &'a mut Density,
-    taylor: &'a mut Taylor,
+pub(in crate::kernel) struct TallDensity<'a> {
+    pub density: &'a mut Density,
+    pub taylor: &'a mut Taylor,
     /// Whether the bounds are made too small, by mistake.
-    is_faulty: bool,
+    pub is_faulty: bool,
 }
 
 impl Tall for TallDensity<'_> {

@@ -22,9 +22,10 @@ const PROPOSALS: std::ops::RangeInclusive<usize> = 64..=2048;
 const MOVES: std::ops::RangeInclusive<usize> = 96..=400;
 /// Proposals that are weighed by one pass.
 const BATCH: usize = 64;
-/// What a move, a row read at random with its polynomial, and a gradient cost beside a row that is scanned.
+/// What a move, a row read at random with its polynomial, and a gradient cost beside a row that is scanned. The second is 500 for a
+/// logistic regression and 15 for laws that take long to scan.
 const MOVE: f64 = 500.0;
-const AT_RANDOM: f64 = 2000.0;
+const AT_RANDOM: f64 = 60.0;
 const GRADIENT: f64 = 3.0;
 /// Gradients that nuts takes for an effective draw.
 const GRADIENTS: f64 = 12.0;
