@@ -244,7 +244,7 @@ impl ExecutionContext<'_> {
         }
         let label = step.label.as_ref().map(|label| format!("{label}{suffix}"));
         let shown = self
-            .on_model(model, step, env, label.clone())
+            .on_model(model, step, env, (label.clone(), suffix))
             .map_err(|error| in_directive(error.into_diagnostic(), step.span))?;
         if let Some(kind) = shown {
             self.outcomes.push(Outcome { directive: step.number, label, kind });
@@ -279,7 +279,7 @@ impl ExecutionContext<'_> {
         model: &mut Model,
         step: &Step,
         environment: &Environment,
-        label: Option<String>,
+        (label, suffix): (Option<String>, &str),
     ) -> Result<Option<OutcomeKind>, EvalError> {
         let code = |expr| Code { expr, environment };
         let rng = &mut *self.rng;
@@ -294,7 +294,7 @@ impl ExecutionContext<'_> {
                 None
             }
             StepKind::Predict { expr, text } => {
-                let name = label.clone().unwrap_or_else(|| text.clone());
+                let name = label.clone().unwrap_or_else(|| format!("{text}{suffix}"));
                 let predicted = model.predict(code(expr), label, rng)?;
                 self.predicted.push((name, predicted.number, predicted.root));
                 Some(OutcomeKind::Predict(predicted.value))
@@ -410,6 +410,10 @@ impl Reader for KernelReader<'_> {
         let name = printer::squeeze(self.sources.text(syntax.span));
         let expr = lower::lower(syntax, self.scope, self.catalog).map_err(first)?;
         Ok((name, expr))
+    }
+
+    fn scopes(&self) -> Option<&[Value]> {
+        self.catalog.scopes()
     }
 
     fn text(&self, span: Span) -> String {
