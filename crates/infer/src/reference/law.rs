@@ -15,8 +15,8 @@ const TAIL_FREEDOM: f64 = 30.0;
 /// One of so many proposals is autoregressive, with this a, and one is a step of a walk.
 const SELDOM: usize = 20;
 const MEMORY: f64 = 0.7;
-/// s √d, and moves from one step to the next.
-pub(super) const STRIDE: f64 = 2.38;
+/// s √d, where that is less than 1: wider steps would leave the ball now and then. And moves from one step to the next.
+const STRIDE: f64 = 2.38;
 pub(super) const WALKS: f64 = SELDOM as f64;
 
 #[derive(Clone, Debug)]
@@ -47,6 +47,11 @@ impl Law {
 
     pub fn dimension(&self) -> usize {
         self.shift.len()
+    }
+
+    /// s
+    pub(super) fn step(&self) -> f64 {
+        (STRIDE / math::sqrt(self.dimension() as f64)).min(1.0)
     }
 
     fn distance(&self, y: &[f64]) -> f64 {
@@ -102,7 +107,7 @@ impl Law {
                 0.5 * (self.distance(to) - self.distance(y))
             }
             Manner::Walk => {
-                let step = STRIDE / math::sqrt(self.dimension() as f64);
+                let step = self.step();
                 for (to, y) in to.iter_mut().zip(y) {
                     *to = y + step * standard_normal(rng);
                 }

@@ -122,7 +122,14 @@ impl TallBlock {
             left: None,
             is_faulty,
         };
-        block.go(state);
+        if may_learn {
+            // Where the reference is narrower than the posterior, a state far out would be left in small steps only.
+            let centre = block.prepared.reference.centre.clone();
+            block.go(&centre);
+            block.left = Some(trace.revision());
+        } else {
+            block.go(state);
+        }
         Ok(block)
     }
 

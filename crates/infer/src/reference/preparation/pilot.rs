@@ -10,7 +10,7 @@ use smidgen_value::{Rng, math};
 use super::{Preparation, Test};
 use crate::reference::Tall;
 use crate::reference::chain::Chain;
-use crate::reference::law::{Law, STRIDE, WALKS};
+use crate::reference::law::{Law, WALKS};
 
 /// Moves of a pilot by thinning, and the passes over all rows that it may take.
 const THINNED: usize = 1000;
@@ -109,7 +109,7 @@ impl Preparation {
     }
 
     /// Moves that an independent draw would cost beyond what a pilot sees, because of tails along the axes of the reference.
-    /// Who is t standard deviations out comes back by a walk, in about t² / (s² / d) of its steps; and the share of the draws there
+    /// Who is t standard deviations out comes back by a walk, in about t² / s² of its steps; and the share of the draws there
     /// is about t π(t) / π(0) √2π.
     pub(super) fn tails(&self, tall: &mut dyn Tall) -> f64 {
         let d = self.reference.dimension();
@@ -139,7 +139,8 @@ impl Preparation {
         for (p, theta) in log_p.iter_mut().zip(thetas.chunks_exact(d)) {
             *p += tall.log_rest(theta);
         }
-        let steps = |t: f64| WALKS * t * t / (STRIDE * STRIDE);
+        let step = self.law.step();
+        let steps = |t: f64| WALKS * t * t / (step * step);
         let drops = log_p[1..].iter().map(|p| log_p[0] - p);
         let far = FAR.iter().flat_map(|t| [*t, *t]).cycle();
         let losses = drops.zip(far).map(|(drop, t)| steps(t) * 0.4 * t * math::exp(-drop));
