@@ -81,6 +81,24 @@ const CASES: &[Case] = &[
         outcome: "row.count",
     },
     Case {
+        name: "negative binomial",
+        assumed: "[assume a (normal 0 1)] [assume b (normal 0 0.5)] [assume r (gamma 3 2)]",
+        observed: "(negative_binomial r (logistic (- (log r) (+ a (* b row.x)))))",
+        outcome: "row.count",
+    },
+    Case {
+        name: "gamma by its mean",
+        assumed: "[assume a (normal 0 1)] [assume b (normal 0 0.5)] [assume k (gamma 3 2)]",
+        observed: "(gamma k (/ k (exp (+ a (* b row.x)))))",
+        outcome: "(exp row.x)",
+    },
+    Case {
+        name: "products of positive numbers",
+        assumed: "[assume a (gamma 3 2)] [assume b (gamma 3 2)] [assume c (normal 0 1)]",
+        observed: "(normal (* c (sqrt (* a 2 (exp (* c row.x))))) (* 0.5 (square a) (/ b)))",
+        outcome: "row.y",
+    },
+    Case {
         name: "robust logistic",
         assumed: "[assume w (multivariate_normal (zeros 3) (id_matrix 3))]",
         observed: "(bernoulli (+ 0.02 (* 0.96 (logistic (dot w row.v)))))",

@@ -38,13 +38,19 @@ impl<'a, 't> Sections<'a, 't> {
         Sections { proposal, partition, evaluator, orders, rng }
     }
 
-    /// A stream of its own for what must not change the chain.
-    pub fn stream_aside(&mut self) -> Rng {
-        Rng::for_chain(self.rng.seed(), 0)
-    }
-
     fn weigh(&mut self, places: &[usize], weights: &mut Vec<f64>) -> Result<(), EvalError> {
         self.proposal.log_weights(self.partition, self.evaluator, places, weights)
+    }
+}
+
+/// Log weights that come with a stream of their own for what must not change the chain.
+pub trait Source: LogWeights {
+    fn stream_aside(&mut self) -> Rng;
+}
+
+impl Source for Sections<'_, '_> {
+    fn stream_aside(&mut self) -> Rng {
+        Rng::for_chain(self.rng.seed(), 0)
     }
 }
 

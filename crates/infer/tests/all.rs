@@ -7,6 +7,7 @@ mod angles;
 mod asymptotic;
 mod chains;
 mod chains_by_particles;
+mod control_variates;
 mod exact;
 mod fuzz;
 mod geweke_sbc;

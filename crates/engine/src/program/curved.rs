@@ -11,7 +11,7 @@
 //! about them. The readings over these steps are [`super::run::second_order`], [`super::run::bounds`]
 //! and [`super::run::remainder`].
 
-use smidgen_prob::smooth::Curve;
+use smidgen_prob::smooth::{Curve, CurveFamily};
 
 use super::Register;
 
@@ -38,10 +38,11 @@ pub(crate) enum CurvedOp {
     Subtract(Read, Read),
     Multiply(Read, Read),
     Curve(Curve, Read),
-    /// A number to a power that the row has.
-    Power {
-        base: Read,
-        exponent: Register,
+    /// The curve of a family that a number of the row names.
+    Member {
+        family: CurveFamily,
+        number: Register,
+        of: Read,
     },
     /// The option that a number of the row names.
     Choose {
@@ -56,7 +57,7 @@ impl CurvedOp {
             CurvedOp::Add(a, b) | CurvedOp::Subtract(a, b) | CurvedOp::Multiply(a, b) => {
                 ([Some(*a), Some(*b)], &[])
             }
-            CurvedOp::Curve(_, a) | CurvedOp::Power { base: a, .. } => ([Some(*a), None], &[]),
+            CurvedOp::Curve(_, a) | CurvedOp::Member { of: a, .. } => ([Some(*a), None], &[]),
             CurvedOp::Choose { options, .. } => ([None, None], options),
         };
         single.into_iter().flatten().chain(many.iter().copied())
@@ -68,7 +69,7 @@ impl CurvedOp {
                 (vec![a, b], None)
             }
             CurvedOp::Curve(_, a) => (vec![a], None),
-            CurvedOp::Power { base, exponent } => (vec![base], Some(exponent)),
+            CurvedOp::Member { number, of, .. } => (vec![of], Some(number)),
             CurvedOp::Choose { index, options } => (options.iter_mut().collect(), Some(index)),
         };
         let data = reads.drain(..).filter_map(|read| match read {
@@ -205,7 +206,7 @@ impl Curved {
             Read::Step(step) => self.steps[step as usize].is_uniform,
         };
         let by_data = match op {
-            CurvedOp::Power { exponent, .. } => is_constant(exponent),
+            CurvedOp::Member { number, .. } => is_constant(number),
             CurvedOp::Choose { index, .. } => is_constant(index),
             _ => true,
         };
@@ -217,7 +218,7 @@ impl Curved {
                 (Degree::Constant, other) | (other, Degree::Constant) => other,
                 _ => Degree::Curved,
             },
-            CurvedOp::Curve(..) | CurvedOp::Power { .. } => match most {
+            CurvedOp::Curve(..) | CurvedOp::Member { .. } => match most {
                 Degree::Constant => Degree::Constant,
                 _ => Degree::Curved,
             },
@@ -255,7 +256,7 @@ impl Curved {
                         self.crossed.extend(pair.filter(|pair| !self.crossed.contains(pair)));
                     }
                 },
-                CurvedOp::Curve(_, a) | CurvedOp::Power { base: a, .. } => {
+                CurvedOp::Curve(_, a) | CurvedOp::Member { of: a, .. } => {
                     self.ask(a, needed.and_below());
                 }
             }

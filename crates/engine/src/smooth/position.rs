@@ -8,7 +8,7 @@ use super::{Density, transform};
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::trace::Trace;
-use crate::trace::proposal::Choice;
+use crate::trace::proposal::{Choice, Proposal};
 
 /// The coordinates of one choice.
 #[derive(Clone, Debug)]
@@ -50,6 +50,14 @@ impl Density {
             debug_assert_eq!(z.len() - first, coordinates.size, "refreshed before it is asked");
         }
         Ok(Some(z))
+    }
+
+    /// The same where a proposal leads to.
+    pub fn position_after(
+        &self,
+        proposal: &mut Proposal<'_>,
+    ) -> Result<Option<Vec<f64>>, EvalError> {
+        self.position(proposal.trace)
     }
 
     /// Coordinates drawn evenly from −`reach` to `reach`; those of choices that were forced are as

@@ -6,7 +6,7 @@
 //! serve the rows.
 
 use rustc_hash::FxHashMap;
-use smidgen_prob::smooth::{Curve, Elementary};
+use smidgen_prob::smooth::{Curve, CurveFamily, Elementary};
 use smidgen_prob::{Family, Part, RecipeStep};
 use smidgen_value::Link;
 
@@ -134,7 +134,7 @@ fn elementary(
             sheet.multiply(a, &inverse)
         }
         Elementary::Pow => match b.data() {
-            Some(exponent) => sheet.power(a, exponent),
+            Some(exponent) => sheet.member(CurveFamily::Power, exponent, a),
             None => {
                 let log = match a.data() {
                     Some(x) => Quantity::Data(sheet.of_data(Elementary::Log, x, x)),
@@ -239,6 +239,10 @@ fn density(sheet: &mut Sheet, op: &DensityOp, numbers: &[Quantity]) -> Result<Qu
             RecipeStep::Subtract(a, b) => sheet.subtract(&part(a), &part(b))?,
             RecipeStep::Multiply(a, b) => sheet.multiply(&part(a), &part(b))?,
             RecipeStep::Curve(curve, a) => sheet.curve(curve, &part(a))?,
+            RecipeStep::Member(family, number, a) => match part(number).data() {
+                Some(number) => sheet.member(family, number, &part(a))?,
+                None => return Err(no_recipe()),
+            },
         };
         steps.push(result);
     }

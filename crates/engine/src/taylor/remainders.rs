@@ -14,6 +14,18 @@ impl Taylor {
         zs: [&[f64]; 2],
         out: &mut [[f64; 2]],
     ) {
+        self.remainders_beyond(2, z_ref, rows, zs, out);
+    }
+
+    /// The same for the polynomials of another order: of order 0, l_i − l_i(`z_ref`).
+    pub fn remainders_beyond(
+        &mut self,
+        order: usize,
+        z_ref: &[f64],
+        rows: &[u32],
+        zs: [&[f64]; 2],
+        out: &mut [[f64; 2]],
+    ) {
         let d = self.dimension;
         let mut differences = std::mem::take(&mut self.differences);
         differences.clear();
@@ -21,7 +33,7 @@ impl Taylor {
             differences.extend(z.iter().zip(z_ref).map(|(z, centre)| z - centre));
         }
         let (a, b) = differences.split_at(d);
-        let points = Points { centre: z_ref, differences: [a, b] };
+        let points = Points { centre: z_ref, differences: [a, b], order };
         self.each_kind(rows, |taylor, kind, places, these| {
             let (kind, desk) = (&taylor.kinds[kind], &mut taylor.desks[0]);
             if desk.at_hand != Some(kind.first) {

@@ -2,7 +2,8 @@
 //! them into a program of the data and steps over forms ([`crate::program::curved`]).
 
 use rustc_hash::FxHashMap;
-use smidgen_prob::smooth::{Curve, Elementary};
+use smidgen_prob::smooth::{Curve, CurveFamily, Elementary};
+use smidgen_value::math;
 
 use super::Unserved;
 use crate::program::cells::Cells;
@@ -86,6 +87,8 @@ pub(super) struct Sheet {
     constants: FxHashMap<u64, Register>,
     known_forms: FxHashMap<Form, u32>,
     known_steps: FxHashMap<(Read, Read, u8), Read>,
+    /// What steps are the exponentials of.
+    logs: FxHashMap<Read, Quantity>,
 }
 
 impl Sheet {
@@ -244,9 +247,33 @@ impl Sheet {
             (zero, _) | (_, zero) if zero.is(0.0) => Ok(Data(0.0)),
             (Data(x), Line(line)) | (Line(line), Data(x)) => Ok(Line(self.scale(line, *x))),
             _ => {
+                // e^a e^b as one curve has tighter bounds than as a product.
+                if let (Some(a), Some(b)) = (self.log(a), self.log(b))
+                    && !matches!((&a, &b), (Data(_), _) | (_, Data(_)))
+                {
+                    let sum = self.add(&a, &b)?;
+                    return self.curve(Curve::Exp, &sum);
+                }
+                let logs = [self.log(a), self.log(b)];
                 let (a, b) = (self.read(a)?, self.read(b)?);
-                Ok(Step(self.binary(2, a, b)))
+                let product = self.binary(2, a, b);
+                if let [Some(a), Some(b)] = logs {
+                    let sum = self.add(&a, &b)?;
+                    self.logs.insert(product, sum);
+                }
+                Ok(Step(product))
             }
+        }
+    }
+
+    /// The logarithm of what is known to be positive.
+    fn log(&self, x: &Quantity) -> Option<Quantity> {
+        match x {
+            Quantity::Step(read) => self.logs.get(read).cloned(),
+            Quantity::Data(x) if !marked::is_marked(*x) && *x > 0.0 => {
+                Some(Quantity::Data(math::ln(*x)))
+            }
+            Quantity::Data(_) | Quantity::Linear(_) => None,
         }
     }
 
@@ -292,18 +319,45 @@ impl Sheet {
         Quantity::Linear(Linear { scale: 1.0, coefficients, offset })
     }
 
+    /// f(a). What is an exponential already is not taken through another curve: the bound of log(e^z) would be that of no line.
     pub(super) fn curve(&mut self, curve: Curve, a: &Quantity) -> Result<Quantity, Unserved> {
+        if let Quantity::Step(read) = a
+            && let Some(log) = self.logs.get(read).cloned()
+        {
+            let power = match curve {
+                Curve::Log => return Ok(log),
+                Curve::Reciprocal => Some(-1.0),
+                Curve::Sqrt => Some(0.5),
+                Curve::Square => Some(2.0),
+                Curve::Power(p) => Some(p),
+                _ => None,
+            };
+            if let Some(power) = power {
+                let exponent = self.multiply(&Quantity::Data(power), &log)?;
+                return self.curve(Curve::Exp, &exponent);
+            }
+        }
+        let argument = a.clone();
         let a = self.read(a)?;
-        Ok(Quantity::Step(self.step(CurvedOp::Curve(curve, a))))
+        let step = self.step(CurvedOp::Curve(curve, a));
+        if curve == Curve::Exp {
+            self.logs.insert(step, argument);
+        }
+        Ok(Quantity::Step(step))
     }
 
-    /// a to the power of a number of the row.
-    pub(super) fn power(&mut self, a: &Quantity, exponent: f64) -> Result<Quantity, Unserved> {
-        match marked::read(exponent) {
-            Marked::Number(p) => self.curve(Curve::Power(p), a),
-            Marked::Local(exponent) | Marked::Global(exponent) => {
-                let base = self.read(a)?;
-                Ok(Quantity::Step(self.step(CurvedOp::Power { base, exponent })))
+    /// The curve of a family that a number of the row names.
+    pub(super) fn member(
+        &mut self,
+        family: CurveFamily,
+        number: f64,
+        of: &Quantity,
+    ) -> Result<Quantity, Unserved> {
+        match marked::read(number) {
+            Marked::Number(x) => self.curve(family.member(x), of),
+            Marked::Local(number) | Marked::Global(number) => {
+                let of = self.read(of)?;
+                Ok(Quantity::Step(self.step(CurvedOp::Member { family, number, of })))
             }
         }
     }

@@ -25,6 +25,8 @@ pub enum Fault {
     LostLanes,
     /// What rows have beyond their polynomials is taken for nothing.
     NoBounds,
+    /// What control variates take from the sections is not added to the global part.
+    NoSums,
     /// A density that was kept counts whatever values its arguments have now.
     KeptDensity,
     /// A scaffold that was kept counts whatever edges have come and gone.

@@ -111,14 +111,7 @@ impl Window {
         let sample = covariance(&draws, size);
         let correlation =
             Matrix::from_fn(size, size, |i, j| if i == j { 1.0 } else { share * sample.get(i, j) });
-        Some(match eigen(&correlation) {
-            Some(found) => {
-                let directions = found.eigenvectors.iter().copied().collect();
-                let variance = |x: &f64| x.clamp(FLOOR, 1.0 / FLOOR);
-                Metric::new(scales, directions, found.eigenvalues.iter().map(variance).collect())
-            }
-            None => Metric::of_scales(scales),
-        })
+        Some(of_correlation(scales, &correlation, FLOOR))
     }
 
     /// Centred, and scaled to draws and gradients of equal variance in each coordinate. None if a
@@ -147,6 +140,30 @@ impl Window {
             row.iter_mut().zip(&scaled.scales).for_each(|(g, scale)| *g *= scale);
         }
         Some(scaled)
+    }
+}
+
+/// The metric of a law with this covariance; none unless all variances are positive.
+pub fn metric_of_covariance(covariance: &Matrix) -> Option<Metric> {
+    let size = covariance.rows();
+    let scales: Vec<f64> = (0..size).map(|k| math::sqrt(covariance.get(k, k))).collect();
+    if scales.iter().any(|scale| !(*scale > 0.0 && scale.is_finite())) {
+        return None;
+    }
+    let entry = |i: usize, j: usize| covariance.get(i, j) / (scales[i] * scales[j]);
+    let correlation = Matrix::from_fn(size, size, entry);
+    Some(of_correlation(scales, &correlation, f64::EPSILON))
+}
+
+/// Scales, and all directions of the scaled coordinates with variances no less than `least`.
+fn of_correlation(scales: Vec<f64>, correlation: &Matrix, least: f64) -> Metric {
+    match eigen(correlation) {
+        Some(found) => {
+            let directions = found.eigenvectors.iter().copied().collect();
+            let variance = |x: &f64| x.clamp(least, 1.0 / least);
+            Metric::new(scales, directions, found.eigenvalues.iter().map(variance).collect())
+        }
+        None => Metric::of_scales(scales),
     }
 }
 

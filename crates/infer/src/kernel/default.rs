@@ -225,8 +225,21 @@ impl AutoKernel {
         // learnt nothing.
         let seldom = reference.insurance(trace, smooth);
         let is_due = *sweeps % seldom == seldom - 1;
-        let can = round.learns || nuts.knows(trace, smooth) || standardised.knows(trace, smooth);
-        Ok(!is_due || !can)
+        let is_known = nuts.knows(trace, smooth) || standardised.knows(trace, smooth);
+        if is_due && round.learns && !is_known {
+            // They need not learn what the reference knows.
+            reference.metric(trace, smooth).into_iter().for_each(|metric| nuts.take_metric(metric));
+        }
+        Ok(!is_due || !(round.learns || is_known))
+    }
+
+    /// In the warm-up: trajectories that come to where the reference does not reach show that it serves no longer.
+    fn doubt_reference(&mut self, trace: &mut Trace, round: Round) -> Result<(), EvalError> {
+        let block = &self.plan.smooth;
+        if round.learns && self.reference.is_doubtful(trace, block)? {
+            self.nuts.forget(trace, block);
+        }
+        Ok(())
     }
 
     /// The forms that have their turn. One that does not know the block in the draws has nothing to move it by.
@@ -259,6 +272,7 @@ impl AutoKernel {
             self.stuck = false;
         } else {
             self.by_trajectories(trace, round, rng, log)?;
+            self.doubt_reference(trace, round)?;
         }
         self.check_block(trace, round)?;
         // What the block was moved without must fit before anybody looks at it.

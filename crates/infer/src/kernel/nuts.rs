@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use smidgen_engine::smooth::{Form, Validity};
 use smidgen_engine::{EvalError, NodeId, Trace};
 use smidgen_lang::Diagnostic;
-use smidgen_value::Rng;
+use smidgen_value::{Rng, math};
 
 use crate::block::Target;
 use crate::explain::{Explanation, Look, blocks};
@@ -38,6 +38,8 @@ const DOUBLINGS: u32 = 10;
 /// The step size is varied by this share from one transition to the next, so that no trajectory
 /// is periodic for ever.
 const JITTER: f64 = 0.1;
+/// The step size times d^¼ where the metric is that of the posterior, so that it need not be learnt.
+const USUAL_STEP: f64 = 0.8;
 
 #[derive(Clone, Copy, Debug)]
 struct Options {
@@ -116,6 +118,8 @@ pub struct Blocks {
     known: FxHashMap<Vec<u64>, Known>,
     /// The block that was asked for last.
     last: Option<Named>,
+    /// Found by somebody else, for a block that is not known yet.
+    metric: Option<Metric>,
 }
 
 /// A block and what it is known by, in a structure.
@@ -151,7 +155,8 @@ const MOST_BLOCKS: usize = 10_000;
 
 impl Blocks {
     fn new(options: Options, step: Option<f64>) -> Blocks {
-        Blocks { options, form: Form::Plain, step, known: FxHashMap::default(), last: None }
+        let known = FxHashMap::default();
+        Blocks { options, form: Form::Plain, step, known, last: None, metric: None }
     }
 
     /// With the usual options.
@@ -167,6 +172,16 @@ impl Blocks {
     /// Whether the block has been moved before.
     pub fn knows(&self, trace: &Trace, block: &[NodeId]) -> bool {
         self.known.contains_key(&addresses(trace, block))
+    }
+
+    /// What was learnt about a block was about another density.
+    pub fn forget(&mut self, trace: &Trace, block: &[NodeId]) {
+        self.known.remove(&addresses(trace, block));
+    }
+
+    /// The metric of the next block that is moved for the first time. Its state is thought to be a usual one.
+    pub fn take_metric(&mut self, metric: Metric) {
+        self.metric = Some(metric);
     }
 
     fn key(&mut self, trace: &Trace, block: &[NodeId]) -> Vec<u64> {
@@ -204,7 +219,7 @@ impl Blocks {
         let drawn = match self.known.get_mut(&key) {
             None => {
                 let smoothed = Smoothed::new(trace, block, self.form, "nuts")?;
-                let begins = phase == Phase::Warmup && self.step.is_none();
+                let begins = phase == Phase::Warmup && self.step.is_none() && self.metric.is_none();
                 let here = match begins {
                     true => smoothed.begin(trace, rng)?,
                     false => smoothed.look(trace)?,
@@ -244,7 +259,7 @@ impl Blocks {
     }
 
     fn first(
-        &self,
+        &mut self,
         smoothed: Smoothed,
         trace: &mut Trace,
         phase: Phase,
@@ -254,20 +269,25 @@ impl Blocks {
         let at = smoothed.start(trace, "nuts")?;
         let mut sampler = Sampler::new(at.z.len());
         let learns = phase == Phase::Warmup && self.step.is_none();
+        let given = self.metric.take().filter(|metric| metric.size() == at.z.len() && learns);
+        let is_given = given.is_some();
         let metric = match learns {
-            true => Metric::of_gradient(&at.gradient),
+            true => given.unwrap_or_else(|| Metric::of_gradient(&at.gradient)),
             false => Metric::unit(at.z.len()),
         };
         let target = self.options.target;
-        let step = self.step.unwrap_or_else(|| {
+        let known = is_given.then(|| USUAL_STEP / math::sqrt(math::sqrt(at.z.len() as f64)));
+        let step = self.step.or(known).unwrap_or_else(|| {
             let mut density = smoothed.density();
             let log_density = &mut |z: &[f64], g: &mut [f64]| density.log_density(z, g);
             sampler.search_step(log_density, &metric, &at, target, rng)
         });
         let mut learning = Learning::new(metric, step, target, Metrics::Bold, planned);
-        if !learns {
+        if !learns || is_given {
             learning.freeze();
         }
+        // What was given is not doubted.
+        let planned = planned.filter(|_| !is_given);
         Ok(Known { smoothed, sampler, learning, at, made: 0, planned, warned: false })
     }
 }

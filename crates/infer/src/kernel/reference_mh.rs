@@ -9,26 +9,25 @@
 
 mod explain;
 mod patched;
-
-use std::sync::Arc;
+mod tall;
 
 use rustc_hash::FxHashMap;
-use smidgen_engine::smooth::{Density, Form, Validity};
-use smidgen_engine::taylor::{Sums, Taylor, Wanted};
+use smidgen_engine::smooth::Form;
 use smidgen_engine::{EvalError, Fault, NodeId, Trace};
 use smidgen_lang::Diagnostic;
 use smidgen_value::{Rng, Value};
 
 use crate::block::Target;
 use crate::explain::{Explanation, Look};
+use crate::hamiltonian::metric::Metric;
 use crate::hamiltonian::{Block, Smoothed};
 use crate::kernel::Kernel;
-use crate::reference::Tall;
-use crate::reference::chain::Chain;
-use crate::reference::preparation::{Preparation, Test, Want};
+use crate::reference::preparation::{Test, Want};
 use crate::run::{Log, Phase};
 use crate::spec::{Arguments, KernelSpec};
-use patched::{First, PatchedBlock};
+use patched::PatchedBlock;
+use tall::TallBlock;
+pub(super) use tall::TallDensity;
 
 pub static SPEC: KernelSpec = KernelSpec {
     name: "reference_mh",
@@ -137,69 +136,16 @@ impl Known {
     }
 }
 
-/// A block above many sections.
-struct TallBlock {
-    smoothed: Smoothed,
-    taylor: Taylor,
-    prepared: Arc<Preparation>,
-    chain: Chain,
-    /// Whether the reference was made outside a warm-up, for the rest as it is.
-    is_of_the_rest: bool,
-    /// The addresses of the choices in the order of their coordinates.
-    order: Vec<u64>,
-    /// The revision of the trace that the last transition left.
-    left: Option<u64>,
-    is_faulty: bool,
-}
-
-/// A density with its sections, as the methods of [`crate::reference`] ask for it.
-struct TallDensity<'a> {
-    density: &'a mut Density,
-    taylor: &'a mut Taylor,
+/// What a block is prepared from.
+struct First<'a> {
+    key: &'a [u64],
+    state: &'a [f64],
+    /// Whether another kernel is taken where that is better.
+    is_best: bool,
+    may_learn: bool,
+    is_alone: bool,
     /// Whether the bounds are made too small, by mistake.
     is_faulty: bool,
-}
-
-impl Tall for TallDensity<'_> {
-    fn dimension(&self) -> usize {
-        self.taylor.dimension()
-    }
-
-    fn rows(&self) -> usize {
-        self.taylor.rows()
-    }
-
-    fn log_rest(&mut self, theta: &[f64]) -> f64 {
-        self.density.log_rest(self.taylor, theta)
-    }
-
-    fn log_rest_with_gradient(&mut self, theta: &[f64], gradient: &mut [f64]) -> f64 {
-        self.density.log_rest_with_gradient(self.taylor, theta, gradient)
-    }
-
-    fn log_sections(&mut self, theta: &[f64]) -> f64 {
-        self.taylor.log_sections(theta)
-    }
-
-    fn log_sections_of_many(&mut self, thetas: &[f64], out: &mut [f64]) {
-        let thetas: Vec<&[f64]> = thetas.chunks_exact(self.taylor.dimension()).collect();
-        self.taylor.log_sections_of_many(&thetas, out);
-    }
-
-    fn sums(&mut self, theta: &[f64], stride: usize) -> Option<Sums> {
-        self.taylor.sums(theta, stride)
-    }
-
-    fn bounds(&mut self, centre: &[f64], lower: &[f64], radius: f64, out: &mut Vec<f32>) {
-        self.taylor.bounds(centre, lower, radius, out);
-        if self.is_faulty {
-            out.fill(0.0);
-        }
-    }
-
-    fn remainders(&mut self, centre: &[f64], rows: &[u32], at: [&[f64]; 2], out: &mut [[f64; 2]]) {
-        self.taylor.remainders(centre, rows, at, out);
-    }
 }
 
 /// Where a search for a reference begins, if the state must not matter.
@@ -224,6 +170,27 @@ impl Blocks {
         let known = self.known.get(&addresses(trace, block));
         let Some(Ok(known)) = known else { return SELDOM };
         SELDOM.max((known.gain() / PREMIUM) as u64)
+    }
+
+    /// The scales of a block as its reference has them, if it is one for all coordinates.
+    pub fn metric(&self, trace: &Trace, block: &[NodeId]) -> Option<Metric> {
+        match self.known.get(&addresses(trace, block)) {
+            Some(Ok(Known::Tall(known))) => known.metric(),
+            _ => None,
+        }
+    }
+
+    /// Whether the block has come, by other moves, to where its reference does not reach. Then it is not moved by it any more.
+    pub fn is_doubtful(&mut self, trace: &mut Trace, block: &[NodeId]) -> Result<bool, EvalError> {
+        let Some(known) = self.known.get_mut(&addresses(trace, block)) else { return Ok(false) };
+        let is_outside = match known {
+            Ok(Known::Tall(tall)) => tall.is_outside(trace)?,
+            _ => false,
+        };
+        if is_outside {
+            *known = Err("trajectories came to where the reference law does not reach".to_owned());
+        }
+        Ok(is_outside)
     }
 
     /// One transition of a block, or why it has none.
@@ -303,160 +270,15 @@ impl Blocks {
         if is_best && (!is_alone || trace.choices().len() > moved) {
             return Ok(Err("other choices move what its rows read".to_owned()));
         }
+        let given = First { key, state: &state, is_best, may_learn, is_alone, is_faulty };
         if !matches!(self.want, Want::This(_)) {
-            let state = &state;
-            let given = First { key, state, is_best, may_learn, is_alone, is_faulty };
             match PatchedBlock::first(smoothed, &given, trace, rng, log) {
                 Ok(block) => return Ok(Ok(Known::Patched(Box::new(block)))),
                 Err(other) => smoothed = other,
             }
         }
-        let least_rows = if is_best { WORTH_IT } else { LEAST_ROWS };
-        let wanted = Wanted { least_rows, is_strict: is_best };
-        let taylor = match smoothed.density().taylor(wanted) {
-            Ok(taylor) => taylor,
-            Err(unserved) => return Ok(Err(unserved.to_string())),
-        };
-        if is_best && state.len() > MOST_COORDINATES {
-            let d = state.len();
-            return Ok(Err(format!("{d} coordinates are too many for one reference")));
-        }
-        let mut taylor = taylor;
-        let start = if may_learn && !is_alone { state.clone() } else { origin(state.len()) };
-        let mut prepare = || {
-            let mut density = smoothed.density();
-            let mut tall = TallDensity { density: &mut density, taylor: &mut taylor, is_faulty };
-            Preparation::new(&mut tall, &start, self.want).map(Arc::new)
-        };
-        // Chains that would all prepare the same share one preparation.
-        let prepared = match is_alone {
-            true => log.run.shared.get_or_make(key, prepare),
-            false => prepare(),
-        };
-        let prepared = match prepared {
-            Ok(prepared) => prepared,
-            Err(unfit) => return Ok(Err(unfit.to_string())),
-        };
-        let chain = Chain::new(rng);
-        let is_of_the_rest = !may_learn && !is_alone;
-        let order = order(trace, &smoothed);
-        let mut known = TallBlock {
-            smoothed,
-            taylor,
-            prepared,
-            chain,
-            is_of_the_rest,
-            order,
-            left: None,
-            is_faulty,
-        };
-        known.go(&state);
-        Ok(Ok(Known::Tall(Box::new(known))))
-    }
-}
-
-impl TallBlock {
-    fn go(&mut self, state: &[f64]) {
-        let TallBlock { smoothed, taylor, prepared, chain, is_faulty, .. } = self;
-        let mut density = smoothed.density();
-        chain.go(
-            &mut TallDensity { density: &mut density, taylor, is_faulty: *is_faulty },
-            prepared,
-            state,
-        );
-    }
-
-    /// Follows what other moves have changed.
-    fn bring_up_to_date(
-        &mut self,
-        trace: &mut Trace,
-        block: Block<'_>,
-        want: Want,
-    ) -> Result<Result<(), String>, EvalError> {
-        if self.left == Some(trace.revision()) {
-            return Ok(Ok(()));
-        }
-        let validity = self.smoothed.refresh(trace, block, "reference_mh")?;
-        let sections_changed = match validity {
-            Validity::Same => false,
-            Validity::Changed => {
-                if let Err(unserved) = self.taylor.refresh(&self.smoothed.density()) {
-                    return Ok(Err(unserved.to_string()));
-                }
-                true
-            }
-            Validity::Gone => {
-                let taylor = self.smoothed.density().taylor(self.taylor.wanted());
-                match taylor {
-                    Ok(taylor) => self.taylor = taylor,
-                    Err(unserved) => return Ok(Err(unserved.to_string())),
-                }
-                // A reference for other coordinates is none.
-                let order = order(trace, &self.smoothed);
-                self.is_of_the_rest |= order != self.order;
-                self.order = order;
-                true
-            }
-        };
-        if sections_changed || (self.is_of_the_rest && validity != Validity::Same) {
-            let mut density = self.smoothed.density();
-            let mut tall = TallDensity {
-                density: &mut density,
-                taylor: &mut self.taylor,
-                is_faulty: self.is_faulty,
-            };
-            let renewed = match self.is_of_the_rest {
-                true => {
-                    let start = origin(tall.dimension());
-                    Preparation::new(&mut tall, &start, want).map(Arc::new)
-                }
-                false => {
-                    let mut prepared = (*self.prepared).clone();
-                    prepared.renew(&mut tall).map(|()| Arc::new(prepared))
-                }
-            };
-            match renewed {
-                Ok(prepared) => self.prepared = prepared,
-                Err(unfit) => return Ok(Err(unfit.to_string())),
-            }
-        }
-        let state = self.smoothed.density().position(trace)?;
-        let Some(state) = state else {
-            return Ok(Err("the state lies on the edge of what is possible".to_owned()));
-        };
-        // Coordinates are read off values, which costs the last digits: only another place is another place.
-        if validity != Validity::Same || !near(&state, self.chain.theta()) {
-            self.go(&state);
-        }
-        Ok(Ok(()))
-    }
-
-    fn transition(
-        &mut self,
-        trace: &mut Trace,
-        rng: &mut Rng,
-        log: &mut Log<'_>,
-    ) -> Result<(), EvalError> {
-        let TallBlock { smoothed, taylor, prepared, chain, left, is_faulty, .. } = self;
-        let mut density = smoothed.density();
-        let moved = {
-            let mut tall = TallDensity { density: &mut density, taylor, is_faulty: *is_faulty };
-            chain.transition(&mut tall, prepared, rng)
-        };
-        if moved.accepted {
-            density.install(trace, chain.theta(), rng)?;
-        }
-        *left = Some(trace.revision());
-        let tally = &mut log.tally;
-        tally.transitions += 1;
-        tally.accepted += u64::from(moved.accepted);
-        tally.sections_used += moved.rows;
-        tally.population += taylor.rows() as u64;
-        tally.by_reference += 1;
-        tally.reference_rows += moved.rows;
-        tally.reference_population += taylor.rows() as u64;
-        tally.violations += moved.violations;
-        Ok(())
+        let block = TallBlock::first(smoothed, &given, self.want, trace, rng, log);
+        Ok(block.map(|block| Known::Tall(Box::new(block))))
     }
 }
 

@@ -11,6 +11,7 @@
 mod decision;
 mod explain;
 mod options;
+mod variates;
 
 use smidgen_engine::{EvalError, Evaluator, NodeId, Partition, Proposal, Scaffold, Trace};
 use smidgen_value::Rng;
@@ -23,19 +24,20 @@ use crate::kernel::Kernel;
 use crate::kernel::scan::{self, ExactMoves};
 use crate::proposer::{Drift, Learner, MoveOutcome, Scale};
 use crate::run::{Log, Phase};
-use crate::sections::{Orders, Sections};
+use crate::sections::{Orders, Sections, Source};
 use crate::spec::KernelSpec;
 use crate::trial::{self, Trial, Trials};
 use decision::Decision;
+use variates::ControlVariates;
 
 pub static SPEC: KernelSpec = KernelSpec {
     name: "subsampled_mh",
-    shape: "(subsampled_mh scope block batch epsilon ['drift sd 'adapt true 'min_batches k 'growth g 'audit p 'test t] n)",
+    shape: "(subsampled_mh scope block batch epsilon ['drift sd 'adapt true 'min_batches k 'growth g 'audit p 'test t 'control_variates order] n)",
     summary: "Metropolis-Hastings that reads sections of the data in mini-batches until a t-test of level epsilon decides; auto auto lets a trial choose batch and epsilon",
     example: "(subsampled_mh w all 100 0.01 'drift 0.1 1000)",
     positional: &["batch", "epsilon"],
     optional: &[],
-    options: &["drift", "adapt", "min_batches", "growth", "audit", "test"],
+    options: &["drift", "adapt", "min_batches", "growth", "audit", "test", "control_variates"],
     build: options::build,
 };
 
@@ -74,6 +76,7 @@ pub struct SubsampledMh {
     evaluator: Evaluator,
     orders: Orders,
     weights: Vec<f64>,
+    variates: Option<ControlVariates>,
     spare: Vec<NodeId>,
 }
 
@@ -94,6 +97,7 @@ impl SubsampledMh {
             evaluator: Evaluator::new(),
             orders: Orders::default(),
             weights: Vec::new(),
+            variates: None,
             spare: Vec::new(),
         }
     }
@@ -148,6 +152,7 @@ impl SubsampledMh {
             self.proposer.learn(moved, log);
             return Ok(());
         }
+        let has_variates = self.prepare_variates(trace, principals, log)?;
         let log_u = rng.log_uniform();
         let mut proposal = Proposal::propose_global(
             trace,
@@ -170,13 +175,31 @@ impl SubsampledMh {
         } else if question.log_global == f64::NEG_INFINITY {
             false
         } else {
-            let mut sections = Sections::new(
-                &mut proposal,
-                &self.partition,
-                &mut self.evaluator,
-                &mut self.orders,
-                rng,
-            );
+            let mut question = question;
+            let mut variates = self.variates.as_mut().filter(|_| has_variates);
+            if let Some(given) = variates.as_mut() {
+                match given.look_ahead(&mut proposal)? {
+                    Some(difference) => question.log_global += difference,
+                    None => variates = None,
+                }
+            }
+            let (mut of_sections, mut beyond);
+            let sections: &mut dyn Source = match variates {
+                Some(variates) => {
+                    beyond = variates.differences(rng);
+                    &mut beyond
+                }
+                None => {
+                    of_sections = Sections::new(
+                        &mut proposal,
+                        &self.partition,
+                        &mut self.evaluator,
+                        &mut self.orders,
+                        rng,
+                    );
+                    &mut of_sections
+                }
+            };
             let decision = Decision {
                 policy: &mut self.policy,
                 trials: &mut self.trials,
@@ -185,7 +208,7 @@ impl SubsampledMh {
                 warm: &mut self.warm,
                 audit: log.run.audit.unwrap_or(self.audit),
             };
-            decision.decide(&question, &mut sections, log)?
+            decision.decide(&question, sections, log)?
         };
         log.tally.accepted += u64::from(accept);
         if accept {
@@ -195,6 +218,22 @@ impl SubsampledMh {
         // biased upwards (theory 8.6): the decision stands for it.
         self.proposer.learn(MoveOutcome::decided(accept), log);
         Ok(())
+    }
+
+    /// Whether control variates were asked for and there are some; says why not, once.
+    fn prepare_variates(
+        &mut self,
+        trace: &mut Trace,
+        principals: &[NodeId],
+        log: &mut Log<'_>,
+    ) -> Result<bool, EvalError> {
+        let Some(variates) = &mut self.variates else { return Ok(false) };
+        let population = self.partition.population();
+        let ready = variates.prepare(trace, principals, population)?;
+        if let Err(why) = &ready {
+            log.warn(format!("no control variates for {}: {why}", self.target));
+        }
+        Ok(ready.is_ok())
     }
 
     /// Whether the block is decided by sections: there is a partition, and the test would not

@@ -109,6 +109,11 @@ impl Chain {
         &self.at.theta
     }
 
+    /// The same in the coordinates of the reference.
+    pub fn y(&self) -> &[f64] {
+        &self.at.y
+    }
+
     /// Goes to a point that something else has led to, or stays where the density has changed. Nothing that was known holds.
     pub fn go(&mut self, tall: &mut dyn Tall, prepared: &Preparation, theta: &[f64]) {
         self.at.theta.clear();

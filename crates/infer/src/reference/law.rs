@@ -2,7 +2,8 @@
 //!
 //! *Independent*: y' from (1 − w) N(μ, I) + w t_ν(μ, I), whatever the state is. The t has the tails that a normal
 //! lacks, so no state is held for long. *Autoregressive*: y' = μ + a (y − μ) + √(1 − a²) ξ, reversible for N(μ, I), so
-//! that a state which independent proposals hardly leave is left in small steps.
+//! that a state which independent proposals hardly leave is left in small steps. *Walk*: y' = y + s ξ. In tails that are heavier than
+//! those of the reference, π over the law of the other two grows with the distance, so neither comes back soon; a walk does.
 
 use smidgen_value::{Rng, math};
 
@@ -11,9 +12,12 @@ use crate::proposer::standard_normal;
 /// w and ν
 const TAIL_SHARE: f64 = 0.05;
 const TAIL_FREEDOM: f64 = 30.0;
-/// One of so many proposals is autoregressive, with this a.
-const SELDOM: usize = 10;
+/// One of so many proposals is autoregressive, with this a, and one is a step of a walk.
+const SELDOM: usize = 20;
 const MEMORY: f64 = 0.7;
+/// s √d, where that is less than 1: wider steps would leave the ball now and then. And moves from one step to the next.
+const STRIDE: f64 = 2.38;
+pub(super) const WALKS: f64 = SELDOM as f64;
 
 #[derive(Clone, Debug)]
 pub struct Law {
@@ -28,6 +32,7 @@ pub struct Law {
 pub enum Manner {
     Independent,
     Autoregressive,
+    Walk,
 }
 
 impl Law {
@@ -42,6 +47,11 @@ impl Law {
 
     pub fn dimension(&self) -> usize {
         self.shift.len()
+    }
+
+    /// s
+    pub(super) fn step(&self) -> f64 {
+        (STRIDE / math::sqrt(self.dimension() as f64)).min(1.0)
     }
 
     fn distance(&self, y: &[f64]) -> f64 {
@@ -64,6 +74,7 @@ impl Law {
     pub fn manner(rng: &mut Rng) -> Manner {
         match rng.below(SELDOM) {
             0 => Manner::Autoregressive,
+            1 => Manner::Walk,
             _ => Manner::Independent,
         }
     }
@@ -94,6 +105,13 @@ impl Law {
                     *to = m + MEMORY * (y - m) + spread * standard_normal(rng);
                 }
                 0.5 * (self.distance(to) - self.distance(y))
+            }
+            Manner::Walk => {
+                let step = self.step();
+                for (to, y) in to.iter_mut().zip(y) {
+                    *to = y + step * standard_normal(rng);
+                }
+                0.0
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The reference point: Newton steps with damping, first on a part of the sections, then on all of them.
 //!
-//! The curvature of G is a difference of gradients over a third of what the sections alone leave of a
-//! coordinate's scale: a prior with a kink bends there as much as the posterior feels.
+//! The curvature of G is a difference of gradients over what the sections alone leave of a coordinate's scale, to either side: a
+//! prior with a kink bends there as much as the posterior feels.
 
 use smidgen_prob::linalg;
 use smidgen_value::{Matrix, math};
@@ -21,7 +21,7 @@ const NEAR: f64 = 1e-3;
 const LEAST_DIFFERENCE: f64 = 1e-6;
 const MOST_DIFFERENCE: f64 = 0.5;
 /// Of the scale that the sections leave.
-const SHARE: f64 = 0.3;
+const SHARE: f64 = 1.0;
 
 /// Why there is no reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

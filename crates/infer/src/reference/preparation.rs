@@ -1,17 +1,19 @@
 //! All that a block's transitions need, made once in the warm-up and kept: the reference, the sums, the bounds, which test.
 //!
 //! Nothing of it changes the law of the draws: a worse reference lowers acceptance, that is all. So it may be chosen by
-//! looking at the data and by a pilot. The pilot counts rows and acceptances, never seconds: the same program has the
-//! same draws on every machine.
+//! looking at the data and by pilots ([`pilot`]).
 
-use smidgen_value::{Rng, math};
+mod pilot;
 
-use super::chain::Chain;
+use smidgen_value::math;
+
 use super::law::Law;
 use super::newton::{self, NoReference};
 use super::quadratic::{Reference, Sums};
 use super::thinning::Bounds;
 use super::{Tall, quadratic};
+
+pub use pilot::Forecast;
 
 /// How a move is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +46,10 @@ pub enum Unfit {
     FarFromNormal {
         accepted: f64,
     },
+    /// Chains are held in tails that the reference lacks.
+    HeavyTails {
+        efficiency: f64,
+    },
     /// Another kernel is cheaper.
     Dear {
         cost: f64,
@@ -73,6 +79,13 @@ impl std::fmt::Display for Unfit {
                     "the posterior is far from normal: {percent:.0} % of proposals would be accepted"
                 )
             }
+            Unfit::HeavyTails { efficiency } => {
+                write!(
+                    f,
+                    "the posterior is far from normal: its tails are heavier, so that {:.0} moves would be worth one independent draw",
+                    1.0 / efficiency
+                )
+            }
             Unfit::Dear { cost, nuts } => {
                 write!(
                     f,
@@ -95,20 +108,6 @@ pub enum Want {
     Best,
 }
 
-/// What a transition is expected to cost and to give.
-#[derive(Clone, Copy, Debug)]
-pub struct Forecast {
-    pub accepted: f64,
-    /// Rows read per move.
-    pub rows: f64,
-    /// Λ of a usual move; NaN where there are no bounds.
-    pub objections: f64,
-    /// Readings of a row in order, per effective draw.
-    pub cost: f64,
-    /// The same for `nuts`.
-    pub nuts: f64,
-}
-
 #[derive(Clone, Debug)]
 pub struct Preparation {
     pub reference: Reference,
@@ -122,24 +121,13 @@ pub struct Preparation {
 
 /// The ball in which remainders have bounds reaches so far beyond √d: then hardly a proposal, even from the tails, leaves it.
 const BALL: f64 = 7.0;
-/// Moves of the pilot by thinning.
-const PILOT: usize = 400;
-/// Proposals of a pilot by scans: as many as these readings of a row allow, within limits. In many dimensions few say nothing about
-/// where their mean should be.
-const READINGS: usize = 20_000_000;
-const PROPOSALS: std::ops::RangeInclusive<usize> = 64..=2048;
-/// Proposals that are weighed by one pass.
-const BATCH: usize = 64;
-/// What a move, a row read at random with its polynomial, and a gradient cost beside a row that is scanned.
-const MOVE: f64 = 500.0;
-const AT_RANDOM: f64 = 2000.0;
-const GRADIENT: f64 = 3.0;
-/// Gradients that nuts takes for an effective draw.
-const GRADIENTS: f64 = 12.0;
-/// Accepted less often than this, the reference is no use.
+/// Accepted less often than this, the reference is no use. Nor if a move is worth less than this share of an independent draw, since
+/// a pilot whose chain is held in tails has not seen all of them; nor if tails that it has not seen cost more moves than these.
 const LEAST_ACCEPTED: f64 = 0.1;
-/// Accepted as often as this by thinning, nothing else is looked at.
-const FINE: f64 = 0.6;
+const LEAST_EFFICIENCY: f64 = 0.2;
+const MOST_MOVES: f64 = 50.0;
+/// With as many effective draws per move by thinning as this, nothing else is looked at.
+const FINE: f64 = 0.4;
 /// Modes farther apart than so many standard deviations are different ones, if one is not less probable by e to this power.
 const APART: f64 = 2.0;
 const NEGLIGIBLE: f64 = 30.0;
@@ -153,9 +141,7 @@ impl Preparation {
             tall.sums(&reference.centre, 1).ok_or(Unfit::NoReference(NoReference::NoCurvature))?;
         let radius = BALL + math::sqrt(d as f64);
         let law = Law::new(vec![0.0; d]);
-        let nuts = GRADIENTS * GRADIENT * tall.rows() as f64 + GRADIENTS * MOVE;
-        let forecast =
-            Forecast { accepted: 0.0, rows: 0.0, objections: f64::NAN, cost: f64::INFINITY, nuts };
+        let forecast = Forecast::unknown(tall.rows());
         let mut prepared = Preparation {
             reference,
             sums,
@@ -176,7 +162,7 @@ impl Preparation {
             Want::Any => prepared.choose(tall),
             Want::Best => {
                 prepared.choose(tall);
-                prepared.check()?;
+                prepared.check(tall)?;
             }
         }
         Ok(prepared)
@@ -213,7 +199,10 @@ impl Preparation {
     /// Takes the test that is cheapest per effective draw.
     fn choose(&mut self, tall: &mut dyn Tall) {
         let thinned = self.look_at_thinning(tall).then_some(self.forecast);
-        if thinned.is_none_or(|forecast| forecast.accepted < FINE) {
+        // No scan is cheaper than one reading of all rows.
+        let is_fine =
+            |thinned: Forecast| thinned.efficiency >= FINE && thinned.cost < tall.rows() as f64;
+        if !thinned.is_some_and(is_fine) {
             self.look_at_scans(tall);
             if let Some(thinned) = thinned
                 && thinned.cost < self.forecast.cost
@@ -228,121 +217,28 @@ impl Preparation {
     }
 
     /// Whether another kernel would be better.
-    fn check(&self) -> Result<(), Unfit> {
-        let Forecast { accepted, cost, nuts, .. } = self.forecast;
+    fn check(&self, tall: &mut dyn Tall) -> Result<(), Unfit> {
+        let Forecast { accepted, efficiency, cost, nuts, .. } = self.forecast;
         if accepted < LEAST_ACCEPTED {
             return Err(Unfit::FarFromNormal { accepted });
+        }
+        if efficiency < LEAST_EFFICIENCY {
+            return Err(Unfit::HeavyTails { efficiency });
         }
         if cost > nuts {
             return Err(Unfit::Dear { cost, nuts });
         }
+        let moves = self.tails(tall);
+        if moves > MOST_MOVES {
+            return Err(Unfit::HeavyTails { efficiency: 1.0 / moves });
+        }
         Ok(())
-    }
-
-    /// A pilot by thinning. False if there are no bounds.
-    fn look_at_thinning(&mut self, tall: &mut dyn Tall) -> bool {
-        if self.bounds.is_none() && !self.make_bounds(tall) {
-            return false;
-        }
-        self.test = Test::Thinned;
-        self.forecast.objections = self.objections();
-        let mut rng = pilot();
-        let mut chain = Chain::new(&mut rng);
-        chain.go(tall, self, &self.reference.centre);
-        let (mut accepted, mut rows) = (0.0, 0.0);
-        // A pilot that reads much has seen enough soon.
-        let most = 20.0 * tall.rows() as f64;
-        let mut made = 0.0;
-        while made < PILOT as f64 && rows < most {
-            let moved = chain.transition(tall, self, &mut rng);
-            accepted += f64::from(u8::from(moved.accepted));
-            rows += moved.rows as f64;
-            made += 1.0;
-        }
-        let accepted = accepted / made;
-        let rows = rows / made;
-        let cost = (MOVE + AT_RANDOM * rows) / efficiency(accepted);
-        self.forecast = Forecast { accepted, rows, cost, ..self.forecast };
-        true
-    }
-
-    /// Weighs independent proposals twice: the second time around their mean.
-    fn look_at_scans(&mut self, tall: &mut dyn Tall) {
-        let d = self.reference.dimension();
-        let count = READINGS / tall.rows().max(1);
-        let count = count.clamp(*PROPOSALS.start(), *PROPOSALS.end());
-        let mut rng = pilot();
-        for _ in 0..2 {
-            let weighed = self.weigh(tall, count, &mut rng);
-            let (weights, effective) = weighed.weights();
-            if !(effective > 0.1 * count as f64 && effective > 30.0) {
-                break;
-            }
-            let mut shift = vec![0.0; d];
-            for (y, weight) in weighed.ys.chunks_exact(d).zip(&weights) {
-                shift.iter_mut().zip(y).for_each(|(sum, y)| *sum += weight * y);
-            }
-            // The estimate has an error of its own: what does not stand out from it is left.
-            shift.iter_mut().for_each(|m| *m *= (*m * *m) / (*m * *m + 1.0 / effective));
-            self.law = Law::new(shift);
-        }
-        let accepted = acceptance(&self.weigh(tall, BATCH, &mut rng).log_weights);
-        let rows = tall.rows() as f64;
-        self.test = Test::Scan;
-        let cost = (MOVE + rows) / efficiency(accepted);
-        self.forecast = Forecast { accepted, rows, cost, ..self.forecast };
-    }
-
-    /// So many proposals, and ln π/q of each.
-    fn weigh(&self, tall: &mut dyn Tall, count: usize, rng: &mut Rng) -> Weighed {
-        let d = self.reference.dimension();
-        let mut ys = vec![0.0; d * count];
-        let mut thetas = ys.clone();
-        for (y, theta) in ys.chunks_exact_mut(d).zip(thetas.chunks_exact_mut(d)) {
-            self.law.draw(y, rng);
-            self.reference.unwhiten(y, theta);
-        }
-        let mut log_weights = vec![0.0; count];
-        for (thetas, out) in thetas.chunks(d * BATCH).zip(log_weights.chunks_mut(BATCH)) {
-            tall.log_sections_of_many(thetas, out);
-        }
-        let points = thetas.chunks_exact(d).zip(ys.chunks_exact(d));
-        for (weight, (theta, y)) in log_weights.iter_mut().zip(points) {
-            *weight += tall.log_rest(theta) - self.law.log_density(y);
-            if weight.is_nan() {
-                *weight = f64::NEG_INFINITY;
-            }
-        }
-        Weighed { ys, log_weights }
     }
 
     /// Σ T_i(θ)
     pub fn polynomial(&self, theta: &[f64]) -> f64 {
         quadratic::polynomial(&self.sums, &self.reference.centre, theta)
     }
-}
-
-/// Independent proposals, one after the other, and ln π/q of each.
-struct Weighed {
-    ys: Vec<f64>,
-    log_weights: Vec<f64>,
-}
-
-impl Weighed {
-    /// The weights, with a sum of 1, and how many equal ones would be worth as much.
-    fn weights(&self) -> (Vec<f64>, f64) {
-        let most = self.log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let mut weights: Vec<f64> = self.log_weights.iter().map(|w| math::exp(w - most)).collect();
-        let total: f64 = weights.iter().sum();
-        weights.iter_mut().for_each(|w| *w /= total);
-        let effective = 1.0 / weights.iter().map(|w| w * w).sum::<f64>();
-        (weights, effective)
-    }
-}
-
-/// The stream of pilots: they choose how to go on and are no part of any chain.
-fn pilot() -> Rng {
-    Rng::from_seed(1)
 }
 
 /// The reference. Who may take another kernel does so unless all starts lead there.
@@ -378,25 +274,4 @@ fn starts(start: &[f64]) -> Vec<Vec<f64>> {
 fn mean_cube(d: usize) -> f64 {
     let d = d as f64;
     math::exp(1.5 * math::ln(2.0) + math::ln_gamma(0.5 * (d + 3.0)) - math::ln_gamma(0.5 * d))
-}
-
-/// Effective draws per move of an independence sampler that accepts so often.
-fn efficiency(accepted: f64) -> f64 {
-    accepted / (2.0 - accepted)
-}
-
-/// How often a chain over proposals of these weights would accept: the state is of weight w_i with probability ∝ w_i.
-fn acceptance(log_weights: &[f64]) -> f64 {
-    let most = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if !most.is_finite() {
-        return 0.0;
-    }
-    let weights: Vec<f64> = log_weights.iter().map(|w| math::exp(w - most)).collect();
-    let total: f64 = weights.iter().sum();
-    let mut accepted = 0.0;
-    for from in &weights {
-        // w_i min(1, w_j/w_i) = min(w_i, w_j)
-        accepted += weights.iter().map(|to| to.min(*from)).sum::<f64>();
-    }
-    accepted / (total * weights.len() as f64)
 }

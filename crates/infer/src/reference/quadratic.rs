@@ -42,6 +42,13 @@ impl Reference {
         self.centre.len()
     }
 
+    /// L Lᵀ
+    pub fn covariance(&self) -> Matrix {
+        let d = self.dimension();
+        let row = |i: usize| &self.lower[i * d..(i + 1) * d];
+        Matrix::from_fn(d, d, |i, j| linalg::dot(row(i), row(j)))
+    }
+
     /// y = L⁻¹(θ − θ*)
     pub fn whiten(&self, theta: &[f64], y: &mut [f64]) {
         let d = self.dimension();

@@ -101,12 +101,19 @@ impl Distribution for NegativeBinomial {
         })
     }
 
-    /// log Gamma(k + r) - log k! - log Gamma(r) + r log p + k log(1 - p)
+    /// log Gamma(k + r) - log Gamma(r) - log k! + r log p + k log(1 - p)
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
         Recipe::write(arguments, link, |law| {
             let (k, r, p) = (law.outcome(), law.argument(0), law.argument(1).chance()?);
-            let ways = (k + r).log_gamma() - k.log_factorial() - r.log_gamma();
-            Some(ways + p.log_of_trials(r, k))
+            let ways = r.log_rising(k) - k.log_factorial();
+            Some(match law.known(0) {
+                Some(_) => ways + p.log_of_trials(r, k),
+                // r times the log odds would grow with r where r log p does not.
+                None => {
+                    let [log_success, log_failure] = p.logs();
+                    ways + r * log_success + k * log_failure
+                }
+            })
         })
     }
 

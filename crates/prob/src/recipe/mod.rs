@@ -1,6 +1,6 @@
 //! A law's log density as a recipe: straight-line code of sums, products and [`Curve`]s over the outcome and the arguments.
 //!
-//! Whoever has rules for these four kinds of steps, for second derivatives, say, or for bounds of third ones over a
+//! Whoever has rules for these few kinds of steps, for second derivatives, say, or for bounds of third ones over a
 //! ball, has them for every law with a recipe. A recipe takes the tightest curve there is: log(1 + z^2) as one step has a
 //! narrower bound than the logarithm of a sum with a square.
 //!
@@ -12,7 +12,7 @@
 
 pub mod write;
 
-use crate::smooth::Curve;
+use crate::smooth::{Curve, CurveFamily};
 
 /// What a step reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +30,8 @@ pub enum RecipeStep {
     Subtract(Part, Part),
     Multiply(Part, Part),
     Curve(Curve, Part),
+    /// The curve of a family that a number names, which does not move, of a part.
+    Member(CurveFamily, Part, Part),
 }
 
 /// The result is that of the last step; there is at least one.

@@ -7,7 +7,7 @@ use std::ops::{Add, Mul, Neg, Sub};
 use smidgen_value::Link;
 
 use super::{Part, Recipe, RecipeStep};
-use crate::smooth::Curve;
+use crate::smooth::{Curve, CurveFamily};
 
 /// The recipe being written.
 pub struct Writer<'a> {
@@ -133,6 +133,15 @@ impl<'w> Term<'w> {
         self.curve(Curve::LogGamma)
     }
 
+    /// log Gamma(r + k) - log Gamma(r), for a count k that does not move.
+    pub fn log_rising(self, k: Term<'w>) -> Term<'w> {
+        let log = self.log();
+        match (k.part, log.part) {
+            (Part::Number(k), Part::Number(x)) => self.writer.number(Curve::LogRising(k).value(x)),
+            (k, log) => self.writer.step(RecipeStep::Member(CurveFamily::LogRising, k, log)),
+        }
+    }
+
     /// log of a count's factorial
     pub fn log_factorial(self) -> Term<'w> {
         (self + 1.0).log_gamma()
@@ -255,10 +264,21 @@ pub enum Chance<'w> {
 }
 
 impl<'w> Chance<'w> {
+    /// log p and log(1 - p)
+    pub fn logs(self) -> [Term<'w>; 2] {
+        match self {
+            Chance::Plain(p) => [p.log(), (-p).curve(Curve::Log1p)],
+            Chance::LogOdds(log_odds) => [log_odds, -log_odds].map(|x| x.curve(Curve::LogLogistic)),
+        }
+    }
+
     /// k log p + m log(1 - p): by log odds k η + (k + m) log(1 - p), with one curve.
     pub fn log_of_trials(self, successes: Term<'w>, failures: Term<'w>) -> Term<'w> {
         match self {
-            Chance::Plain(p) => successes * p.log() + failures * (-p).curve(Curve::Log1p),
+            Chance::Plain(_) => {
+                let [log_success, log_failure] = self.logs();
+                successes * log_success + failures * log_failure
+            }
             Chance::LogOdds(log_odds) => {
                 let log_failure = (-log_odds).curve(Curve::LogLogistic);
                 successes * log_odds + (successes + failures) * log_failure

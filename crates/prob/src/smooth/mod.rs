@@ -16,7 +16,7 @@ mod elementary;
 
 pub use aggregate::{Aggregate, Shape};
 pub(crate) use curve::log_scaled_bessel;
-pub use curve::{Curve, Interval, MOST_ORDER};
+pub use curve::{Curve, CurveFamily, Interval, MOST_ORDER};
 pub use elementary::Elementary;
 
 /// How a procedure of the language is differentiated.

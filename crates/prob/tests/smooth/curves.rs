@@ -2,8 +2,8 @@
 
 use smidgen_prob::smooth::Curve::{
     Abs, Cos, Exp, Expm1, Log, Log1mExp, Log1mExpExp, Log1p, Log1pSquare, LogGamma, LogLogistic,
-    LogNormalCdf, LogScaledBessel, Logistic, Logit, NormalCdf, Power, Reciprocal, Sin, Sqrt,
-    Square, Tan, Wall, Wrap,
+    LogNormalCdf, LogRising, LogScaledBessel, Logistic, Logit, NormalCdf, Power, Reciprocal, Sin,
+    Sqrt, Square, Tan, Wall, Wrap,
 };
 use smidgen_prob::smooth::{Curve, Elementary, Interval, MOST_ORDER};
 use smidgen_value::Rng;
@@ -38,6 +38,9 @@ const CURVES: &[(Curve, f64, f64)] = &[
     (LogLogistic, -700.0, 700.0),
     (Log1pSquare, -700.0, 700.0),
     (LogGamma, 0.0, 700.0),
+    (LogRising(0.0), -700.0, 700.0),
+    (LogRising(1.0), -700.0, 700.0),
+    (LogRising(2.0), -700.0, 700.0),
     (NormalCdf, -700.0, 700.0),
     (LogNormalCdf, -700.0, 700.0),
     (Log1mExp, -700.0, 0.0),
@@ -58,6 +61,8 @@ fn is_listed(curve: Curve) -> bool {
         | Log1mExp | Log1mExpExp | LogScaledBessel | Abs | Wrap | Wall => {
             CURVES.iter().any(|(listed, ..)| *listed == curve)
         }
+        // Only a few of them.
+        LogRising(_) => CURVES.iter().any(|(listed, ..)| matches!(listed, LogRising(_))),
     }
 }
 
@@ -306,6 +311,51 @@ fn the_log_sigmoid_bends_no_more_than_this() {
     // In a tail it bends hardly at all.
     let tail = LogLogistic.range(3, 20.0, 30.0).expect("a range").magnitude();
     assert!((tail / exp(-20.0) - 1.0).abs() < 1e-6, "{tail}");
+}
+
+/// Ranges of sums are the sums of ranges: they hold, and on short intervals they are not much wider than needed.
+fn check_rising(range: Range) -> Result<(), String> {
+    const POINTS: usize = 60;
+    for (k, lo) in [3.0, 7.0, 40.0, 512.0]
+        .into_iter()
+        .flat_map(|k| [-6.0, -1.2, 0.4, 2.0, 9.0].map(|x| (k, x)))
+    {
+        for width in [0.0, 0.1, 1.0, 5.0] {
+            let (curve, hi) = (LogRising(k), lo + width);
+            let all =
+                (0..=POINTS).map(|i| derivatives(curve, lo + width * i as f64 / POINTS as f64));
+            let all: Vec<_> = all.collect();
+            for order in 0..=MOST_ORDER {
+                let range = range(curve, order, lo, hi).ok_or("no range")?;
+                if !all.iter().all(|at| range.contains(at[order])) {
+                    return Err(format!("order {order} of {curve:?} on [{lo}, {hi}]"));
+                }
+                let most = all.iter().map(|at| at[order].abs()).fold(0.0, f64::max);
+                let terms = all.iter().map(|at| at[1]).fold(0.0, f64::max);
+                if order <= 3 && width <= 0.1 && range.magnitude() > 1.2 * most + 0.01 * terms {
+                    return Err(format!("order {order} of {curve:?} on [{lo}, {hi}]: {range:?}"));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn rising_factorials_keep_within_their_ranges() {
+    check_rising(Curve::range).unwrap_or_else(|how| panic!("{how}"));
+    let halved: Range = |curve, k, lo, hi| {
+        let range = curve.range(k, lo, hi)?;
+        Some(if k == 3 { Interval { lo: 0.5 * range.lo, hi: 0.5 * range.hi } } else { range })
+    };
+    assert!(check_rising(halved).is_err());
+    let as_gammas: Range = |curve, k, lo, hi| {
+        let range = curve.range(k, lo, hi)?;
+        Some(range.widened(if k == 3 { 0.5 * range.magnitude() } else { 0.0 }))
+    };
+    assert!(check_rising(as_gammas).is_err());
+    assert_eq!(LogRising(513.0).range(3, 0.0, 1.0), None);
+    assert_eq!(LogRising(2.5).range(0, 0.0, 1.0), None);
 }
 
 #[test]

@@ -92,6 +92,9 @@ fn jet_of(recipe: &Recipe, all: &[f64]) -> Jet {
             RecipeStep::Subtract(a, b) => read(a).plus(&read(b), -1.0),
             RecipeStep::Multiply(a, b) => read(a).times(&read(b)),
             RecipeStep::Curve(curve, a) => read(a).through(curve),
+            RecipeStep::Member(family, number, a) => {
+                read(a).through(family.member(read(number).value))
+            }
         };
         done.push(jet);
     }
@@ -125,6 +128,11 @@ fn reach_of(recipe: &Recipe, all: &[Interval]) -> Option<Interval> {
             RecipeStep::Curve(curve, a) => {
                 let a = read(a);
                 curve.range(0, a.lo, a.hi)?
+            }
+            RecipeStep::Member(family, number, a) => {
+                let (number, a) = (read(number), read(a));
+                assert_eq!(number.lo, number.hi, "it does not move");
+                family.member(number.lo).range(0, a.lo, a.hi)?
             }
         };
         done.push(interval);

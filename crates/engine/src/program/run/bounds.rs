@@ -226,7 +226,7 @@ impl Enclosures {
                 let cosines = crossed.map(|pair| &cosines[pair * BLOCK..][..lanes]);
                 product(&of(*a), &of(*b), cosines, needed.has(0), &mut out);
             }
-            CurvedOp::Curve(..) | CurvedOp::Power { .. } if step.degree == Degree::Constant => {
+            CurvedOp::Curve(..) | CurvedOp::Member { .. } if step.degree == Degree::Constant => {
                 constant(step, data, &of, &mut out);
             }
             CurvedOp::Curve(curve, a) => {
@@ -252,10 +252,10 @@ impl Enclosures {
                     }
                 }
             }
-            CurvedOp::Power { base, exponent } => {
-                let (a, exponents) = (of(*base), data.lanes(*exponent, lanes));
-                for (l, exponent) in exponents.iter().enumerate() {
-                    let curve = Curve::Power(*exponent);
+            CurvedOp::Member { family, number, of: a } => {
+                let (a, numbers) = (of(*a), data.lanes(*number, lanes));
+                for (l, number) in numbers.iter().enumerate() {
+                    let curve = family.member(*number);
                     is_open[l] |= !through(curve, &a, l, needed.most(), &mut out);
                 }
             }
@@ -334,8 +334,8 @@ fn constant<'a>(
     for l in 0..out.lo.len() {
         let value = match &step.op {
             _ if !step.needed.has(0) => 0.0,
-            CurvedOp::Power { base, exponent } => {
-                Curve::Power(data.at(*exponent, l)).value(of(*base).lo[l])
+            CurvedOp::Member { family, number, of: a } => {
+                family.member(data.at(*number, l)).value(of(*a).lo[l])
             }
             CurvedOp::Curve(curve, a) => curve.value(of(*a).lo[l]),
             _ => unreachable!("asked for curves"),

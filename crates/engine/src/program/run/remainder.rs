@@ -40,6 +40,15 @@ impl Change {
     fn total(self) -> f64 {
         self.linear + self.quadratic + self.rest
     }
+
+    /// What a polynomial of an order, 0 to 2, leaves out.
+    fn beyond(self, order: usize) -> f64 {
+        match order {
+            0 => self.total(),
+            1 => self.quadratic + self.rest,
+            _ => self.rest,
+        }
+    }
 }
 
 impl Known {
@@ -133,6 +142,8 @@ pub(crate) struct Rests {
 pub(crate) struct Points<'a> {
     pub centre: &'a [f64],
     pub differences: [&'a [f64]; POINTS],
+    /// The order of the polynomials.
+    pub order: usize,
 }
 
 impl Rests {
@@ -165,7 +176,8 @@ impl Rests {
             for (k, step) in curved.steps.iter().enumerate() {
                 self.steps[k] = self.step(step, data, l, lanes);
             }
-            *out = self.steps[curved.steps.len() - 1].there.map(|change| change.rest);
+            *out =
+                self.steps[curved.steps.len() - 1].there.map(|change| change.beyond(points.order));
         }
     }
 
@@ -180,8 +192,8 @@ impl Rests {
             CurvedOp::Subtract(a, b) => of(*a).plus(of(*b), -1.0),
             CurvedOp::Multiply(a, b) => of(*a).times(of(*b)),
             CurvedOp::Curve(curve, a) => of(*a).through(*curve),
-            CurvedOp::Power { base, exponent } => {
-                of(*base).through(Curve::Power(data.at(*exponent, l)))
+            CurvedOp::Member { family, number, of: a } => {
+                of(*a).through(family.member(data.at(*number, l)))
             }
             CurvedOp::Choose { index, options } => {
                 let chosen = named(options, data.at(*index, l));

@@ -265,10 +265,10 @@ impl Jets {
                 }
                 out.through(&a, &found[0][..lanes], Some(&found[1][..lanes]));
             }
-            CurvedOp::Power { base, exponent } => {
-                let (a, exponents) = (of(base), data.lanes(*exponent, lanes));
+            CurvedOp::Member { family, number, of: a } => {
+                let (a, numbers) = (of(a), data.lanes(*number, lanes));
                 let mut found = [[0.0; BLOCK]; 2];
-                curve_lanes(|l| Curve::Power(exponents[l]), &a, value, &mut found, n == 0);
+                curve_lanes(|l| family.member(numbers[l]), &a, value, &mut found, n == 0);
                 out.through(&a, &found[0][..lanes], Some(&found[1][..lanes]));
             }
             CurvedOp::Choose { index, options } => {

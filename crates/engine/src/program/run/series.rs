@@ -146,10 +146,9 @@ impl<T: Coefficient> AllSeries<T> {
                     let degree = at.curved.degree_of(*a);
                     through(*curve, &of(*a, known), degree, terms, &mut out)?;
                 }
-                CurvedOp::Power { base, exponent } => {
-                    let (curve, degree) =
-                        (Curve::Power(number(*exponent)), at.curved.degree_of(*base));
-                    through(curve, &of(*base, known), degree, terms, &mut out)?;
+                CurvedOp::Member { family, number: named, of: a } => {
+                    let (curve, degree) = (family.member(number(*named)), at.curved.degree_of(*a));
+                    through(curve, &of(*a, known), degree, terms, &mut out)?;
                 }
                 CurvedOp::Choose { index, options } => {
                     out = of(named(options, number(*index))?, known);

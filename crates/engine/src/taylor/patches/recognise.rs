@@ -53,7 +53,8 @@ impl Density {
         Err(Unserved::NoPatches("the rows do not read one effect each"))
     }
 
-    /// What stands in the registers that plates and normal laws read.
+    /// What stands in the registers that plates and normal laws read, as far as it is linear: a step means something only on
+    /// the sheet that it was written on.
     fn followed_for_patches(&self) -> Result<Followed, Unserved> {
         let of_plates = self.parts.plates.iter().flat_map(|term| term.registers.iter().copied());
         let mut reads: Vec<Register> = of_plates.collect();
@@ -67,7 +68,11 @@ impl Density {
         }
         reads.sort_unstable();
         reads.dedup();
-        of_block(&mut Sheet::default(), self, &reads)
+        let mut around = of_block(&mut Sheet::default(), self, &reads)?;
+        for known in &mut around {
+            known.take_if(|known| matches!(known, Quantity::Step(_)));
+        }
+        Ok(around)
     }
 
     /// With the law of the effects found, and the group of each plate.

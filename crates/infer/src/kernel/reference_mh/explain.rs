@@ -2,7 +2,8 @@
 
 use smidgen_engine::EvalError;
 
-use super::{Blocks, Known, TallBlock};
+use super::tall::TallBlock;
+use super::{Blocks, Known};
 use crate::block::Target;
 use crate::explain::{Explanation, Look, blocks};
 use crate::hamiltonian::Block;

@@ -11,7 +11,7 @@ use smidgen_engine::taylor::patches::PatchRows;
 use smidgen_engine::{EvalError, Trace};
 use smidgen_value::Rng;
 
-use super::{WORTH_IT, near, order, origin};
+use super::{First, WORTH_IT, near, order, origin};
 use crate::hamiltonian::{Block, Smoothed};
 use crate::patches::arrowhead::Point;
 use crate::patches::chain::{Chain, Swept};
@@ -99,17 +99,6 @@ pub(super) struct PatchedBlock {
     is_faulty: bool,
     /// Where the chain is, in the coordinates of the block.
     z: Vec<f64>,
-}
-
-/// What a block is prepared from.
-pub(super) struct First<'a> {
-    pub key: &'a [u64],
-    pub state: &'a [f64],
-    /// Whether another kernel is taken where that is better.
-    pub is_best: bool,
-    pub may_learn: bool,
-    pub is_alone: bool,
-    pub is_faulty: bool,
 }
 
 impl First<'_> {

@@ -9,7 +9,7 @@ use crate::acceptance::{AcceptanceTest, Exact, Exactness, Question, read_all};
 use crate::audit::Audit;
 use crate::austerity::{Accumulator, Pair, check};
 use crate::run::{Log, Phase};
-use crate::sections::Sections;
+use crate::sections::Source;
 use crate::trial::{self, Choice, Trials};
 
 /// One decision, with what may be learnt from it.
@@ -26,7 +26,7 @@ impl Decision<'_> {
     pub fn decide(
         self,
         question: &Question,
-        sections: &mut Sections<'_, '_>,
+        sections: &mut dyn Source,
         log: &mut Log<'_>,
     ) -> Result<bool, EvalError> {
         match self.policy {
@@ -115,7 +115,7 @@ fn population_sd(weights: &[f64]) -> f64 {
 /// Reads every section, and keeps what it read: log α.
 fn log_alpha(
     question: &Question,
-    sections: &mut Sections<'_, '_>,
+    sections: &mut dyn Source,
     weights: &mut Vec<f64>,
 ) -> Result<f64, EvalError> {
     weights.clear();

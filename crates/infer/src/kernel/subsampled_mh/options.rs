@@ -3,6 +3,7 @@
 use smidgen_lang::Diagnostic;
 use smidgen_value::Value;
 
+use super::variates::ControlVariates;
 use super::{AUDIT, Policy, SubsampledMh};
 use crate::acceptance::{AcceptanceTest, Exact, Stratified, StudentT};
 use crate::austerity::Schedule;
@@ -19,8 +20,20 @@ pub(super) fn build(arguments: &Arguments<'_>) -> Result<Box<dyn Kernel>, Diagno
     };
     let mut kernel = SubsampledMh::new(arguments.target.clone(), proposer, policy(arguments)?);
     kernel.audit = audit;
+    kernel.variates = match arguments.option("control_variates") {
+        None => None,
+        Some(given) => {
+            let order = given.value.as_integer().filter(|order| (0..=2).contains(order));
+            let order =
+                order.ok_or_else(|| given.error("an order of control variates: 0, 1 or 2"))?;
+            (order > 0).then(|| ControlVariates::new(order as usize))
+        }
+    };
     Ok(Box::new(kernel))
 }
+
+/// Options that have a meaning whoever chooses batch and epsilon.
+const WITH_AUTO: [&str; 4] = ["drift", "adapt", "audit", "control_variates"];
 
 fn policy(arguments: &Arguments<'_>) -> Result<Policy, Diagnostic> {
     let [batch, epsilon] = &arguments.positional[..] else {
@@ -33,7 +46,7 @@ fn policy(arguments: &Arguments<'_>) -> Result<Policy, Diagnostic> {
             return Err(given.error("auto (batch and epsilon are both auto, or both given)"));
         }
         if let Some((name, option)) =
-            arguments.options.iter().find(|(name, _)| !["drift", "adapt", "audit"].contains(name))
+            arguments.options.iter().find(|(name, _)| !WITH_AUTO.contains(name))
         {
             let message = format!("'{name} has no meaning with auto: the trial chooses");
             return Err(Diagnostic::error(option.syntax.span, message));

@@ -5,7 +5,7 @@
 //! a true enclosure, whatever rounding does: samplers that rely on it are exact only if it holds.
 //!
 //! * [`interval`]; [`extremes`]: where derivatives are largest and least;
-//! * [`powers`], [`circular`], [`logistic`], [`squares`], [`gamma`], [`normal`], [`complement`], [`bessel`]: the
+//! * [`powers`], [`circular`], [`logistic`], [`squares`], [`gamma`], [`rising`], [`normal`], [`complement`], [`bessel`]: the
 //!   functions, by family; [`cumulants`]: derivatives of log integrals.
 
 mod bessel;
@@ -18,6 +18,7 @@ mod interval;
 mod logistic;
 mod normal;
 mod powers;
+mod rising;
 mod squares;
 
 use smidgen_value::math;
@@ -68,6 +69,8 @@ pub enum Curve {
     Log1pSquare,
     /// log Gamma(x), for x > 0
     LogGamma,
+    /// log Gamma(e^x + k) - log Gamma(e^x) with a fixed count k: the logarithm of e^x (e^x + 1) ... (e^x + k - 1)
+    LogRising(f64),
     /// The normal distribution function.
     NormalCdf,
     LogNormalCdf,
@@ -87,9 +90,27 @@ pub enum Curve {
 
 use Curve::{
     Abs, Cos, Exp, Expm1, Log, Log1mExp, Log1mExpExp, Log1p, Log1pSquare, LogGamma, LogLogistic,
-    LogNormalCdf, LogScaledBessel, Logistic, Logit, NormalCdf, Power, Reciprocal, Sin, Sqrt,
-    Square, Tan, Wall, Wrap,
+    LogNormalCdf, LogRising, LogScaledBessel, Logistic, Logit, NormalCdf, Power, Reciprocal, Sin,
+    Sqrt, Square, Tan, Wall, Wrap,
 };
+
+/// Curves of one kind, one for each number that a row may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CurveFamily {
+    /// [`Curve::Power`], by the exponent.
+    Power,
+    /// [`Curve::LogRising`], by the count.
+    LogRising,
+}
+
+impl CurveFamily {
+    pub fn member(self, number: f64) -> Curve {
+        match self {
+            CurveFamily::Power => Power(number),
+            CurveFamily::LogRising => LogRising(number),
+        }
+    }
+}
 
 impl Curve {
     pub fn value(self, x: f64) -> f64 {
@@ -118,6 +139,7 @@ impl Curve {
             LogLogistic => logistic::of_logarithm(x, out),
             Log1pSquare => squares::log_1p_square(x, out),
             LogGamma => gamma::log_gamma(x, out),
+            LogRising(k) => rising::log_rising(k, x, out),
             NormalCdf => normal::cdf(x, out),
             LogNormalCdf => normal::log_cdf(x, out),
             Log1mExp => complement::log_1m_exp(x, out),
@@ -139,6 +161,9 @@ impl Curve {
     pub fn ranges(self, lo: f64, hi: f64, out: &mut [Interval]) -> bool {
         if !(lo.is_finite() && hi.is_finite() && lo <= hi && self.is_analytic_on(lo, hi)) {
             return false;
+        }
+        if let LogRising(k) = self {
+            return rising::ranges(k, lo, hi, out);
         }
         // One order more than wanted, see `NOISE`.
         let orders = out.len() + 1;
@@ -187,6 +212,7 @@ impl Curve {
             Wrap => turns(lo) == turns(hi),
             Log1mExp => hi < 0.0,
             Wall | LogScaledBessel => lo >= 0.0,
+            LogRising(k) => rising::has_ranges(k),
         }
     }
 
@@ -227,7 +253,7 @@ impl Curve {
             Log1mExpExp => &extremes::LOG_1M_EXP_EXP,
             LogScaledBessel => &extremes::LOG_SCALED_BESSEL,
             Exp | Expm1 | Log | Log1p | Reciprocal | Square | Sqrt | Power(_) | Sin | Cos | Tan
-            | Logit | Log1mExp | Abs | Wrap | Wall => &extremes::NONE,
+            | Logit | Log1mExp | LogRising(_) | Abs | Wrap | Wall => &extremes::NONE,
         }
     }
 }

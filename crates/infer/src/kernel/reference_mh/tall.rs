@@ -1,0 +1,255 @@
+//! Blocks above many sections: a transition is one of [`crate::reference`].
+
+use std::sync::Arc;
+
+use smidgen_engine::smooth::{Density, Validity};
+use smidgen_engine::taylor::{Sums, Taylor, Wanted};
+use smidgen_engine::{EvalError, Trace};
+use smidgen_value::Rng;
+
+use super::{First, LEAST_ROWS, MOST_COORDINATES, WORTH_IT, near, order, origin};
+use crate::hamiltonian::estimate::metric_of_covariance;
+use crate::hamiltonian::metric::Metric;
+use crate::hamiltonian::{Block, Smoothed};
+use crate::reference::Tall;
+use crate::reference::chain::Chain;
+use crate::reference::preparation::{Preparation, Want};
+use crate::reference::quadratic::square;
+use crate::run::Log;
+
+/// A block above many sections.
+pub(super) struct TallBlock {
+    smoothed: Smoothed,
+    pub(super) taylor: Taylor,
+    pub(super) prepared: Arc<Preparation>,
+    chain: Chain,
+    /// Whether the reference was made outside a warm-up, for the rest as it is.
+    pub(super) is_of_the_rest: bool,
+    /// The addresses of the choices in the order of their coordinates.
+    order: Vec<u64>,
+    /// The revision of the trace that the last transition left.
+    left: Option<u64>,
+    is_faulty: bool,
+}
+
+/// A density with its sections, as the methods of [`crate::reference`] ask for it.
+pub(in crate::kernel) struct TallDensity<'a> {
+    pub density: &'a mut Density,
+    pub taylor: &'a mut Taylor,
+    /// Whether the bounds are made too small, by mistake.
+    pub is_faulty: bool,
+}
+
+impl Tall for TallDensity<'_> {
+    fn dimension(&self) -> usize {
+        self.taylor.dimension()
+    }
+
+    fn rows(&self) -> usize {
+        self.taylor.rows()
+    }
+
+    fn log_rest(&mut self, theta: &[f64]) -> f64 {
+        self.density.log_rest(self.taylor, theta)
+    }
+
+    fn log_rest_with_gradient(&mut self, theta: &[f64], gradient: &mut [f64]) -> f64 {
+        self.density.log_rest_with_gradient(self.taylor, theta, gradient)
+    }
+
+    fn log_sections(&mut self, theta: &[f64]) -> f64 {
+        self.taylor.log_sections(theta)
+    }
+
+    fn log_sections_of_many(&mut self, thetas: &[f64], out: &mut [f64]) {
+        let thetas: Vec<&[f64]> = thetas.chunks_exact(self.taylor.dimension()).collect();
+        self.taylor.log_sections_of_many(&thetas, out);
+    }
+
+    fn sums(&mut self, theta: &[f64], stride: usize) -> Option<Sums> {
+        self.taylor.sums(theta, stride)
+    }
+
+    fn bounds(&mut self, centre: &[f64], lower: &[f64], radius: f64, out: &mut Vec<f32>) {
+        self.taylor.bounds(centre, lower, radius, out);
+        if self.is_faulty {
+            out.fill(0.0);
+        }
+    }
+
+    fn remainders(&mut self, centre: &[f64], rows: &[u32], at: [&[f64]; 2], out: &mut [[f64; 2]]) {
+        self.taylor.remainders(centre, rows, at, out);
+    }
+}
+
+impl TallBlock {
+    /// Sections and a preparation for a density, or why there are none.
+    pub(super) fn first(
+        smoothed: Smoothed,
+        given: &First<'_>,
+        want: Want,
+        trace: &Trace,
+        rng: &mut Rng,
+        log: &Log<'_>,
+    ) -> Result<TallBlock, String> {
+        let First { key, state, is_best, may_learn, is_alone, is_faulty } = *given;
+        let least_rows = if is_best { WORTH_IT } else { LEAST_ROWS };
+        let wanted = Wanted { least_rows, is_strict: is_best };
+        let mut taylor = smoothed.density().taylor(wanted).map_err(|why| why.to_string())?;
+        if is_best && state.len() > MOST_COORDINATES {
+            let d = state.len();
+            return Err(format!("{d} coordinates are too many for one reference"));
+        }
+        let start = if may_learn && !is_alone { state.to_vec() } else { origin(state.len()) };
+        let mut prepare = || {
+            let mut density = smoothed.density();
+            let mut tall = TallDensity { density: &mut density, taylor: &mut taylor, is_faulty };
+            Preparation::new(&mut tall, &start, want).map(Arc::new)
+        };
+        // Chains that would all prepare the same share one preparation.
+        let prepared = match is_alone {
+            true => log.run.shared.get_or_make(key, prepare),
+            false => prepare(),
+        };
+        let prepared = prepared.map_err(|unfit| unfit.to_string())?;
+        let mut block = TallBlock {
+            order: order(trace, &smoothed),
+            smoothed,
+            taylor,
+            prepared,
+            chain: Chain::new(rng),
+            is_of_the_rest: !may_learn && !is_alone,
+            left: None,
+            is_faulty,
+        };
+        if may_learn {
+            // Where the reference is narrower than the posterior, a state far out would be left in small steps only.
+            let centre = block.prepared.reference.centre.clone();
+            block.go(&centre);
+            block.left = Some(trace.revision());
+        } else {
+            block.go(state);
+        }
+        Ok(block)
+    }
+
+    /// The metric that suits the reference law.
+    pub(super) fn metric(&self) -> Option<Metric> {
+        metric_of_covariance(&self.prepared.reference.covariance())
+    }
+
+    /// Whether the state lies where the reference does not reach.
+    pub(super) fn is_outside(&self, trace: &mut Trace) -> Result<bool, EvalError> {
+        let Preparation { reference, radius, .. } = &*self.prepared;
+        let state = self.smoothed.density().position(trace)?;
+        let state = state.filter(|state| state.len() == reference.dimension());
+        Ok(state.is_some_and(|state| {
+            let mut y = vec![0.0; state.len()];
+            reference.whiten(&state, &mut y);
+            square(&y) > radius * radius
+        }))
+    }
+
+    fn go(&mut self, state: &[f64]) {
+        let TallBlock { smoothed, taylor, prepared, chain, is_faulty, .. } = self;
+        let mut density = smoothed.density();
+        chain.go(
+            &mut TallDensity { density: &mut density, taylor, is_faulty: *is_faulty },
+            prepared,
+            state,
+        );
+    }
+
+    /// Follows what other moves have changed.
+    pub(super) fn bring_up_to_date(
+        &mut self,
+        trace: &mut Trace,
+        block: Block<'_>,
+        want: Want,
+    ) -> Result<Result<(), String>, EvalError> {
+        if self.left == Some(trace.revision()) {
+            return Ok(Ok(()));
+        }
+        let validity = self.smoothed.refresh(trace, block, "reference_mh")?;
+        let sections_changed = match validity {
+            Validity::Same => false,
+            Validity::Changed => {
+                if let Err(unserved) = self.taylor.refresh(&self.smoothed.density()) {
+                    return Ok(Err(unserved.to_string()));
+                }
+                true
+            }
+            Validity::Gone => {
+                let taylor = self.smoothed.density().taylor(self.taylor.wanted());
+                match taylor {
+                    Ok(taylor) => self.taylor = taylor,
+                    Err(unserved) => return Ok(Err(unserved.to_string())),
+                }
+                // A reference for other coordinates is none.
+                let order = order(trace, &self.smoothed);
+                self.is_of_the_rest |= order != self.order;
+                self.order = order;
+                true
+            }
+        };
+        if sections_changed || (self.is_of_the_rest && validity != Validity::Same) {
+            let mut density = self.smoothed.density();
+            let mut tall = TallDensity {
+                density: &mut density,
+                taylor: &mut self.taylor,
+                is_faulty: self.is_faulty,
+            };
+            let renewed = match self.is_of_the_rest {
+                true => {
+                    let start = origin(tall.dimension());
+                    Preparation::new(&mut tall, &start, want).map(Arc::new)
+                }
+                false => {
+                    let mut prepared = (*self.prepared).clone();
+                    prepared.renew(&mut tall).map(|()| Arc::new(prepared))
+                }
+            };
+            match renewed {
+                Ok(prepared) => self.prepared = prepared,
+                Err(unfit) => return Ok(Err(unfit.to_string())),
+            }
+        }
+        let state = self.smoothed.density().position(trace)?;
+        let Some(state) = state else {
+            return Ok(Err("the state lies on the edge of what is possible".to_owned()));
+        };
+        // Coordinates are read off values, which costs the last digits: only another place is another place.
+        if validity != Validity::Same || !near(&state, self.chain.theta()) {
+            self.go(&state);
+        }
+        Ok(Ok(()))
+    }
+
+    pub(super) fn transition(
+        &mut self,
+        trace: &mut Trace,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<(), EvalError> {
+        let TallBlock { smoothed, taylor, prepared, chain, left, is_faulty, .. } = self;
+        let mut density = smoothed.density();
+        let moved = {
+            let mut tall = TallDensity { density: &mut density, taylor, is_faulty: *is_faulty };
+            chain.transition(&mut tall, prepared, rng)
+        };
+        if moved.accepted {
+            density.install(trace, chain.theta(), rng)?;
+        }
+        *left = Some(trace.revision());
+        let tally = &mut log.tally;
+        tally.transitions += 1;
+        tally.accepted += u64::from(moved.accepted);
+        tally.sections_used += moved.rows;
+        tally.population += taylor.rows() as u64;
+        tally.by_reference += 1;
+        tally.reference_rows += moved.rows;
+        tally.reference_population += taylor.rows() as u64;
+        tally.violations += moved.violations;
+        Ok(())
+    }
+}
