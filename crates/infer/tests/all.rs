@@ -27,6 +27,7 @@ mod pgibbs;
 mod pgibbs_invariance;
 mod properties;
 mod reference;
+mod reference_sbc;
 mod rejection;
 mod scan;
 mod sections;

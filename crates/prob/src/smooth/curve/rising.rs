@@ -16,7 +16,7 @@ const MOST: f64 = 512.0;
 
 /// Whether k is a count that has ranges.
 pub fn has_ranges(k: f64) -> bool {
-    k >= 0.0 && k <= MOST && k.fract() == 0.0
+    (0.0..=MOST).contains(&k) && k.fract() == 0.0
 }
 
 /// log 1, log 2, ..., one for each term that moves.
