@@ -37,7 +37,7 @@ fn words_of_other_systems_lead_to_ours() {
         ("half", &["half_normal", "half_cauchy"][..]),
         ("gaussian", &["(normal mean sd)", "multivariate_normal"]),
         ("Sigmoid", &["logistic"]),
-        ("LKJ", &["wishart"]),
+        ("LKJ", &["lkj_cholesky"]),
         ("hamiltonian", &["hmc", "nuts"]),
     ] {
         folder.call(&["help", word]).fails(1, names);

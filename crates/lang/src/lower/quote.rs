@@ -11,6 +11,9 @@ use crate::syntax::{Syntax, SyntaxKind, with_stack};
 /// because such an expression is made and dropped in the middle of a run, on any stack.
 pub const MAX_CODE_NESTING: usize = 1_000;
 
+/// The value of a parameter, by its name, its default and its place.
+type ParameterOf<'a> = dyn Fn(Symbol, Option<&Value>, Span) -> Result<Value, Diagnostic> + 'a;
+
 /// The value of `'syntax`: names become symbols, parentheses lists.
 pub fn quote_to_value(syntax: &Syntax) -> Result<Value, Diagnostic> {
     datum(syntax, &|name, default, span| {
@@ -22,10 +25,7 @@ pub fn quote_to_value(syntax: &Syntax) -> Result<Value, Diagnostic> {
 }
 
 /// Likewise, with the values of external parameters put in.
-pub(super) fn datum(
-    syntax: &Syntax,
-    parameter: &dyn Fn(Symbol, Option<&Value>, Span) -> Result<Value, Diagnostic>,
-) -> Result<Value, Diagnostic> {
+pub(super) fn datum(syntax: &Syntax, parameter: &ParameterOf<'_>) -> Result<Value, Diagnostic> {
     with_stack(|| match &syntax.kind {
         SyntaxKind::Number(x) => Ok(Value::Number(*x)),
         SyntaxKind::Bool(b) => Ok(Value::Bool(*b)),

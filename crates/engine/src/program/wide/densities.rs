@@ -176,7 +176,7 @@ const FEW: f64 = 1024.0;
 fn is_odd(x: f64, log_rate: f64) -> bool {
     // Adding and taking away 2^52 rounds to a whole number.
     const WHOLE: f64 = 4_503_599_627_370_496.0;
-    let is_few = x >= 0.0 && x < FEW && (x + WHOLE) - WHOLE == x;
+    let is_few = (0.0..FEW).contains(&x) && (x + WHOLE) - WHOLE == x;
     !(is_few && log_rate.abs() < 700.0)
 }
 
