@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use clap::CommandFactory;
-use smidgen::lang::diagnostic::closest;
 use smidgen::reference::{self, Entry};
 
 use crate::args::{Cli, HelpArgs};
@@ -23,12 +22,23 @@ pub fn help(args: &HelpArgs) -> Result<(), Failure> {
 pub fn about(name: &str) -> Result<String, String> {
     let found = reference::find(name);
     if found.is_empty() {
-        let entries = reference::entries();
-        let names =
-            entries.iter().flat_map(|e| [e.name].into_iter().chain(e.aliases.iter().copied()));
-        let close = closest(name, names);
-        let hint = close.map_or_else(String::new, |close| format!("; did you mean `{close}`?"));
-        return Err(format!("there is no `{name}` in the language{hint}"));
+        let near = reference::near(name);
+        if let [only] = near.as_slice() {
+            return Err(format!(
+                "there is no `{name}` in the language; did you mean `{}`?",
+                only.name
+            ));
+        }
+        if near.is_empty() {
+            return Err(format!(
+                "there is no `{name}` in the language, nor anything near it: smidgen help lists all names"
+            ));
+        }
+        let lines = near.iter().map(|entry| format!("\n  {}  {}", entry.shape, entry.summary));
+        return Err(format!(
+            "there is no `{name}` in the language; near it are{}",
+            lines.collect::<String>()
+        ));
     }
     let texts: Vec<String> = found.iter().map(describe).collect();
     Ok(texts.join("\n"))

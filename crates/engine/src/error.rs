@@ -136,9 +136,10 @@ impl EvalError {
 
     pub fn into_diagnostic(self) -> Diagnostic {
         let message = self.to_string();
-        let mut diagnostic = Diagnostic::error(self.0.span, message);
-        diagnostic.path = self.0.path;
-        match self.0.mistake {
+        let Inner { mistake, span, path, hangs, advice } = *self.0;
+        let mut diagnostic = Diagnostic::error(span, message);
+        diagnostic.path = path;
+        match mistake {
             Mistake::Unbound { suggestion: Some(name), .. } => {
                 diagnostic.hints.push(format!("did you mean `{name}`?"));
             }
@@ -150,10 +151,25 @@ impl EvalError {
                 .hints
                 .push("move it by a random walk instead: (mh scope block 'drift sd n)".into()),
             Mistake::Other { hint: Some(hint), .. } => diagnostic.hints.push(hint),
+            Mistake::Argument { error, .. } if hangs => {
+                diagnostic.hints.extend(better_prior(&error).map(str::to_owned));
+            }
             _ => {}
         }
-        diagnostic.hints.extend(self.0.advice);
+        diagnostic.hints.extend(advice);
         diagnostic
+    }
+}
+
+/// What to write so that random choices cannot leave the domain of a parameter.
+fn better_prior(error: &ArgumentError) -> Option<&'static str> {
+    let ArgumentError::Domain { expected, .. } = error else { return None };
+    if expected.contains("positive") {
+        Some("a random one stays positive as (half_normal 1), (gamma 2 1) or (exp (normal 0 1))")
+    } else if expected.contains("probability") {
+        Some("a random one stays between 0 and 1 as (beta 1 1) or (logistic (normal 0 1))")
+    } else {
+        None
     }
 }
 

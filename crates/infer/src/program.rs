@@ -263,6 +263,15 @@ impl Parser<'_> {
             SyntaxKind::List(_) => {
                 return Err(Diagnostic::error(syntax.span, "an inference program is missing here"));
             }
+            SyntaxKind::Name(name) if kernel::find(name.as_str()).is_some() => {
+                let shape = kernel::find(name.as_str()).map_or("", |spec| spec.shape);
+                let message =
+                    format!("the kernel {name} is written with its scope and block: {shape}");
+                let example = kernel::find(name.as_str()).map_or("", |spec| spec.example);
+                return Err(Diagnostic::error(syntax.span, message).hint(format!(
+                    "for instance {example}; the scope default is that of all choices"
+                )));
+            }
             _ => {
                 let n = spec::read_count(syntax, self.reader)?;
                 let kernel = Box::new(kernel::default::AutoKernel::default());

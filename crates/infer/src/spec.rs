@@ -77,6 +77,10 @@ pub trait Reader {
     fn is_loop_variable(&self, name: Symbol) -> bool;
     /// An expression to be evaluated in the trace, with the name of its draws.
     fn code(&mut self, syntax: &Syntax) -> Result<(String, ExprRef), Diagnostic>;
+    /// All scopes that the program can make; None if they are not known.
+    fn scopes(&self) -> Option<&[Value]> {
+        None
+    }
     /// The text of a kernel, for reports.
     fn text(&self, span: Span) -> String;
 }
@@ -225,13 +229,42 @@ fn read_id(syntax: &Syntax, reader: &mut dyn Reader) -> Result<Value, Diagnostic
     }
 }
 
+/// A scope that the program can have.
+fn read_scope(syntax: &Syntax, reader: &mut dyn Reader) -> Result<Scope, Diagnostic> {
+    const TAG: &str = "choices belong to a scope by (scope_include 'scope block expr); default is that of all choices";
+    let id = read_id(syntax, reader).map_err(|error| match &syntax.kind {
+        SyntaxKind::List(_) => {
+            let message = "a scope is one name, number or string, not a list";
+            Diagnostic::error(syntax.span, message).hint(TAG)
+        }
+        _ => error,
+    })?;
+    let scope = Scope::of(id);
+    let Scope::Named(id) = &scope else { return Ok(scope) };
+    let Some(known) = reader.scopes() else { return Ok(scope) };
+    if known.contains(id) {
+        return Ok(scope);
+    }
+    let known: Vec<String> = known.iter().map(Value::to_string).collect();
+    let error = Diagnostic::error(syntax.span, format!("no scope of the program is called {id}"));
+    let error = match smidgen_lang::diagnostic::closest(
+        &id.to_string(),
+        known.iter().map(String::as_str),
+    ) {
+        Some(close) => error.hint(format!("did you mean {close}?")),
+        None if known.is_empty() => error,
+        None => error.hint(format!("its scopes are {}", known.join(", "))),
+    };
+    Err(error.hint(TAG))
+}
+
 fn read_target(
     kernel: &str,
     scope: &Syntax,
     block: &Syntax,
     reader: &mut dyn Reader,
 ) -> Result<Target, Diagnostic> {
-    let scope = Scope::of(read_id(scope, reader)?);
+    let scope = read_scope(scope, reader)?;
     let block_value = match &block.kind {
         SyntaxKind::List(items) if is_head(items, "ordered_range") => {
             let [_, low, high] = items.as_slice() else {

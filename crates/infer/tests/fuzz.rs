@@ -72,6 +72,7 @@ const ATOMS: &[&str] = &[
 impl Writer {
     fn new(seed: u64) -> Writer {
         let procedures = registry::all()
+            .filter(|builtin| builtin.spec().is_spellable())
             .map(|builtin: Builtin| {
                 let spec = builtin.spec();
                 let most = spec.arity.most.unwrap_or(spec.arity.least + 2);

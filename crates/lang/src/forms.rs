@@ -11,6 +11,9 @@ pub struct Form {
     pub example: &'static str,
 }
 
+/// The law that `[factor w]` observes: its log density is w. Nobody can write this name.
+pub const FACTOR: &str = "[factor]";
+
 /// The entry of a special form or directive.
 pub fn find(name: &str) -> Option<&'static Form> {
     special_form(name).or_else(|| directive(name))
@@ -136,6 +139,14 @@ pub static DIRECTIVES: &[Form] = &[
         summary: "constrains the random choice that the expression refers to; the value is an \
                   expression without random choices",
         example: "[observe (normal mu 1) 2.5]",
+    },
+    Form {
+        name: "factor",
+        shape: "[factor expr]",
+        summary: "adds the expression, a number that may hang on random choices, to the log density: \
+                  a likelihood or a prior written by hand, or a constraint (0 where it holds, \
+                  (log 0) where not)",
+        example: "[factor (log_density normal 2.5 mu 1)]",
     },
     Form {
         name: "predict",

@@ -45,6 +45,11 @@ pub enum TokenKind {
     Text(String),
     /// The text of the name is the token's own.
     Name,
+    /// `row."any name"`: the row and the name of its column.
+    QuotedColumn {
+        row: String,
+        column: String,
+    },
     /// A string that does not end on its line.
     Unterminated(Box<Diagnostic>),
     Error(Box<Diagnostic>),
@@ -87,7 +92,7 @@ fn is_blank(c: char) -> bool {
 }
 
 /// Whether a character may stand in a name (`#` not at its start: there it begins a comment).
-fn in_name(c: char) -> bool {
+pub(crate) fn in_name(c: char) -> bool {
     let combining = ('\u{300}'..='\u{36f}').contains(&c);
     c.is_alphanumeric() || combining || "_.!?<>=+-*/%&^~$@#".contains(c)
 }
@@ -130,8 +135,23 @@ impl Lexer {
             _ if in_name(first) => {
                 let length = rest.find(|c| !in_name(c)).unwrap_or(rest.len());
                 let word = &rest[..length];
-                let kind = if starts_number(word) { self.number(word) } else { TokenKind::Name };
-                (kind, length)
+                if starts_number(word) {
+                    return (self.number(word), length);
+                }
+                match word.strip_suffix('.') {
+                    Some(row) if !row.is_empty() && rest[length..].starts_with('"') => {
+                        let quoted = Lexer { source: self.source, start: self.start + length };
+                        let (kind, more) = quoted.string(&rest[length..]);
+                        let kind = match kind {
+                            TokenKind::Text(column) => {
+                                TokenKind::QuotedColumn { row: row.to_owned(), column }
+                            }
+                            wrong => wrong,
+                        };
+                        (kind, length + more)
+                    }
+                    _ => (TokenKind::Name, length),
+                }
             }
             _ => self.unexpected(rest),
         }

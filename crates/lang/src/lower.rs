@@ -14,7 +14,7 @@ use smidgen_value::{Symbol, Table, Value};
 
 pub use quote::{MAX_CODE_NESTING, quote_to_value, syntax_of_value};
 pub use scope::Scope;
-pub use walk::{free_globals, procedures};
+pub use walk::{free_globals, procedures, written_scopes};
 
 use crate::core::{Expr, ExprKind, ExprRef};
 use crate::diagnostic::{Diagnostic, closest};
@@ -150,23 +150,30 @@ impl<'a> Lowering<'a> {
             SyntaxKind::Name(name) => self.name(*name, span),
             SyntaxKind::Quote(datum) => self.quoted(datum, span),
             SyntaxKind::List(items) => self.list(items, span, name),
-            SyntaxKind::Parameter(name) => match self.parameter(*name, span) {
-                Ok(value) => constant(value, span),
-                Err(error) => self.error(error),
-            },
+            SyntaxKind::Parameter { name, default } => {
+                match self.parameter(*name, default.as_ref(), span) {
+                    Ok(value) => constant(value, span),
+                    Err(error) => self.error(error),
+                }
+            }
             SyntaxKind::Error => self.error(Diagnostic::error(span, "this could not be read")),
         }
     }
 
-    fn parameter(&self, name: Symbol, span: Span) -> Result<Value, Diagnostic> {
-        self.catalog.parameter(name).ok_or_else(|| {
+    fn parameter(
+        &self,
+        name: Symbol,
+        default: Option<&Value>,
+        span: Span,
+    ) -> Result<Value, Diagnostic> {
+        self.catalog.parameter(name).or_else(|| default.cloned()).ok_or_else(|| {
             let message = format!("parameter `{name}` was not given: pass --param {name}=VALUE");
             Diagnostic::error(span, message)
         })
     }
 
     fn quoted(&mut self, datum: &Syntax, span: Span) -> ExprRef {
-        match quote::datum(datum, &|name, span| self.parameter(name, span)) {
+        match quote::datum(datum, &|name, default, span| self.parameter(name, default, span)) {
             Ok(value) => constant(value, span),
             Err(error) => self.error(error),
         }
@@ -222,9 +229,26 @@ impl<'a> Lowering<'a> {
                         Diagnostic::error(span, message).hint(format!("it is written {shape}")),
                     )
                 }
-                None => make(ExprKind::Global(name), span),
+                None => match self.cell_without_row(name, span) {
+                    Some(error) => self.error(error),
+                    None => make(ExprKind::Global(name), span),
+                },
             },
         }
+    }
+
+    /// `table.column` where no row is meant.
+    fn cell_without_row(&self, name: Symbol, span: Span) -> Option<Diagnostic> {
+        let (table, column) = name.as_str().split_once('.')?;
+        self.catalog.table(Symbol::new(table))?;
+        if self.catalog.known_names().iter().any(|known| known == name.as_str()) {
+            return None;
+        }
+        let message = format!("`{name}` means a cell, and no row is given here");
+        let hint = format!(
+            "in a `[for row in {table} ...]` it is row.{column}; (column {table} {column}) is the whole column"
+        );
+        Some(Diagnostic::error(span, message).hint(hint))
     }
 }
 

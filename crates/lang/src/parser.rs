@@ -6,7 +6,7 @@
 mod brackets;
 mod directives;
 
-use smidgen_value::Symbol;
+use smidgen_value::{Symbol, Value};
 
 use crate::diagnostic::Diagnostic;
 use crate::forms;
@@ -127,9 +127,15 @@ impl Frame {
             && self.items.first().and_then(Item::name).is_some_and(|name| name.as_str() == "for")
     }
 
-    /// Whether directives stand here.
+    /// Whether directives stand here, or are meant to.
     fn holds_directives(&self) -> bool {
-        self.bracket.is_none() || self.is_for()
+        self.bracket.is_none() || self.is_for() || self.is_conditional()
+    }
+
+    /// `[if condition directive]`, which there is not.
+    fn is_conditional(&self) -> bool {
+        self.bracket == Some(Bracket::Square)
+            && self.items.first().and_then(Item::name).is_some_and(directives::is_conditional)
     }
 }
 
@@ -230,6 +236,10 @@ impl<'a> Reader<'a> {
                         "false" => SyntaxKind::Bool(false),
                         name => SyntaxKind::Name(Symbol::new(name)),
                     };
+                    self.push(Syntax { kind, span });
+                }
+                TokenKind::QuotedColumn { row, column } => {
+                    let kind = SyntaxKind::Name(Symbol::new(&format!("{row}.{column}")));
                     self.push(Syntax { kind, span });
                 }
                 TokenKind::Unterminated(diagnostic) => {
@@ -387,18 +397,41 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// `{name}`, or with a default `{name=2.5}`.
     fn parameter(&mut self, items: &[Syntax], span: Span, broken: bool) -> Syntax {
-        let kind = match items {
-            [Syntax { kind: SyntaxKind::Name(name), .. }] => SyntaxKind::Parameter(*name),
-            _ => {
-                if !broken && items.iter().all(|item| item.kind != SyntaxKind::Error) {
-                    let message = "expected one name in braces: `{name}` stands for a value \
-                                   given from outside";
-                    self.error(Diagnostic::error(span, message));
-                }
-                SyntaxKind::Error
-            }
+        let parameter = |name: &str, default| {
+            let name = Symbol::new(name);
+            (!name.as_str().is_empty()).then_some(SyntaxKind::Parameter { name, default })
         };
+        let kind = match items {
+            [Syntax { kind: SyntaxKind::Name(name), .. }] => match name.as_str().split_once('=') {
+                Some((name, default)) => {
+                    literal(default).and_then(|default| parameter(name, Some(default)))
+                }
+                None => parameter(name.as_str(), None),
+            },
+            [Syntax { kind: SyntaxKind::Name(name), .. }, default] => {
+                let default = match &default.kind {
+                    SyntaxKind::Text(text) => Some(Value::text(text.clone())),
+                    SyntaxKind::Number(x) => Some(Value::Number(*x)),
+                    SyntaxKind::Bool(b) => Some(Value::Bool(*b)),
+                    _ => None,
+                };
+                let name = name.as_str().strip_suffix('=');
+                name.zip(default).and_then(|(name, default)| parameter(name, Some(default)))
+            }
+            _ => None,
+        };
+        let kind = kind.unwrap_or_else(|| {
+            if !broken && items.iter().all(|item| item.kind != SyntaxKind::Error) {
+                let message = "expected one name in braces: `{name}` stands for a value \
+                               given from outside";
+                let hint =
+                    "with a number, a boolean or a string as default it is written {name=2.5}";
+                self.error(Diagnostic::error(span, message).hint(hint));
+            }
+            SyntaxKind::Error
+        });
         Syntax { kind, span }
     }
 
@@ -422,5 +455,14 @@ impl<'a> Reader<'a> {
             }
         }
         syntaxes
+    }
+}
+
+/// A default that is written without a blank before it.
+fn literal(word: &str) -> Option<Value> {
+    match word {
+        "true" => Some(Value::Bool(true)),
+        "false" => Some(Value::Bool(false)),
+        _ => word.parse().ok().filter(|x: &f64| x.is_finite()).map(Value::Number),
     }
 }

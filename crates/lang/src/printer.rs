@@ -3,7 +3,9 @@
 
 use std::fmt::Write;
 
-use crate::lexer::lex;
+use smidgen_value::Value;
+
+use crate::lexer::{in_name, lex};
 use crate::source::SourceId;
 use crate::syntax::{Syntax, SyntaxKind, with_stack};
 
@@ -19,7 +21,7 @@ fn write_syntax(out: &mut String, syntax: &Syntax) {
         SyntaxKind::Number(x) => out.push_str(&number(*x)),
         SyntaxKind::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
         SyntaxKind::Text(text) => write_text(out, text),
-        SyntaxKind::Name(name) => out.push_str(name.as_str()),
+        SyntaxKind::Name(name) => write_name(out, name.as_str()),
         SyntaxKind::Quote(datum) => {
             out.push('\'');
             with_stack(|| write_syntax(out, datum));
@@ -34,12 +36,39 @@ fn write_syntax(out: &mut String, syntax: &Syntax) {
             }
             out.push(')');
         }
-        SyntaxKind::Parameter(name) => {
+        SyntaxKind::Parameter { name, default } => {
             out.push('{');
             out.push_str(name.as_str());
+            match default {
+                Some(Value::Text(text)) => {
+                    out.push('=');
+                    write_text(out, text);
+                }
+                Some(Value::Number(x)) => {
+                    out.push('=');
+                    out.push_str(&number(*x));
+                }
+                Some(other) => {
+                    out.push('=');
+                    out.push_str(&other.brief());
+                }
+                None => {}
+            }
             out.push('}');
         }
         SyntaxKind::Error => out.push('?'),
+    }
+}
+
+/// A name; a column whose name is no word stands in quotes behind its row.
+fn write_name(out: &mut String, name: &str) {
+    match name.split_once('.') {
+        Some((row, column)) if !column.chars().all(in_name) => {
+            out.push_str(row);
+            out.push('.');
+            write_text(out, column);
+        }
+        _ => out.push_str(name),
     }
 }
 

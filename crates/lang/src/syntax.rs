@@ -1,7 +1,7 @@
 //! The surface tree: what was written, with its places. Produced by [`crate::parser`] for any
 //! text whatever; a part that cannot be read is an `Error` node beside its diagnostic.
 
-use smidgen_value::Symbol;
+use smidgen_value::{Symbol, Value};
 
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -11,7 +11,7 @@ use crate::source::Span;
 pub const MAX_NESTING: usize = 10_000;
 
 /// Room for a few more frames of a recursion over a tree.
-pub(crate) fn with_stack<R>(recurse: impl FnOnce() -> R) -> R {
+pub fn with_stack<R>(recurse: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(128 << 10, 1 << 20, recurse)
 }
 
@@ -45,8 +45,11 @@ pub enum SyntaxKind {
     Quote(Box<Syntax>),
     /// `(a b c)`.
     List(Vec<Syntax>),
-    /// `{name}`: replaced by a value from outside.
-    Parameter(Symbol),
+    /// `{name}` or `{name=2.5}`: replaced by a value from outside, or else by the default.
+    Parameter {
+        name: Symbol,
+        default: Option<Value>,
+    },
     /// Unreadable; a diagnostic says why.
     Error,
 }

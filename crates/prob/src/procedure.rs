@@ -64,6 +64,13 @@ pub struct Spec {
     pub example: &'static str,
 }
 
+impl Spec {
+    /// Whether a program can write the name. What only directives make has none that can be written.
+    pub fn is_spellable(&self) -> bool {
+        !self.name.starts_with('[')
+    }
+}
+
 /// A deterministic procedure.
 pub struct Function {
     pub spec: Spec,

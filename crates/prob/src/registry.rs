@@ -176,7 +176,8 @@ pub fn lookup(name: Symbol) -> Option<Builtin> {
 
 /// All names and aliases, sorted: for completion and "did you mean".
 pub fn names() -> Vec<&'static str> {
-    let mut names: Vec<_> = BY_NAME.keys().map(|name| name.as_str()).collect();
+    let spellable = BY_NAME.iter().filter(|(_, builtin)| builtin.spec().is_spellable());
+    let mut names: Vec<_> = spellable.map(|(name, _)| name.as_str()).collect();
     names.sort_unstable();
     names
 }

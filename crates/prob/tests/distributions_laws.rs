@@ -310,8 +310,9 @@ fn improper_priors_have_a_starting_value() {
         assert!(!law.distribution.is_proper());
         assert_eq!(law.draw(&mut Rng::from_seed(1)), start);
     }
+    // The third is what `factor` observes.
     let improper = distributions::ALL.iter().filter(|d| !d.is_proper()).count();
-    assert_eq!(improper, 2);
+    assert_eq!(improper, 3);
 }
 
 #[test]
@@ -462,6 +463,7 @@ const KINDS: &[(&str, &str)] = &[
     ("multinomial", "np"),
     ("flat", ""),
     ("flat_pos", ""),
+    ("[factor]", "r"),
 ];
 
 const DIMENSION: usize = 3;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use smidgen_lang::core::Expr;
 use smidgen_lang::lower;
 use smidgen_prob::registry;
 use smidgen_value::{Symbol, Table, Value};
@@ -29,6 +30,9 @@ pub struct Catalog {
     files: Option<BTreeMap<(PathBuf, String), Arc<Table>>>,
     constants: BTreeMap<String, Value>,
     assumed: Vec<Symbol>,
+    /// The scopes that the program writes, and whether it may make others.
+    scopes: Vec<Value>,
+    computes_scopes: bool,
     /// Number of procedures lowered so far, and of definitions.
     procedures: u64,
     definitions: u64,
@@ -90,9 +94,16 @@ impl Catalog {
         }
     }
 
-    /// So many procedures have been lowered; those of the next text have other numbers.
-    pub fn count_procedures(&mut self, count: u64) {
-        self.procedures += count;
+    /// Remembers what a lowered expression has: its procedures, so that those of the next text have other numbers,
+    /// and its scopes.
+    pub fn note(&mut self, expr: &Expr) {
+        self.procedures += lower::procedures(expr);
+        self.computes_scopes |= !lower::written_scopes(expr, &mut self.scopes);
+    }
+
+    /// All scopes that can exist; None if that is not known.
+    pub fn scopes(&self) -> Option<&[Value]> {
+        (!self.computes_scopes).then_some(&self.scopes)
     }
 
     /// The number of the next definition.
@@ -106,6 +117,8 @@ impl Catalog {
         self.tables.clear();
         self.constants.clear();
         self.assumed.clear();
+        self.scopes.clear();
+        self.computes_scopes = false;
     }
 }
 

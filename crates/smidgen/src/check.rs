@@ -1,11 +1,16 @@
 //! Looks at a program without running it: everything is parsed and resolved, tables are loaded,
 //! constants are computed.
 
+mod calls;
+mod unused;
+
+use std::collections::HashSet;
+
 use smidgen_engine::Model;
 use smidgen_engine::environment::Environment;
 use smidgen_lang::core::{ExprKind, ExprRef};
 use smidgen_lang::lower::Scope;
-use smidgen_lang::syntax::{DirectiveKind, Syntax};
+use smidgen_lang::syntax::{Directive, DirectiveKind, Syntax};
 use smidgen_lang::{Diagnostic, Severity};
 use smidgen_prob::{lookup, registry};
 use smidgen_value::{Rng, Symbol};
@@ -19,7 +24,7 @@ use crate::session::Session;
 pub fn check(session: &mut Session, program: &[TopDirective]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut steps = Vec::new();
-    let mut assumed: Vec<Symbol> = Vec::new();
+    let mut assumed: HashSet<Symbol> = HashSet::default();
     let mut compiler = Compiler { catalog: &mut session.catalog, sources: &session.sources };
     for top in program {
         if let DirectiveKind::Assume { name, .. } = &top.directive.kind {
@@ -31,13 +36,15 @@ pub fn check(session: &mut Session, program: &[TopDirective]) -> Vec<Diagnostic>
                     format!("`{}` shadows the built-in procedure of that name", name.name);
                 found.push(Diagnostic::warning(name.span, message));
             }
-            assumed.push(name.name);
+            assumed.insert(name.name);
         }
         match compiler.top_level(&top.directive, top.number, &top.folder) {
             Ok(step) => steps.extend(step),
             Err(mut diagnostics) => found.append(&mut diagnostics),
         }
     }
+    let directives: Vec<&Directive> = program.iter().map(|top| &top.directive).collect();
+    found.extend(unused::find(&directives));
     for step in &steps {
         check_step(step, &assumed, &mut found);
         if let StepKind::Infer { kernel, scope } = &step.kind {
@@ -53,7 +60,7 @@ fn check_kernel(session: &Session, kernel: &Syntax, scope: &Scope) -> Option<Dia
     let (mut model, mut rng) = (Model::new(), Rng::unused());
     let interrupt = session.interrupt.clone();
     let desk =
-        ExecutionContext::new(&mut rng, &session.catalog, &session.sources, interrupt, Mode::Run);
+        ExecutionContext::new(&mut rng, &session.catalog, &session.sources, interrupt, Mode::Check);
     let mut executor = Executor { model: &mut model, desk };
     executor.read_program(kernel, scope, &Environment::default()).err()
 }
@@ -63,7 +70,7 @@ pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|d| d.severity == Severity::Error)
 }
 
-fn check_step(step: &Step, assumed: &[Symbol], found: &mut Vec<Diagnostic>) {
+fn check_step(step: &Step, assumed: &HashSet<Symbol>, found: &mut Vec<Diagnostic>) {
     match &step.kind {
         StepKind::Assume { expr, .. }
         | StepKind::Predict { expr, .. }
@@ -79,8 +86,8 @@ fn check_step(step: &Step, assumed: &[Symbol], found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Every place where an expression uses a name that nothing binds.
-fn check_names(expr: &ExprRef, assumed: &[Symbol], found: &mut Vec<Diagnostic>) {
+/// Every place where an expression uses a name that nothing binds, or calls a built-in procedure in vain.
+fn check_names(expr: &ExprRef, assumed: &HashSet<Symbol>, found: &mut Vec<Diagnostic>) {
     let mut work = vec![expr];
     while let Some(expr) = work.pop() {
         match &expr.kind {
@@ -99,6 +106,7 @@ fn check_names(expr: &ExprRef, assumed: &[Symbol], found: &mut Vec<Diagnostic>) 
             ExprKind::LetRec { values, body, .. } => work.extend(values.iter().chain([body])),
             ExprKind::Begin(parts) => work.extend(parts),
             ExprKind::Apply { operator, operands } => {
+                found.extend(calls::look_at(expr, &|name| assumed.contains(&name)));
                 work.extend(operands.iter().chain([operator]));
             }
             ExprKind::ScopeInclude { scope, block, body } => work.extend([scope, block, body]),

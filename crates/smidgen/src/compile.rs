@@ -1,7 +1,7 @@
 //! Directives to steps: all text is lowered, tables are loaded and constants defined. A step can
 //! be executed on any number of traces.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use smidgen_lang::{Diagnostic, SourceMap, Span, printer};
 use smidgen_value::{Rng, Symbol};
 
 use crate::catalog::Catalog;
+use crate::columns;
 use crate::tables;
 
 /// A directive ready to run.
@@ -98,7 +99,7 @@ impl Compiler<'_> {
             DirectiveKind::Define { name, value } => {
                 self.check_free(name)?;
                 let expr = lower::lower_named(value, &scope, self.catalog, name.name)?;
-                self.catalog.count_procedures(lower::procedures(&expr));
+                self.catalog.note(&expr);
                 let code = Code { expr: &expr, environment: &Environment::default() };
                 // No random choice is allowed, so the stream is not used.
                 let mut model = Model::new();
@@ -133,13 +134,19 @@ impl Compiler<'_> {
     }
 
     fn step(&mut self, directive: &Directive, number: usize, scope: &Scope) -> Compiled<Step> {
+        if let Some(DirectiveKind::For { variable, source, body }) =
+            columns::by_rows(directive, scope, self.catalog)
+        {
+            let kind = self.for_loop(&variable, &source, &body, number, scope)?;
+            return Ok(Step { number, label: None, span: directive.span, kind });
+        }
         let catalog = &*self.catalog;
-        let procedures = Cell::new(0);
-        let counted = |expr: ExprRef| {
-            procedures.set(procedures.get() + lower::procedures(&expr));
+        let lowered = RefCell::new(Vec::new());
+        let noted = |expr: ExprRef| {
+            lowered.borrow_mut().push(expr.clone());
             expr
         };
-        let lower = |syntax: &Syntax| lower::lower(syntax, scope, catalog).map(counted);
+        let lower = |syntax: &Syntax| lower::lower(syntax, scope, catalog).map(noted);
         // Both parts are looked at before either's mistakes are reported.
         let both = |a: &Syntax, b: &Syntax| match (lower(a), lower(b)) {
             (Ok(a), Ok(b)) => Ok((a, b)),
@@ -148,7 +155,7 @@ impl Compiler<'_> {
         let kind = match &directive.kind {
             DirectiveKind::Assume { name, expr } => StepKind::Assume {
                 name: name.name,
-                expr: lower::lower_named(expr, scope, catalog, name.name).map(counted)?,
+                expr: lower::lower_named(expr, scope, catalog, name.name).map(noted)?,
             },
             DirectiveKind::Observe { expr, value } => {
                 let (expr, value) = both(expr, value)?;
@@ -183,7 +190,7 @@ impl Compiler<'_> {
                 return Err(vec![Diagnostic::error(directive.span, message)]);
             }
         };
-        self.catalog.count_procedures(procedures.get());
+        lowered.take().iter().for_each(|expr| self.catalog.note(expr));
         let label = directive.label.as_ref().map(|label| label.name.clone());
         Ok(Step { number, label, span: directive.span, kind })
     }
@@ -277,7 +284,7 @@ pub fn visit_syntax(syntax: &Syntax, found: &mut dyn FnMut(Symbol)) {
     let mut work = vec![syntax];
     while let Some(syntax) = work.pop() {
         match &syntax.kind {
-            SyntaxKind::Parameter(name) => found(*name),
+            SyntaxKind::Parameter { name, .. } => found(*name),
             SyntaxKind::Quote(inner) => work.push(inner),
             SyntaxKind::List(items) => work.extend(items),
             _ => {}

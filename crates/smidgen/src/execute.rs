@@ -26,6 +26,8 @@ pub enum Mode {
     Run,
     /// `infer` is kept for later as the kernel of one draw; `sample` and `report` do nothing.
     Sample,
+    /// Nothing happens: a program is looked at.
+    Check,
 }
 
 pub struct Executor<'a> {
@@ -205,6 +207,7 @@ impl Executor<'_> {
             environment,
             model: self.model,
             rng: self.desk.rng,
+            mode: self.desk.mode,
         }
     }
 }
@@ -244,7 +247,7 @@ impl ExecutionContext<'_> {
         }
         let label = step.label.as_ref().map(|label| format!("{label}{suffix}"));
         let shown = self
-            .on_model(model, step, env, label.clone())
+            .on_model(model, step, env, (label.clone(), suffix))
             .map_err(|error| in_directive(error.into_diagnostic(), step.span))?;
         if let Some(kind) = shown {
             self.outcomes.push(Outcome { directive: step.number, label, kind });
@@ -279,7 +282,7 @@ impl ExecutionContext<'_> {
         model: &mut Model,
         step: &Step,
         environment: &Environment,
-        label: Option<String>,
+        (label, suffix): (Option<String>, &str),
     ) -> Result<Option<OutcomeKind>, EvalError> {
         let code = |expr| Code { expr, environment };
         let rng = &mut *self.rng;
@@ -294,7 +297,7 @@ impl ExecutionContext<'_> {
                 None
             }
             StepKind::Predict { expr, text } => {
-                let name = label.clone().unwrap_or_else(|| text.clone());
+                let name = label.clone().unwrap_or_else(|| format!("{text}{suffix}"));
                 let predicted = model.predict(code(expr), label, rng)?;
                 self.predicted.push((name, predicted.number, predicted.root));
                 Some(OutcomeKind::Predict(predicted.value))
@@ -389,6 +392,7 @@ struct KernelReader<'a> {
     environment: &'a Environment,
     model: &'a mut Model,
     rng: &'a mut Rng,
+    mode: Mode,
 }
 
 fn first(mut diagnostics: Vec<Diagnostic>) -> Diagnostic {
@@ -410,6 +414,11 @@ impl Reader for KernelReader<'_> {
         let name = printer::squeeze(self.sources.text(syntax.span));
         let expr = lower::lower(syntax, self.scope, self.catalog).map_err(first)?;
         Ok((name, expr))
+    }
+
+    /// Where a program has no scope at all, a kernel for one moves nothing, which is for `check` to find.
+    fn scopes(&self) -> Option<&[Value]> {
+        self.catalog.scopes().filter(|scopes| self.mode == Mode::Check || !scopes.is_empty())
     }
 
     fn text(&self, span: Span) -> String {

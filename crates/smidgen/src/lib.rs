@@ -25,6 +25,7 @@
 
 pub mod catalog;
 pub mod check;
+mod columns;
 pub mod compare;
 pub mod compile;
 pub mod execute;

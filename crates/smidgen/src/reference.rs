@@ -47,7 +47,8 @@ pub fn entries() -> Vec<Entry> {
         summary,
         example: "",
     }));
-    entries.extend(registry::all().map(|builtin| {
+    let spellable = registry::all().filter(|builtin| builtin.spec().is_spellable());
+    entries.extend(spellable.map(|builtin| {
         let spec = builtin.spec();
         let blank = if spec.parameters.is_empty() { "" } else { " " };
         Entry {
@@ -72,6 +73,84 @@ pub fn find(name: &str) -> Vec<Entry> {
     let mut found = entries();
     found.retain(|entry| entry.name == name || entry.aliases.contains(&name));
     found
+}
+
+/// Words that other systems and books use, with names of ours. The first name that exists counts.
+const OTHER_WORDS: &[(&str, &[&str])] = &[
+    ("target", &["factor"]),
+    ("potential", &["factor"]),
+    ("weight", &["factor"]),
+    ("condition", &["observe", "factor"]),
+    ("constraint", &["factor", "observe"]),
+    ("pdf", &["log_density", "factor"]),
+    ("logpdf", &["log_density", "factor"]),
+    ("lpdf", &["log_density", "factor"]),
+    ("pmf", &["log_density", "factor"]),
+    ("cdf", &["cdf", "factor"]),
+    ("lkj", &["lkj", "inv_wishart", "wishart"]),
+    ("correlation", &["lkj", "multivariate_normal"]),
+    ("covariance", &["inv_wishart", "wishart", "multivariate_normal"]),
+    ("gaussian", &["normal", "multivariate_normal"]),
+    ("multinormal", &["multivariate_normal"]),
+    ("mvn", &["multivariate_normal"]),
+    ("gp", &["multivariate_normal"]),
+    ("sigmoid", &["logistic"]),
+    ("expit", &["logistic"]),
+    ("softmax", &["categorical", "normalize"]),
+    ("choice", &["categorical"]),
+    ("random", &["uniform_continuous", "normal"]),
+    ("truncated", &["truncated_normal"]),
+    ("censored", &["factor"]),
+    ("loop", &["for", "map", "fold"]),
+    ("while", &["lambda", "letrec"]),
+    ("function", &["lambda"]),
+    ("def", &["assume", "lambda"]),
+    ("csv", &["table"]),
+    ("data", &["table", "for"]),
+    ("gibbs", &["gibbs", "pgibbs"]),
+    ("metropolis", &["mh"]),
+    ("hamiltonian", &["hmc", "nuts"]),
+    ("smc", &["resample", "pgibbs"]),
+    ("particle", &["pgibbs", "resample"]),
+    ("optimize", &["map"]),
+    ("optimise", &["map"]),
+];
+
+/// What a reader who asked for a word that is no name may have meant, the nearest first: the same word in another
+/// spelling, a word of other systems, names that contain it, close spellings, summaries that speak of it.
+pub fn near(word: &str) -> Vec<Entry> {
+    const SHOWN: usize = 8;
+    let word = word.to_lowercase().replace('-', "_");
+    let names = |entry: &Entry| -> Vec<String> {
+        let all = std::iter::once(entry.name).chain(entry.aliases.iter().copied());
+        all.map(str::to_lowercase).collect()
+    };
+    let others =
+        OTHER_WORDS.iter().find(|(other, _)| *other == word).map_or(&[][..], |(_, names)| *names);
+    let entries = entries();
+    let all_names: Vec<String> = entries.iter().flat_map(names).collect();
+    let close = smidgen_lang::diagnostic::closest(&word, all_names.iter().map(String::as_str));
+    let rank = |entry: &Entry| {
+        let own = names(entry);
+        if own.contains(&word) {
+            Some(0)
+        } else if let Some(place) = others.iter().position(|name| *name == entry.name) {
+            Some(1 + place)
+        } else if word.len() >= 3 && own.iter().any(|name| name.contains(&word)) {
+            Some(10)
+        } else if close.is_some_and(|close| own.iter().any(|name| name == close)) {
+            Some(11)
+        } else {
+            let says = |text: &str| {
+                text.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|w| w == word)
+            };
+            (word.len() >= 3 && says(entry.summary)).then_some(12)
+        }
+    };
+    let mut ranked: Vec<(usize, Entry)> =
+        entries.into_iter().filter_map(|entry| rank(&entry).map(|rank| (rank, entry))).collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.into_iter().take(SHOWN).map(|(_, entry)| entry).collect()
 }
 
 /// The reference page, as Markdown.

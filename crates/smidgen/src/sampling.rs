@@ -163,7 +163,7 @@ pub fn sample(
     for (name, syntax) in record {
         let expr =
             lower::lower(&syntax, &Scope::global(), &session.catalog).map_err(SampleError)?;
-        session.catalog.count_procedures(lower::procedures(&expr));
+        session.catalog.note(&expr);
         lowered.push((name, expr));
     }
     let total = request.chains.saturating_mul(request.warmup.saturating_add(request.draws));

@@ -170,3 +170,39 @@ fn constants_of_the_inference_language() {
         &["1"],
     );
 }
+
+#[test]
+fn an_observed_column_is_observed_row_by_row() {
+    let model = "[assume b 0.5] [assume c 2]";
+    let by_rows = "[for r in t [observe (normal (+ c (* b r.a)) 1) r.b]] [log_likelihood]";
+    let wanted = run(&format!("{TABLE} {model} {by_rows}")).unwrap();
+    for columns in [
+        "[observe (normal (+ c (* b t.a)) 1) t.b]",
+        "[observe (normal (vector_add c (scale_vector b t.a)) 1) t.b]",
+        "[observe (normal (mapv (lambda (x) (+ c (* b x))) t.a) 1) t.b]",
+        "[observe (normal (+ c (* b (+ 1 (* 2 t.index)))) 1) t.b]",
+        "y: [observe (normal (+ c (* b t.\"a\")) 1) t.\"b\"] [report \"y[1]\"]",
+    ] {
+        let shown = run(&format!("{TABLE} {model} {columns} [log_likelihood]")).unwrap();
+        assert_eq!(shown.last(), wanted.last(), "{columns}");
+    }
+    let vectors = "[table t \"tests/language/points.csv\" (vector x a b)] [assume w (vector 1 2)]";
+    let text =
+        format!("{vectors} [observe (normal (matrix_times_vector t.x w) 1) t.a] [log_likelihood]");
+    let rows =
+        format!("{vectors} [for r in t [observe (normal (dot r.x w) 1) r.a]] [log_likelihood]");
+    assert_eq!(run(&text).unwrap(), run(&rows).unwrap());
+    fails(&format!("{TABLE} [predict t.a]"), &["no row is given"]);
+    // A name with a point may be the program's own.
+    shows(&format!("{TABLE} [assume t.z 3] [predict t.z]"), &["3"]);
+}
+
+#[test]
+fn parameters_fall_back_on_their_defaults() {
+    shows("[sample {sd=2.5}]", &["2.5"]);
+    shows("[sample '(a {sd=2.5})]", &["[\"a\",2.5]"]);
+    shows("[sample (list {yes=true} {word= \"a b\"})]", &["[true,\"a b\"]"]);
+    let given = run_with(&[("sd", Value::Number(4.0))], "[sample {sd=2.5}]").unwrap();
+    assert_eq!(given, ["4"]);
+    fails("[sample {sd}]", &["sd", "not given"]);
+}

@@ -31,6 +31,21 @@ fn an_unknown_name_has_a_neighbour() {
 }
 
 #[test]
+fn words_of_other_systems_lead_to_ours() {
+    let folder = Folder::new();
+    for (word, names) in [
+        ("half", &["half_normal", "half_cauchy"][..]),
+        ("gaussian", &["(normal mean sd)", "multivariate_normal"]),
+        ("Sigmoid", &["logistic"]),
+        ("LKJ", &["wishart"]),
+        ("hamiltonian", &["hmc", "nuts"]),
+    ] {
+        folder.call(&["help", word]).fails(1, names);
+    }
+    folder.call(&["help", "zzzz"]).fails(1, &["zzzz", "nor anything near it"]);
+}
+
+#[test]
 fn the_reference_is_markdown() {
     let page = Folder::new().call(&["help", "--markdown"]).good();
     assert!(page.starts_with("# Reference") && page.contains("| `(normal mean sd)` |"));

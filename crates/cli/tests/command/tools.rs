@@ -18,6 +18,40 @@ fn check_counts_directives_or_lists_mistakes() {
 }
 
 #[test]
+fn check_finds_what_needs_no_run() {
+    let folder = Folder::new();
+    for (program, words) in [
+        ("[assume x (normal 0)]", &["m.smg:1:11", "normal takes 2 arguments, found 1"][..]),
+        ("[assume x (normal 0 -1)]", &["m.smg:1:21", "positive", "-1"]),
+        ("[assume s (gamma 1 1)] [assume x (normal s (- 2 3))]", &["m.smg:1:44", "positive"]),
+        ("[assume x (bernoulli 1.5)]", &["probability"]),
+        ("[assume a (gamma 1 1)] [assume f (make_beta_bernoulli a 0)]", &["positive"]),
+        ("[assume f (lambda (x) (uniform_continuous 3 1))]", &["m.smg:1:"]),
+        ("[assume x (normal 0 1)] [infer (mh weights all 1)]", &["no scope", "weights"]),
+    ] {
+        folder.write("m.smg", program);
+        folder.call(&["check", "m.smg"]).fails(1, words);
+    }
+    // What may be right for some value of the rest is left alone, and so is a procedure of the program's own.
+    for program in [
+        "[assume a (normal 0 1)] [assume x (uniform_continuous a 0.5)] [assume y (normal 0 (exp a))]",
+        "[assume normal (lambda (m) m)] [predict (normal 0)]",
+        "[assume w (dirichlet (vector 1 1))] [assume x (categorical w)] [assume m (multivariate_normal w (id_matrix 2))]",
+        "[assume n (poisson 3)] [observe (binomial n 0.5) 2]",
+    ] {
+        folder.write("m.smg", program);
+        folder.call(&["check", "m.smg"]).good();
+    }
+    folder.write("m.smg", "[assume x 1] [assume y 2] [define z 3] [predict x]");
+    let done = folder.call(&["check", "m.smg"]);
+    for name in ["`y` is never used", "`z` is never used"] {
+        assert!(done.err.contains(name), "{}", done.err);
+    }
+    assert!(!done.err.contains("`x` is never used"), "{}", done.err);
+    done.good();
+}
+
+#[test]
 fn pictures_of_a_trace_and_a_scaffold() {
     let folder = Folder::with_program(
         "[assume mu (scope_include 'hypers 0 (normal 0 1))]

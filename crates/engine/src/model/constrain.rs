@@ -1,6 +1,7 @@
 //! How an observed or forced value comes to the choice that an expression refers to.
 
 use smidgen_lang::Span;
+use smidgen_prob::Support;
 use smidgen_value::{Rng, Value};
 
 use super::{Code, Model};
@@ -86,8 +87,17 @@ impl Model {
                 let name = self.trace.node(id).op_name();
                 let message =
                     format!("cannot {verb} the result of the deterministic procedure {name}");
-                Err(EvalError::other(span, message)
-                    .hint("observe a random choice, for instance (normal expr small_sd)"))
+                let hint = match name {
+                    "<" | "<=" | ">" | ">=" | "=" | "!=" | "not" | "xor" => {
+                        "to condition on a fact: [observe (flip (if fact 1 0)) true], or by its weight \
+                         [factor (if fact 0 (log 0))]"
+                    }
+                    _ => {
+                        "observe a random choice, for instance (normal expr small_sd), or give \
+                         the log density yourself: [factor log_weight]"
+                    }
+                };
+                Err(EvalError::other(span, message).hint(hint))
             }
         }
     }
@@ -117,9 +127,29 @@ impl Model {
         if self.trace.is_outside_support(id, value)? {
             let name = self.choice_name(id);
             let message = format!("the value {} is outside the support of {name}", value.brief());
-            return Err(EvalError::other(span, message));
+            return Err(EvalError::other(span, message).hint(self.support_hint(id)));
         }
         Ok(())
+    }
+
+    /// What can be observed instead of a value that no start can help.
+    fn support_hint(&self, id: NodeId) -> String {
+        const NO_START: &str =
+            "no start can help: no values of the random choices give it a density";
+        let Op::Random(law) = &self.trace.node(id).op else { return NO_START.to_owned() };
+        match self.trace.with_args(id, |args| law.support(args)) {
+            Ok(Support::Integers { low, high }) if high.is_finite() => {
+                format!("{NO_START}; it draws whole numbers from {low} to {high}")
+            }
+            Ok(Support::Integers { low, .. }) => {
+                format!("{NO_START}; it draws whole numbers from {low} on")
+            }
+            Ok(Support::Finite(values)) if values.len() <= 12 => {
+                let values: Vec<String> = values.iter().map(Value::brief).collect();
+                format!("{NO_START}; it draws one of {}", values.join(", "))
+            }
+            _ => NO_START.to_owned(),
+        }
     }
 
     fn choice_name(&self, id: NodeId) -> &'static str {
@@ -147,7 +177,7 @@ impl Model {
         if self.trace.is_outside_support(id, &value)? {
             let name = self.choice_name(id);
             let message = format!("the value {} is outside the support of {name}", value.brief());
-            return Err(EvalError::other(span, message));
+            return Err(EvalError::other(span, message).hint(self.support_hint(id)));
         }
         let mut fixed = Preset(value);
         let mut scaffold = Scaffold::new();

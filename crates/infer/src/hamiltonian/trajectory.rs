@@ -198,6 +198,27 @@ impl Sampler {
         }
     }
 
+    /// The least H₀ − H over some steps from where the trajectory began, or up to where it leads nowhere.
+    pub(super) fn least_gain(
+        &mut self,
+        log_density: &mut LogDensity<'_>,
+        metric: &Metric,
+        h: f64,
+        steps: usize,
+    ) -> f64 {
+        self.future.copy_from(&self.past);
+        let run = Doubling { metric, h, forward: true, energy: self.past.energy(), depth: 0 };
+        let mut least = f64::INFINITY;
+        for _ in 0..steps {
+            match self.future.step(log_density, &run) {
+                Step::Gain(gain) => least = least.min(gain),
+                Step::Diverged => return f64::NEG_INFINITY,
+                Step::Outside => break,
+            }
+        }
+        least
+    }
+
     /// Both ends at a point, with a fresh momentum.
     pub(super) fn begin(&mut self, metric: &Metric, point: &Point, rng: &mut Rng) {
         let end = &mut self.future;

@@ -13,16 +13,18 @@ pub const MAX_CODE_NESTING: usize = 1_000;
 
 /// The value of `'syntax`: names become symbols, parentheses lists.
 pub fn quote_to_value(syntax: &Syntax) -> Result<Value, Diagnostic> {
-    datum(syntax, &|name, span| {
-        let message = format!("the external parameter `{{{name}}}` has no value here");
-        Err(Diagnostic::error(span, message))
+    datum(syntax, &|name, default, span| {
+        default.cloned().ok_or_else(|| {
+            let message = format!("the external parameter `{{{name}}}` has no value here");
+            Diagnostic::error(span, message)
+        })
     })
 }
 
 /// Likewise, with the values of external parameters put in.
 pub(super) fn datum(
     syntax: &Syntax,
-    parameter: &dyn Fn(Symbol, Span) -> Result<Value, Diagnostic>,
+    parameter: &dyn Fn(Symbol, Option<&Value>, Span) -> Result<Value, Diagnostic>,
 ) -> Result<Value, Diagnostic> {
     with_stack(|| match &syntax.kind {
         SyntaxKind::Number(x) => Ok(Value::Number(*x)),
@@ -37,7 +39,7 @@ pub(super) fn datum(
                 items.iter().map(|item| datum(item, parameter)).collect();
             Ok(Value::list(items?))
         }
-        SyntaxKind::Parameter(name) => parameter(*name, syntax.span),
+        SyntaxKind::Parameter { name, default } => parameter(*name, default.as_ref(), syntax.span),
         SyntaxKind::Error => Err(Diagnostic::error(syntax.span, "this could not be read")),
     })
 }

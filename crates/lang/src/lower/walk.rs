@@ -34,6 +34,25 @@ pub fn procedures(expr: &Expr) -> u64 {
     count
 }
 
+/// The scopes that an expression's `scope_include`s name. False if there may be others, which are computed.
+pub fn written_scopes(expr: &Expr, into: &mut Vec<Value>) -> bool {
+    let mut are_all = true;
+    let mut pending = vec![expr];
+    while let Some(expr) = pending.pop() {
+        match &expr.kind {
+            ExprKind::ScopeInclude { scope, .. } => match &scope.kind {
+                ExprKind::Constant(id) if into.contains(id) => {}
+                ExprKind::Constant(id) => into.push(id.clone()),
+                _ => are_all = false,
+            },
+            ExprKind::Global(name) if name.as_str() == "eval" => are_all = false,
+            _ => {}
+        }
+        push_parts(expr, &mut pending);
+    }
+    are_all
+}
+
 fn push_parts<'e>(expr: &'e Expr, pending: &mut Vec<&'e Expr>) {
     match &expr.kind {
         ExprKind::Constant(_)

@@ -74,6 +74,15 @@ impl Reader<'_> {
                 let [expr, value] = parts.exactly()?;
                 DirectiveKind::Observe { expr, value }
             }
+            "factor" => {
+                // A weight is the density of an outcome that is always the same.
+                let [weight] = parts.exactly()?;
+                let law =
+                    Syntax { kind: SyntaxKind::Name(Symbol::new(forms::FACTOR)), span: head.span };
+                let expr = Syntax { span, kind: SyntaxKind::List(vec![law, weight]) };
+                let value = Syntax { span, kind: SyntaxKind::Bool(true) };
+                DirectiveKind::Observe { expr, value }
+            }
             "force" => {
                 let [expr, value] = parts.exactly()?;
                 DirectiveKind::Force { expr, value }
@@ -203,7 +212,22 @@ fn all_directives() -> String {
     format!("the directives are {}", names.join(", "))
 }
 
+/// A word that would make directives depend on something.
+pub(super) fn is_conditional(head: Symbol) -> bool {
+    ["if", "cond", "when", "unless"].contains(&head.as_str())
+}
+
 fn unknown_directive(head: &Named<Symbol>) -> Diagnostic {
+    if is_conditional(head.name) {
+        let message = format!(
+            "directives cannot be conditional: `{}` stands inside an expression",
+            head.name
+        );
+        return Diagnostic::error(head.span, message).hint(
+            "put the condition into the directive: [observe (if condition a b) value], \
+             [factor (if condition log_weight 0)], [assume x (if condition a b)]",
+        );
+    }
     let error = Diagnostic::error(head.span, format!("unknown directive `{}`", head.name));
     match closest(head.name.as_str(), DIRECTIVES.iter().map(|form| form.name)) {
         Some(name) => error.hint(format!("did you mean `{name}`?")),

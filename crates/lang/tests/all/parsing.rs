@@ -1,7 +1,7 @@
-use smidgen_lang::parser::{is_incomplete, parse};
+use smidgen_lang::parser::{is_incomplete, parse, parse_expression};
 use smidgen_lang::printer::print;
 use smidgen_lang::syntax::{DirectiveKind, ForSource, Syntax, SyntaxKind};
-use smidgen_value::Symbol;
+use smidgen_value::{Symbol, Value};
 
 use crate::support::{SOURCE, expression, program};
 
@@ -17,6 +17,7 @@ fn every_directive_is_read() {
     let texts = [
         "[assume x 1]",
         "[observe (normal x 1) 2.5]",
+        "[factor (- 0 x)]",
         "[predict x]",
         "[infer (mh default one 10)]",
         "[sample (f)]",
@@ -99,7 +100,7 @@ fn expressions_keep_their_parts_and_places() {
         items.iter().map(|i| &text[i.span.start as usize..i.span.end as usize]).collect();
     assert_eq!(places, ["f", "true", "{a.b}", "'x", "\"s\"", "-1", "()"]);
     assert_eq!(items[1].kind, SyntaxKind::Bool(true));
-    assert_eq!(items[2].kind, SyntaxKind::Parameter(Symbol::new("a.b")));
+    assert_eq!(items[2].kind, SyntaxKind::Parameter { name: Symbol::new("a.b"), default: None });
     assert_eq!(items[6].kind, SyntaxKind::List(vec![]));
 }
 
@@ -148,4 +149,34 @@ fn the_rest_of_a_program_survives_an_error() {
     let kinds: Vec<_> = parsed.directives.iter().map(|d| std::mem::discriminant(&d.kind)).collect();
     assert_eq!(kinds.len(), 3, "{:#?}", parsed.directives);
     assert!(parsed.directives.iter().all(|directive| directive.label.is_none()));
+}
+
+#[test]
+fn parameters_have_defaults() {
+    let default = |text: &str| match parse_expression(SOURCE, text).map(|syntax| syntax.kind) {
+        Ok(SyntaxKind::Parameter { default, .. }) => default,
+        other => panic!("{text}: {other:?}"),
+    };
+    assert_eq!(default("{sd}"), None);
+    assert_eq!(default("{sd=2.5}"), Some(Value::Number(2.5)));
+    assert_eq!(default("{sd=-1e-3}"), Some(Value::Number(-1e-3)));
+    assert_eq!(default("{exact=true}"), Some(Value::Bool(true)));
+    assert_eq!(default("{name= \"a b\"}"), Some(Value::text("a b".to_owned())));
+    assert_eq!(default("{sd= 2}"), Some(Value::Number(2.0)));
+    for wrong in ["{sd=}", "{=1}", "{sd=x}", "{sd=1 2}", "{sd 2}", "{sd=1e999}"] {
+        let errors = parse_expression(SOURCE, wrong).expect_err(wrong);
+        assert_eq!(errors.len(), 1, "{wrong}: {errors:?}");
+    }
+}
+
+#[test]
+fn a_column_of_any_name_stands_in_quotes() {
+    let name = |text: &str| match parse_expression(SOURCE, text).map(|syntax| syntax.kind) {
+        Ok(SyntaxKind::Name(name)) => name.as_str(),
+        other => panic!("{text}: {other:?}"),
+    };
+    assert_eq!(name(r#"row."any name""#), "row.any name");
+    assert_eq!(name(r#"row."a \"b\"""#), "row.a \"b\"");
+    assert_eq!(name(r#"row."plain""#), "row.plain");
+    assert!(parse_expression(SOURCE, "row.\"open").is_err());
 }

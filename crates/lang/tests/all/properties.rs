@@ -8,7 +8,7 @@ use smidgen_lang::parser::{is_incomplete, parse, parse_expression};
 use smidgen_lang::printer::{print, squeeze};
 use smidgen_lang::syntax::{DirectiveKind, Syntax, SyntaxKind};
 use smidgen_lang::{SourceId, Span};
-use smidgen_value::Symbol;
+use smidgen_value::{Symbol, Value};
 
 use crate::support::{SOURCE, points, world};
 
@@ -68,6 +68,19 @@ fn name() -> impl Strategy<Value = Symbol> {
         .prop_map(|name| Symbol::new(&name))
 }
 
+/// `=` begins a default.
+fn parameter() -> impl Strategy<Value = Symbol> {
+    name().prop_filter("a default", |name| !name.as_str().contains('='))
+}
+
+fn default() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        prop::num::f64::NORMAL.prop_map(Value::Number),
+        any::<bool>().prop_map(Value::Bool),
+        any::<String>().prop_map(Value::text),
+    ]
+}
+
 fn trees() -> impl Strategy<Value = Syntax> {
     let leaf = prop_oneof![
         prop::num::f64::NORMAL.prop_map(SyntaxKind::Number),
@@ -75,7 +88,11 @@ fn trees() -> impl Strategy<Value = Syntax> {
         any::<bool>().prop_map(SyntaxKind::Bool),
         any::<String>().prop_map(SyntaxKind::Text),
         name().prop_map(SyntaxKind::Name),
-        name().prop_map(SyntaxKind::Parameter),
+        ("[a-zé_<>]{1,4}", any::<String>()).prop_map(|(row, column)| {
+            SyntaxKind::Name(Symbol::new(&format!("{row}.{column}")))
+        }),
+        (parameter(), proptest::option::of(default()))
+            .prop_map(|(name, default)| SyntaxKind::Parameter { name, default }),
     ]
     .prop_map(|kind| Syntax { kind, span: SPAN });
     leaf.prop_recursive(6, 64, 8, |inner| {

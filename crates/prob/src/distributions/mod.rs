@@ -12,6 +12,7 @@ pub mod cauchy;
 pub mod chi_squared;
 pub mod dirichlet;
 pub mod expon;
+pub mod factor;
 pub mod flat;
 pub mod flat_pos;
 pub mod flip;
@@ -82,4 +83,5 @@ pub static ALL: &[&dyn Distribution] = &[
     &multinomial::Multinomial,
     &flat::Flat,
     &flat_pos::FlatPos,
+    &factor::Factor,
 ];

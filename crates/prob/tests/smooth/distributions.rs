@@ -70,6 +70,7 @@ pub const CASES: &[&str] = &[
     "multinomial count simplex",
     "flat",
     "flat_pos",
+    "[factor] real",
 ];
 
 /// How a number, a vector or a matrix may be moved.
