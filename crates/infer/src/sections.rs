@@ -38,7 +38,7 @@ impl<'a, 't> Sections<'a, 't> {
         Sections { proposal, partition, evaluator, orders, rng }
     }
 
-    fn weigh(&mut self, places: &[usize], weights: &mut Vec<f64>) -> Result<(), EvalError> {
+    fn weigh(&mut self, places: &[u32], weights: &mut Vec<f64>) -> Result<(), EvalError> {
         self.proposal.log_weights(self.partition, self.evaluator, places, weights)
     }
 }
@@ -56,16 +56,20 @@ impl Source for Sections<'_, '_> {
 
 impl LogWeights for Sections<'_, '_> {
     fn draw(&mut self, n: usize, weights: &mut Vec<f64>) -> Result<(), EvalError> {
+        let Sections { proposal, partition, evaluator, orders, rng } = self;
+        let is_partial = partition.population() < partition.places();
         let mut more = n;
         while more > 0 {
-            let mut places: SmallVec<[usize; LOT]> = SmallVec::new();
-            self.orders.all.next_lot(more.min(LOT), self.rng, &mut places);
+            let mut places = orders.all.next_lot(more, rng);
             assert!(!places.is_empty(), "a test asks for no more than there is");
-            if self.partition.population() < self.partition.places() {
-                places.retain(|place| !self.partition.is_excluded(*place));
+            let mut included: SmallVec<[u32; LOT]> = SmallVec::new();
+            if is_partial {
+                included.extend_from_slice(places);
+                included.retain(|place| !partition.is_excluded(*place as usize));
+                places = &included;
             }
             more -= places.len();
-            self.weigh(&places, weights)?;
+            proposal.log_weights(partition, evaluator, places, weights)?;
         }
         Ok(())
     }
@@ -75,7 +79,9 @@ impl LogWeights for Sections<'_, '_> {
         for first in (0..self.partition.places()).step_by(SCAN) {
             let lot = first..(first + SCAN).min(self.partition.places());
             places.clear();
-            places.extend(lot.filter(|place| !self.partition.is_excluded(*place)));
+            places.extend(
+                lot.filter(|place| !self.partition.is_excluded(*place)).map(|place| place as u32),
+            );
             weights.clear();
             self.weigh(&places, &mut weights)?;
             if !visit(&weights) {
@@ -105,11 +111,12 @@ impl LogWeights for Sections<'_, '_> {
         if let [_] = self.orders.strata[..] {
             return self.draw(n, weights);
         }
-        let mut places: SmallVec<[usize; LOT]> = SmallVec::new();
+        let mut places: SmallVec<[u32; LOT]> = SmallVec::new();
         for _ in 0..n {
             let k = self.orders.strata[stratum].next(self.rng);
             let k = k.expect("a test asks for no more than there is");
-            places.push(self.partition.place_in_stratum(self.proposal.trace(), stratum, k));
+            let place = self.partition.place_in_stratum(self.proposal.trace(), stratum, k);
+            places.push(place as u32);
         }
         self.weigh(&places, weights)
     }

@@ -105,7 +105,9 @@ impl BySections {
         if !proposal.is_identity() && weighed.log_global > f64::NEG_INFINITY {
             for place in (0..partition.places()).filter(|place| !partition.is_excluded(*place)) {
                 let mut one = Vec::new();
-                proposal.log_weights(partition, evaluator, &[place], &mut one).expect("a weight");
+                proposal
+                    .log_weights(partition, evaluator, &[place as u32], &mut one)
+                    .expect("a weight");
                 let weight = one[0];
                 weighed.weights.push(weight);
             }

@@ -61,7 +61,9 @@ pub fn two_ways(
     let mut by_sections = global.log_ratio();
     for place in (0..partition.places()).filter(|place| !partition.is_excluded(*place)) {
         let mut one = Vec::new();
-        global.log_weights(&partition, &mut evaluator, &[place], &mut one).expect("a weight");
+        global
+            .log_weights(&partition, &mut evaluator, &[place as u32], &mut one)
+            .expect("a weight");
         let weight = one[0];
         // An impossible proposal stays impossible.
         if by_sections > f64::NEG_INFINITY {

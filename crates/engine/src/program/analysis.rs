@@ -36,11 +36,18 @@ impl Program {
         for step in &self.steps {
             reads.clear();
             step.op.reads(&mut reads);
-            let moves = matches!(step.op, Op::Linear { .. });
+            // Both may read what is the same for all lanes where it stands.
+            let moves = matches!(step.op, Op::Linear { .. } | Op::ValueOnly(_));
             if moves || reads.iter().any(|register| !self.still[*register as usize]) {
                 self.still[step.out as usize..][..step.width as usize].fill(false);
             }
         }
+    }
+
+    /// Whether a register is known not to hang on the global part.
+    #[inline]
+    pub(crate) fn is_still(&self, register: Register) -> bool {
+        self.still.get(register as usize).copied().unwrap_or(false)
     }
 
     pub(crate) fn jumps(&self, register: Register) -> bool {

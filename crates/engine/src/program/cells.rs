@@ -72,14 +72,21 @@ impl Cells {
                 fill(pick, out, |row| f64::from(u8::from(xs[row])));
             }
             Cells::Column(Column::Vectors { data, width }) => {
-                let data = data.as_slice();
-                fill(pick, out, |row| data[row * width + k]);
+                copy_entries(Reals { data: data.as_slice(), width: *width }, k, pick, out);
             }
             Cells::Column(Column::Texts(_)) => unreachable!("texts are no numbers"),
         }
     }
 }
 
+/// Entry k of the vector in each of the rows.
+#[inline(always)]
+pub(crate) fn copy_entries(vectors: Reals<'_>, k: usize, pick: Pick<'_>, out: &mut [f64]) {
+    let (entries, width) = (&vectors.data[k..], vectors.width);
+    fill(pick, out, |row| entries[row * width]);
+}
+
+#[inline(always)]
 fn fill(pick: Pick<'_>, out: &mut [f64], cell: impl Fn(usize) -> f64) {
     match pick {
         Pick::From(start) => {

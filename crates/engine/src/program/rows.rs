@@ -2,13 +2,14 @@
 //! together in blocks that fit the cache.
 
 mod picked;
+mod records;
 
 use std::sync::OnceLock;
 
 use smallvec::SmallVec;
 use smidgen_value::{Reals, Rng, Value};
 
-use super::cells::{Cells, Pick};
+use super::cells::{Cells, Pick, copy_entries};
 use super::links;
 use super::marked;
 use super::run::{Block, Linear, Sides, Store, Undrawn};
@@ -19,6 +20,7 @@ use crate::id::NodeId;
 use crate::program::Values;
 
 pub(crate) use picked::{OfRow, Product};
+use records::Records;
 
 /// Rows of a block: at most so many where they are copies, and where they are read in place.
 pub(crate) const BLOCK: usize = 64;
@@ -96,6 +98,7 @@ pub(crate) struct Rows {
     stride: usize,
     /// Cells that are read in place, by leaf, once they have been put side by side for scans.
     side_by_side: Vec<OnceLock<Vec<SideBySide>>>,
+    records: Records,
 }
 
 /// Collects rows of one shape.
@@ -164,8 +167,9 @@ impl RowsBuilder {
             columns.push(column(number as u32, leaf.len as usize, sources, stride, &mut live));
         }
         let copied = read_in_place(&mut program, &columns);
-        let side_by_side = Vec::new();
-        let mut rows = Rows { program, columns, live, count, copied, stride, side_by_side };
+        let (side_by_side, records) = (Vec::new(), Records::default());
+        let mut rows =
+            Rows { program, columns, live, count, copied, stride, side_by_side, records };
         rows.refresh(values)?;
         Ok(rows)
     }
@@ -286,7 +290,8 @@ impl Rows {
         let copied = read_in_place(&mut program, &columns);
         let stride = large_block(program.registers);
         let side_by_side = columns.iter().map(|_| OnceLock::new()).collect();
-        Rows { program, columns, live: Vec::new(), count: 0, copied, stride, side_by_side }
+        let (live, count, records) = (Vec::new(), 0, Records::default());
+        Rows { program, columns, live, count, copied, stride, side_by_side, records }
     }
 
     /// The registers of those leaves; [`Register::MAX`] for one that nothing reads.
@@ -400,45 +405,66 @@ impl Rows {
 
     /// Leaves that have to be copied into registers.
     fn copied(&self) -> impl Iterator<Item = (&Leaf, &Column)> {
-        let leaves = self.program.leaves.iter().zip(&self.columns).zip(&self.copied);
-        leaves.filter(|(_, copied)| **copied).map(|(leaf, _)| leaf)
+        self.copied_by_number().map(|(_, leaf, column)| (leaf, column))
+    }
+
+    /// The same with their numbers.
+    fn copied_by_number(&self) -> impl Iterator<Item = (usize, &Leaf, &Column)> {
+        let leaves = self.program.leaves.iter().zip(&self.columns).zip(&self.copied).enumerate();
+        leaves
+            .filter(|(_, (_, copied))| **copied)
+            .map(|(number, ((leaf, column), _))| (number, leaf, column))
     }
 
     /// Brings what differs from row to row into the lanes.
     pub(crate) fn load(&self, store: &mut Store, globals: &[f64], pick: Pick<'_>, lanes: usize) {
-        let stride = self.stride;
-        for (leaf, column) in self.copied() {
-            let len = leaf.len as usize;
-            match column {
-                Column::Data(data) => {
-                    let start = pick.first();
-                    let block = &data[start * len..(start + stride) * len];
-                    for (k, xs) in block.chunks_exact(stride).enumerate() {
-                        let lanes_of = store.lanes_mut(leaf.register + k as u32, lanes);
-                        lanes_of.copy_from_slice(&xs[..lanes]);
-                    }
+        for (number, leaf, column) in self.copied_by_number() {
+            self.load_leaf((number, leaf, column), store, globals, (pick, lanes));
+        }
+    }
+
+    fn load_leaf(
+        &self,
+        (number, leaf, column): (usize, &Leaf, &Column),
+        store: &mut Store,
+        globals: &[f64],
+        (pick, lanes): (Pick<'_>, usize),
+    ) {
+        let (len, stride) = (leaf.len as usize, self.stride);
+        match column {
+            Column::Data(data) => {
+                let start = pick.first();
+                let block = &data[start * len..(start + stride) * len];
+                for (k, xs) in block.chunks_exact(stride).enumerate() {
+                    let lanes_of = store.lanes_mut(leaf.register + k as u32, lanes);
+                    lanes_of.copy_from_slice(&xs[..lanes]);
                 }
-                Column::Cells(cells) => {
-                    for k in 0..leaf.len {
-                        cells.copy(k as usize, pick, store.lanes_mut(leaf.register + k, lanes));
-                    }
-                }
-                Column::Run(first) => {
-                    let first = *first as usize + pick.first();
-                    let out = store.lanes_mut(leaf.register, lanes);
-                    out.copy_from_slice(&globals[first..first + lanes]);
-                }
-                Column::Gather(registers) => {
-                    let start = pick.first();
-                    for k in 0..leaf.len {
-                        let out = store.lanes_mut(leaf.register + k, lanes);
-                        for (out, first) in out.iter_mut().zip(&registers[start..]) {
-                            *out = globals[(first + k) as usize];
-                        }
-                    }
-                }
-                Column::Uniform(_) | Column::Constant(_) | Column::Lanes => {}
             }
+            Column::Cells(cells) => {
+                let records = self.records.of_leaf(number, pick);
+                for k in 0..leaf.len {
+                    let out = store.lanes_mut(leaf.register + k, lanes);
+                    match records {
+                        Some(rows) => copy_entries(rows, k as usize, pick, out),
+                        None => cells.copy(k as usize, pick, out),
+                    }
+                }
+            }
+            Column::Run(first) => {
+                let first = *first as usize + pick.first();
+                let out = store.lanes_mut(leaf.register, lanes);
+                out.copy_from_slice(&globals[first..first + lanes]);
+            }
+            Column::Gather(registers) => {
+                let start = pick.first();
+                for k in 0..leaf.len {
+                    let out = store.lanes_mut(leaf.register + k, lanes);
+                    for (out, first) in out.iter_mut().zip(&registers[start..]) {
+                        *out = globals[(first + k) as usize];
+                    }
+                }
+            }
+            Column::Uniform(_) | Column::Constant(_) | Column::Lanes => {}
         }
     }
 
@@ -509,17 +535,23 @@ impl Rows {
         out: &mut [f64],
     ) -> bool {
         let (lanes, sides) = (out.len(), Sides::of(out.len()));
-        self.load(store, before, pick, lanes);
-        for (leaf, column) in self.copied() {
+        if let Pick::These(_) = pick {
+            self.records.picked(lanes, &self.columns);
+        }
+        for (number, leaf, column) in self.copied_by_number() {
+            self.load_leaf((number, leaf, column), store, before, (pick, lanes));
             for k in 0..leaf.len {
                 let register = leaf.register + k;
                 let both = match column {
                     Column::Uniform(first) => {
                         [before, after].map(|side| side[(first + k) as usize])
                     }
-                    Column::Constant(numbers) => [numbers[k as usize]; 2],
+                    Column::Constant(numbers) => {
+                        store.lanes_mut(register, sides.side).fill(numbers[k as usize]);
+                        continue;
+                    }
                     Column::Data(_) | Column::Cells(_) | Column::Lanes => {
-                        store.repeat(register, sides);
+                        store.fill_up(register, sides);
                         continue;
                     }
                     Column::Run(_) | Column::Gather(_) => {
@@ -529,7 +561,6 @@ impl Rows {
                 store.fill_sides(register, sides, both);
             }
         }
-        let mut room = [0.0; LARGEST_BLOCK / 2];
         let data = |leaf: u32| self.block(pick, leaf);
         let weights = |leaf: u32| self.weights(before, leaf);
         let weights_after = |leaf: u32| self.weights(after, leaf);
@@ -537,9 +568,7 @@ impl Rows {
             &Linear { weights: &weights, data: &data },
             &Linear { weights: &weights_after, data: &data },
         ];
-        let computed = store.log_ratios(&self.program, sides, linear, &mut room);
-        out.copy_from_slice(&room[..lanes]);
-        computed
+        store.log_ratios(&self.program, sides, linear, out)
     }
 
     /// The same with all that [`Rows::pull`] needs.
@@ -657,7 +686,8 @@ impl Rows {
                 Block::Lanes(&data[start * len..(start + self.stride) * len])
             }
             Column::Cells(cells) => {
-                Block::Rows(cells.rows().expect("only whole rows are read in place"), pick)
+                let rows = self.records.of_leaf(leaf as usize, pick).or_else(|| cells.rows());
+                Block::Rows(rows.expect("only whole rows are read in place"), pick)
             }
             _ => unreachable!("what weights multiply is data"),
         }

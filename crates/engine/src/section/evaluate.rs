@@ -58,6 +58,11 @@ pub struct Evaluator {
     pub touched: u64,
 }
 
+/// The edge that leads to the section of a unit.
+fn edge_of(trace: &Trace, hub: NodeId, unit: u32) -> Child {
+    trace.sections.hub(hub).units[unit as usize].edge
+}
+
 fn hub_of(trace: &Trace, edge: Child) -> NodeId {
     let parent = trace.node(edge.node).args[edge.slot as usize].operand.node();
     parent.expect("a unit is an edge from a hub")
@@ -121,29 +126,29 @@ impl Evaluator {
         self.weigh(trace)
     }
 
-    /// The log weights of the sections of one kind that these edges of a hub lead to: lane by lane if
+    /// The log weights of the sections of one kind that these units of a hub stand for: lane by lane if
     /// the kind has a program, else one after the other.
     pub(crate) fn log_weights(
         &mut self,
         trace: &mut Trace,
         (hub, kind): (NodeId, u32),
-        edges: &[Child],
+        units: &[u32],
         out: &mut [f64],
     ) -> Result<(), EvalError> {
         let walk = trace.sections.kind(kind).walk;
         if trace.side.get_mut::<Programs>().is_unwritten(kind) {
-            self.gather(trace, edges[0], hub, walk);
+            self.gather(trace, edge_of(trace, hub, units[0]), hub, walk);
             let program = SectionProgram::write(trace, hub, &self.component.nodes);
             trace.side.get_mut::<Programs>().keep_program(kind, program.map(Box::new));
         }
         let Some(mut program) = trace.side.get_mut::<Programs>().take_program(kind) else {
-            return self.one_by_one(trace, edges, walk, out);
+            return self.one_by_one(trace, hub, units, walk, out);
         };
         let most = program.sections();
-        let result = edges.chunks(most).zip(out.chunks_mut(most)).try_for_each(|(edges, out)| {
-            match self.run(trace, &mut program, (hub, walk), edges, out)? {
+        let result = units.chunks(most).zip(out.chunks_mut(most)).try_for_each(|(units, out)| {
+            match self.run(trace, &mut program, (hub, walk), units, out)? {
                 true => Ok(()),
-                false => self.one_by_one(trace, edges, walk, out),
+                false => self.one_by_one(trace, hub, units, walk, out),
             }
         });
         trace.side.get_mut::<Programs>().keep_program(kind, Some(program));
@@ -153,12 +158,13 @@ impl Evaluator {
     fn one_by_one(
         &mut self,
         trace: &mut Trace,
-        edges: &[Child],
+        hub: NodeId,
+        units: &[u32],
         walk: Walk,
         out: &mut [f64],
     ) -> Result<(), EvalError> {
-        for (edge, out) in edges.iter().zip(out) {
-            *out = self.log_weight(trace, *edge, walk)?;
+        for (unit, out) in units.iter().zip(out) {
+            *out = self.log_weight(trace, edge_of(trace, hub, *unit), walk)?;
         }
         Ok(())
     }
@@ -169,7 +175,7 @@ impl Evaluator {
         trace: &mut Trace,
         program: &mut SectionProgram,
         (hub, walk): (NodeId, Walk),
-        edges: &[Child],
+        units: &[u32],
         out: &mut [f64],
     ) -> Result<bool, EvalError> {
         if self.global(hub).is_none() {
@@ -183,21 +189,22 @@ impl Evaluator {
         let keeps = SectionProgram::keeps(trace.sections.hub(hub).units.len());
         let mut missing = std::mem::take(&mut self.missing);
         missing.clear();
-        self.touched += (program.nodes() * edges.len()) as u64;
+        self.touched += (program.nodes() * units.len()) as u64;
         let mut loaded = match (fits, keeps) {
             (true, true) => {
                 let Lanes { store, room, .. } = &mut lanes;
-                program.recall(trace, edges, &mut missing, store, room)
+                program.recall(trace, (hub, units), &mut missing, store, room)
             }
             _ => {
-                missing.extend(0..edges.len());
+                missing.extend(0..units.len());
                 Ok(fits)
             }
         };
         for lane in missing.drain(..) {
             if let Ok(true) = loaded {
-                self.gather(trace, edges[lane], hub, walk);
-                let section = (edges[lane].node, &self.component.nodes[..]);
+                let edge = edge_of(trace, hub, units[lane]);
+                self.gather(trace, edge, hub, walk);
+                let section = (edge.node, &self.component.nodes[..]);
                 let Lanes { store, room, .. } = &mut lanes;
                 loaded = program.load(trace, section, keeps, lane, store, room);
             }

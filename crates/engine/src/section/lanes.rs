@@ -25,7 +25,7 @@ use crate::section::component::is_deterministic;
 use crate::section::leaf_cache::{Draft, LARGEST, LeafCache, Origin, Reading};
 use crate::section::writer::Writer;
 use crate::trace::Trace;
-use crate::trace::node::{Child, Op};
+use crate::trace::node::Op;
 
 /// Where a leaf stands in a section.
 pub(super) enum LeafPlace {
@@ -124,29 +124,25 @@ impl SectionProgram {
         self.nodes
     }
 
-    /// Brings the leaves of the sections that these edges lead to into the lanes, leaf by leaf. Those of which
+    /// Brings the leaves of the sections that these units of a hub stand for into the lanes, leaf by leaf. Those of which
     /// it is not known where they are, are `missing`. False if one has another form.
     pub(crate) fn recall(
         &mut self,
         trace: &mut Trace,
-        edges: &[Child],
+        (hub, units): (NodeId, &[u32]),
         missing: &mut Vec<usize>,
         store: &mut Store,
         room: &mut Vec<f64>,
     ) -> Result<bool, EvalError> {
         let SectionProgram { kept, leaves, .. } = self;
         kept.begin(trace);
+        let (lanes, wide) = (units.len(), store.wide);
         let mut places = [0_u32; LARGEST_BLOCK / 2];
-        for (lane, edge) in edges.iter().enumerate() {
-            match kept.find(trace, edge.node) {
-                Some(place) => places[lane] = place as u32,
-                None => missing.push(lane),
-            }
-        }
-        let places = &places[..edges.len()];
+        let places = &mut places[..lanes];
+        kept.find_all(trace, (hub, units), places, missing);
         for (k, leaf) in leaves.iter().enumerate() {
-            let out = store.lanes_mut(leaf.register, edges.len());
-            let numbers = kept.numbers(trace, k, places, out)?;
+            let out = store.lanes_mut(leaf.register, lanes);
+            let numbers = kept.numbers(trace, k, places, out, wide)?;
             if numbers && leaf.len == 1 {
                 continue;
             }
@@ -154,12 +150,11 @@ impl SectionProgram {
             let mut absent = missing.iter().peekable();
             for (lane, place) in places.iter().enumerate() {
                 let is_missing = absent.next_if_eq(&&lane).is_some();
-                let is_known =
-                    leaf.len == 1 && !store.lanes(leaf.register, edges.len())[lane].is_nan();
+                let is_known = leaf.len == 1 && !store.lanes(leaf.register, lanes)[lane].is_nan();
                 if is_missing || is_known {
                     continue;
                 }
-                let origin = kept.origin(*place as usize, k);
+                let origin = kept.origin(*place, k);
                 if !read_value(trace, leaf, origin, lane, store, room)? {
                     return Ok(false);
                 }

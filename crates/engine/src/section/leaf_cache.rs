@@ -5,9 +5,9 @@
 //! are as they were: every node knows when they last changed (`Trace::edges_at`), so nothing has
 //! to be told to what is kept here. Values are read when they are needed.
 //!
-//! What is read every time, which section stands at a place and which nodes its leaves are, lies together
-//! in a few words; the rest, which is asked for when edges have changed or a leaf is no value of a
-//! node, lies apart.
+//! What is read every time, which section stands at a place and which nodes its leaves are, lies in columns of words, which
+//! are read one after the other for many sections; the rest, which is asked for when edges have changed or a leaf is no value
+//! of a node, lies apart.
 //!
 //! The room is bounded, and what comes later takes the place of what was there: an edit of the model costs the
 //! same whatever its size. Of a population that is larger nothing is kept; its sections are
@@ -15,6 +15,7 @@
 
 use crate::error::EvalError;
 use crate::id::NodeId;
+use crate::program::wide::Wide;
 use crate::trace::Trace;
 
 /// Where a leaf of one section stands. All share one form, because a branch for each of them would
@@ -78,9 +79,21 @@ struct Survey {
     any: u32,
 }
 
-/// Words of a section before those of its leaves: the node that it begins with ([`NodeId::NONE`] where there
-/// is none), and the generation in which it was known to hold.
-const HEAD: usize = 2;
+/// One of two numbers, without a branch.
+#[inline(always)]
+fn choose(is_first: bool, first: f64, second: f64) -> f64 {
+    let mask = u64::from(is_first).wrapping_neg();
+    f64::from_bits(first.to_bits() & mask | second.to_bits() & !mask)
+}
+
+/// What tells whether a section is kept at a place, and holds.
+#[derive(Clone, Copy)]
+struct Head {
+    /// The node that it begins with; [`NodeId::NONE`] where there is none.
+    entry: NodeId,
+    /// The generation in which it was known to hold.
+    generation: u32,
+}
 
 /// What is kept about the sections of one program.
 #[derive(Default)]
@@ -88,6 +101,8 @@ pub(super) struct LeafCache {
     /// The size as a power of two.
     bits: u32,
     filled: usize,
+    heads: Vec<Head>,
+    /// Where the leaves stand, one leaf after the other, each by place.
     words: Vec<u32>,
     /// From 1 on, another one after edits of edges.
     generation: u32,
@@ -96,7 +111,7 @@ pub(super) struct LeafCache {
     held_at: Vec<u64>,
     nodes: Vec<NodeId>,
     origins: Vec<Origin>,
-    /// The numbers of origins that are no nodes, else NaN.
+    /// The numbers of origins that are no nodes, else NaN; where their words are.
     constants: Vec<f64>,
     /// Nodes and leaves of each.
     each: (usize, usize),
@@ -121,11 +136,10 @@ impl Draft {
 impl LeafCache {
     fn with_room(bits: u32, each: (usize, usize)) -> LeafCache {
         let size = 1 << bits;
-        let mut words = vec![0; size * (HEAD + each.1)];
-        words.iter_mut().step_by(HEAD + each.1).for_each(|entry| *entry = NodeId::NONE.0);
         LeafCache {
             bits,
-            words,
+            heads: vec![Head { entry: NodeId::NONE, generation: 0 }; size],
+            words: vec![0; size * each.1],
             held_at: vec![0; size],
             nodes: vec![NodeId(0); size * each.0],
             origins: vec![Origin::number(0.0); size * each.1],
@@ -153,19 +167,43 @@ impl LeafCache {
         }
     }
 
-    /// The place of what is kept about a section, if its leaves are still where they were.
-    #[inline]
-    pub(super) fn find(&mut self, trace: &Trace, entry: NodeId) -> Option<usize> {
-        if self.held_at.is_empty() {
-            return None;
+    /// The places of what is kept about the sections of these units of a hub; lanes whose leaves may be elsewhere by now are
+    /// `missing`.
+    pub(super) fn find_all(
+        &mut self,
+        trace: &Trace,
+        (hub, numbers): (NodeId, &[u32]),
+        places: &mut [u32],
+        missing: &mut Vec<usize>,
+    ) {
+        if self.heads.is_empty() {
+            return missing.extend(0..numbers.len());
         }
-        let place = self.place(entry);
-        let at = place * (HEAD + self.each.1);
-        let &[known, generation] = self.words[at..].first_chunk()?;
-        if known != entry.0 {
-            return None;
+        // Mostly all are as they were: without branches, and nothing is looked at twice.
+        let (heads, units) = (&self.heads[..], &trace.sections.hub(hub).units[..]);
+        let mut differs = 0;
+        for (place, number) in places.iter_mut().zip(numbers) {
+            let node = units[*number as usize].edge.node;
+            let found = self.place(node);
+            let Head { entry, generation } = heads[found];
+            differs |= (entry.0 ^ node.0) | (generation ^ self.generation);
+            *place = found as u32;
         }
-        (generation == self.generation || self.holds(trace, place)).then_some(place)
+        if differs != 0 {
+            for (lane, number) in numbers.iter().enumerate() {
+                if !self.is_kept(trace, units[*number as usize].edge.node) {
+                    places[lane] = 0;
+                    missing.push(lane);
+                }
+            }
+        }
+    }
+
+    /// Whether the leaves of a section are kept, and still where they were.
+    fn is_kept(&mut self, trace: &Trace, node: NodeId) -> bool {
+        let place = self.place(node);
+        let Head { entry, generation } = self.heads[place];
+        entry == node && (generation == self.generation || self.holds(trace, place))
     }
 
     #[inline(never)]
@@ -176,7 +214,7 @@ impl LeafCache {
         let holds = last <= self.held_at[place];
         if holds {
             self.held_at[place] = trace.edge_edits;
-            self.words[place * (HEAD + self.each.1) + 1] = self.generation;
+            self.heads[place].generation = self.generation;
         }
         holds
     }
@@ -189,13 +227,14 @@ impl LeafCache {
         leaf: usize,
         places: &[u32],
         out: &mut [f64],
+        wide: Wide,
     ) -> Result<bool, EvalError> {
-        if self.words.is_empty() {
+        if self.heads.is_empty() {
             out.fill(f64::NAN);
             return Ok(out.is_empty());
         }
-        let (_, leaves) = self.each;
-        let (words, constants) = (&self.words[HEAD + leaf..], &self.constants[leaf..]);
+        let column = leaf * self.heads.len()..(leaf + 1) * self.heads.len();
+        let (words, constants) = (&self.words[column.clone()], &self.constants[column]);
         let Survey { word, is_same, any } = self.surveys[leaf];
         if is_same && word & ELSEWHERE == 0 {
             // One node for all.
@@ -207,27 +246,28 @@ impl LeafCache {
             out.fill(number);
             return Ok(!number.is_nan());
         }
-        if any & DERIVED == 0 {
+        if any & (DERIVED | ELSEWHERE) == 0 {
+            // A choice of each.
+            let numbers = &trace.numbers[..];
+            for (place, out) in places.iter().zip(&mut *out) {
+                *out = numbers[words[*place as usize] as usize];
+            }
+        } else if any & DERIVED == 0 {
             // A choice of each, or a constant.
             let numbers = &trace.numbers[..];
             for (place, out) in places.iter().zip(&mut *out) {
-                let place = *place as usize;
-                let word = words[place * (HEAD + leaves)];
+                let (word, constant) = (words[*place as usize], constants[*place as usize]);
                 let number = numbers[(word & !ELSEWHERE) as usize];
-                *out = match any & ELSEWHERE {
-                    0 => number,
-                    _ => [number, constants[place * leaves]][(word >> 31) as usize],
-                };
+                *out = choose(word & ELSEWHERE != 0, constant, number);
             }
         } else {
             // Mostly one node for many.
             let mut last = (ELSEWHERE, f64::NAN);
             for (place, out) in places.iter().zip(&mut *out) {
-                let place = *place as usize;
-                let word = words[place * (HEAD + leaves)];
+                let word = words[*place as usize];
                 *out = match word & (DERIVED | ELSEWHERE) {
                     0 => trace.numbers[word as usize],
-                    ELSEWHERE => constants[place * leaves],
+                    ELSEWHERE => constants[*place as usize],
                     _ => {
                         if word != last.0 {
                             let node = NodeId(word & !DERIVED);
@@ -239,13 +279,12 @@ impl LeafCache {
                 };
             }
         }
-        Ok(out.iter().map(|x| u32::from(x.is_nan())).sum::<u32>() == 0)
+        Ok(!wide.holds_nan(out))
     }
 
     /// Where a leaf of the section at a place stands.
-    #[inline]
-    pub(super) fn origin(&self, place: usize, leaf: usize) -> &Origin {
-        &self.origins[place * self.each.1 + leaf]
+    pub(super) fn origin(&self, place: u32, leaf: usize) -> &Origin {
+        &self.origins[place as usize * self.each.1 + leaf]
     }
 
     /// Keeps what was just found. All sections of a program have as many nodes and leaves.
@@ -257,7 +296,7 @@ impl LeafCache {
             *self = LeafCache::with_room(smaller.bits + 2, smaller.each);
             for (place, held_at) in smaller.held_at.iter().enumerate() {
                 let (nodes, origins) = smaller.each;
-                let entry = NodeId(smaller.words[place * (HEAD + origins)]);
+                let entry = smaller.heads[place].entry;
                 if entry != NodeId::NONE {
                     let nodes = &smaller.nodes[place * nodes..(place + 1) * nodes];
                     let origins = &smaller.origins[place * origins..(place + 1) * origins];
@@ -270,27 +309,21 @@ impl LeafCache {
 
     fn put(&mut self, (entry, held_at): (NodeId, u64), nodes: &[NodeId], origins: &[Origin]) {
         let place = self.place(entry);
-        let stride = HEAD + origins.len();
-        let words = &mut self.words[place * stride..(place + 1) * stride];
-        self.filled += usize::from(words[0] == NodeId::NONE.0);
+        self.filled += usize::from(self.heads[place].entry == NodeId::NONE);
         // Not of this generation: it is looked at before it is used.
-        (words[0], words[1]) = (entry.0, 0);
+        self.heads[place] = Head { entry, generation: 0 };
         if self.surveys.is_empty() {
             let survey = |origin| Survey { word: word_of(origin), is_same: true, any: 0 };
             self.surveys.extend(origins.iter().map(survey));
         }
-        for ((word, origin), survey) in words[HEAD..].iter_mut().zip(origins).zip(&mut self.surveys)
-        {
-            *word = word_of(origin);
-            survey.is_same &= *word == survey.word;
-            survey.any |= *word;
+        for (leaf, (origin, survey)) in origins.iter().zip(&mut self.surveys).enumerate() {
+            let (word, at) = (word_of(origin), leaf * self.heads.len() + place);
+            survey.is_same &= word == survey.word;
+            survey.any |= word;
+            (self.words[at], self.constants[at]) = (word, origin.number);
         }
         self.held_at[place] = held_at;
         self.nodes[place * nodes.len()..(place + 1) * nodes.len()].copy_from_slice(nodes);
-        let leaves = place * origins.len()..(place + 1) * origins.len();
-        for (constant, origin) in self.constants[leaves.clone()].iter_mut().zip(origins) {
-            *constant = origin.number;
-        }
-        self.origins[leaves].copy_from_slice(origins);
+        self.origins[place * origins.len()..][..origins.len()].copy_from_slice(origins);
     }
 }

@@ -7,6 +7,7 @@ use super::Evaluator;
 use super::component::is_deterministic;
 use crate::error::EvalError;
 use crate::id::NodeId;
+use crate::plate::Members;
 use crate::trace::Trace;
 use crate::trace::node::Op;
 
@@ -27,7 +28,7 @@ impl Evaluator {
         &mut self,
         trace: &mut Trace,
         id: NodeId,
-        places: &[usize],
+        places: &[u32],
         weights: &mut [f64],
     ) -> Result<(), EvalError> {
         let known = self.plates.iter().position(|moved| moved.plate == id);
@@ -43,8 +44,15 @@ impl Evaluator {
             weights.fill(f64::NEG_INFINITY);
             return Ok(());
         };
-        rows.clear();
-        rows.extend(places.iter().map(|place| plate.members.row(*place)));
+        // Mostly the places are the rows.
+        let rows = match &plate.members {
+            Members::Range(range) if range.start == 0 => places,
+            members => {
+                rows.clear();
+                rows.extend(places.iter().map(|place| members.row(*place as usize)));
+                rows
+            }
+        };
         if let Some([before, after]) = &moved.globals {
             let mut desk = trace.desk();
             if plate.log_ratios(&mut desk, [before, after], rows, weights) {

@@ -8,9 +8,7 @@ use super::partition::Partition;
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::trace::Trace;
-use crate::trace::node::Child;
 use crate::trace::proposal::{Proposal, Proposer};
-use crate::trace::roster::Hub;
 use crate::trace::scaffold::Scaffold;
 
 /// From so many sections on they do not all stay in the processor's own memory.
@@ -20,7 +18,7 @@ impl Partition {
     /// Looks at what the sections at these places begin with, and does nothing with it. The sections
     /// of a large population lie far apart in memory; looked at in a loop without dependencies
     /// they arrive several at a time, and are there when they are weighed.
-    pub(crate) fn look_ahead(&self, trace: &Trace, places: &[usize]) {
+    pub(crate) fn look_ahead(&self, trace: &Trace, places: &[u32]) {
         let [pool] = &self.pools[..] else { return };
         if pool.is_plate || self.units < FAR_APART {
             return;
@@ -28,7 +26,7 @@ impl Partition {
         let units = &trace.sections.hub(pool.of).units;
         let mut seen = 0;
         let mut nodes: SmallVec<[NodeId; 128]> = SmallVec::new();
-        nodes.extend(places.iter().map(|place| units[*place].edge.node));
+        nodes.extend(places.iter().map(|place| units[*place as usize].edge.node));
         for node in &nodes {
             seen ^= trace.node(*node).children.len() ^ trace.node(*node).args.len();
         }
@@ -51,7 +49,7 @@ impl Partition {
         &self,
         trace: &mut Trace,
         evaluator: &mut Evaluator,
-        places: &[usize],
+        places: &[u32],
         weights: &mut Vec<f64>,
     ) -> Result<(), EvalError> {
         if let [pool] = &self.pools[..]
@@ -66,23 +64,22 @@ impl Partition {
         weights.resize(first + places.len(), 0.0);
         // Mostly all sections hang below one hub and compute the same.
         if let ([pool], 1) = (&self.pools[..], self.all_hubs.len())
-            && let Hub { units, strata, .. } = trace.sections.hub(pool.of)
-            && let [stratum] = &strata[..]
+            && let [stratum] = &trace.sections.hub(pool.of).strata[..]
         {
-            let edges: SmallVec<[Child; 128]> = places.iter().map(|k| units[*k].edge).collect();
             let kind = (pool.of, stratum.kind);
-            return evaluator.log_weights(trace, kind, &edges, &mut weights[first..]);
+            return evaluator.log_weights(trace, kind, places, &mut weights[first..]);
         }
         // Sections that are weighed together: the pool, the kind, and the number in this lot.
         let mut alike: SmallVec<[(u32, u32, u32); 128]> = SmallVec::new();
         for (k, place) in places.iter().enumerate() {
-            let number = self.pool_at(*place);
+            let place = *place as usize;
+            let number = self.pool_at(place);
             let pool = &self.pools[number];
             if pool.is_plate {
                 alike.push((number as u32, 0, k as u32));
                 continue;
             }
-            let (roster, unit) = self.unit_at(trace, *place);
+            let (roster, unit) = self.unit_at(trace, place);
             // A section may hang below several hubs, of Γ or nested.
             if self.all_hubs.len() > 1 {
                 let edge = roster.units[unit].edge;
@@ -95,15 +92,13 @@ impl Partition {
         let mut found: SmallVec<[f64; 128]> = SmallVec::new();
         for group in alike.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
             let pool = &self.pools[group[0].0 as usize];
-            let places = group.iter().map(|(_, _, k)| places[*k as usize] - pool.first);
+            let place = |k: u32| places[k as usize] - pool.first as u32;
+            let places: SmallVec<[u32; 128]> = group.iter().map(|(_, _, k)| place(*k)).collect();
             found.resize(group.len(), 0.0);
             if pool.is_plate {
-                let rows: SmallVec<[usize; 128]> = places.collect();
-                evaluator.plate_log_weights(trace, pool.of, &rows, &mut found)?;
+                evaluator.plate_log_weights(trace, pool.of, &places, &mut found)?;
             } else {
-                let units = &trace.sections.hub(pool.of).units;
-                let edges: SmallVec<[Child; 128]> = places.map(|place| units[place].edge).collect();
-                evaluator.log_weights(trace, (pool.of, group[0].1), &edges, &mut found)?;
+                evaluator.log_weights(trace, (pool.of, group[0].1), &places, &mut found)?;
             }
             for ((_, _, k), weight) in group.iter().zip(&found) {
                 weights[first + *k as usize] = *weight;
@@ -139,7 +134,7 @@ impl<'t> Proposal<'t> {
         &mut self,
         partition: &Partition,
         evaluator: &mut Evaluator,
-        places: &[usize],
+        places: &[u32],
         weights: &mut Vec<f64>,
     ) -> Result<(), EvalError> {
         partition.log_weights(self.trace, evaluator, places, weights)

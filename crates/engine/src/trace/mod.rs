@@ -114,6 +114,21 @@ pub struct Trace {
     pub(crate) fault: Option<crate::trace::fault::Fault>,
 }
 
+/// Calls `f` with the value of each. Nearly all procedures have few arguments, and this is asked for with every density.
+#[inline]
+fn with_each<'a, T, R>(
+    all: &'a [T],
+    value: impl Fn(&'a T) -> &'a Value,
+    f: impl FnOnce(&[&Value]) -> R,
+) -> R {
+    match all {
+        [a, b] => f(&[value(a), value(b)]),
+        [a] => f(&[value(a)]),
+        [a, b, c] => f(&[value(a), value(b), value(c)]),
+        all => f(&all.iter().map(value).collect::<SmallVec<[&Value; 8]>>()),
+    }
+}
+
 fn number_or_nan(value: &Value) -> f64 {
     if let Value::Number(x) = value { *x } else { f64::NAN }
 }
@@ -306,9 +321,7 @@ impl Trace {
         operands: &[Operand],
         f: impl FnOnce(&[&Value]) -> R,
     ) -> R {
-        let values: SmallVec<[&Value; 4]> =
-            operands.iter().map(|operand| self.settled_value(operand)).collect();
-        f(&values)
+        with_each(operands, |operand| self.settled_value(operand), f)
     }
 
     /// Calls `f` with the values of a node's arguments, which must be settled.
@@ -319,14 +332,7 @@ impl Trace {
 
     #[inline]
     fn with_values<'a, R>(&'a self, args: &'a [Arg], f: impl FnOnce(&[&Value]) -> R) -> R {
-        let value = |arg: &'a Arg| self.settled_value(&arg.operand);
-        // Nearly all procedures have few arguments, and this is asked for with every density.
-        match args {
-            [a, b] => f(&[value(a), value(b)]),
-            [a] => f(&[value(a)]),
-            [a, b, c] => f(&[value(a), value(b), value(c)]),
-            args => f(&args.iter().map(value).collect::<SmallVec<[&Value; 8]>>()),
-        }
+        with_each(args, |arg| self.settled_value(&arg.operand), f)
     }
 
     /// The nodes among a node's arguments: for a plate, all of them.

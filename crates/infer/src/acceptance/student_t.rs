@@ -23,8 +23,7 @@ pub struct StudentT {
     weights: Vec<f64>,
 }
 
-/// Below so many units in the last place of the largest log weight a standard deviation is
-/// rounding.
+/// Below so many units in the last place of the mean a standard deviation is rounding.
 const ROUNDING: f64 = 64.0;
 
 impl StudentT {
@@ -42,7 +41,7 @@ impl AcceptanceTest for StudentT {
     ) -> Result<Verdict, EvalError> {
         let (population, mu0) = (question.population, question.mu0());
         let mut seen = Accumulator::default();
-        let (mut largest, mut only_before_impossible) = (0.0_f64, false);
+        let mut only_before_impossible = false;
         let mut next = self.schedule.first.max(2);
         let mut verdict =
             Verdict { accept: false, sections: 0, looks: 0, statistic: None, impossible: false };
@@ -51,15 +50,14 @@ impl AcceptanceTest for StudentT {
             self.weights.clear();
             weights.draw(wanted, &mut self.weights)?;
             verdict.sections += wanted;
-            let extreme = largest_size(&self.weights);
-            if extreme == f64::INFINITY {
+            let batch = Accumulator::of_batch(&self.weights);
+            if !batch.m2.is_finite() && self.weights.iter().any(|l| l.is_infinite()) {
                 if self.weights.contains(&f64::NEG_INFINITY) {
                     return Ok(Verdict { impossible: true, ..verdict });
                 }
                 only_before_impossible = true;
             } else {
-                largest = largest.max(extreme);
-                seen = seen.merge(Accumulator::of_batch(&self.weights));
+                seen = seen.merge(batch);
             }
             if verdict.sections == population {
                 let accept = only_before_impossible || seen.mean > mu0;
@@ -69,7 +67,7 @@ impl AcceptanceTest for StudentT {
             let sd = seen.variance().sqrt();
             if !only_before_impossible
                 && self.epsilon > 0.0
-                && sd > ROUNDING * f64::EPSILON * largest
+                && sd > ROUNDING * f64::EPSILON * seen.mean.abs()
             {
                 let error = standard_error(sd, verdict.sections, population);
                 if (seen.mean - mu0).abs() > error * self.critical.at(verdict.sections as u64) {
@@ -87,20 +85,6 @@ impl AcceptanceTest for StudentT {
             epsilon => Exactness::Asymptotic { epsilon },
         }
     }
-}
-
-/// The largest absolute value, with eight under way at a time.
-fn largest_size(xs: &[f64]) -> f64 {
-    let larger = |a: f64, b: f64| if a > b { a } else { b };
-    let mut largest = [0.0; 8];
-    let (wide, rest) = xs.as_chunks::<8>();
-    for xs in wide {
-        for k in 0..8 {
-            largest[k] = larger(xs[k].abs(), largest[k]);
-        }
-    }
-    let rest = rest.iter().map(|x| x.abs());
-    largest.into_iter().chain(rest).fold(0.0, |so_far, x| larger(x, so_far))
 }
 
 /// Of the mean of n out of N values without replacement.

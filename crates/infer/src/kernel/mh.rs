@@ -78,12 +78,16 @@ impl Kernel for Mh {
     }
 }
 
-/// No uniform number that is drawn has a smaller logarithm ([`Rng::open_uniform`]).
-const LEAST_LOG_UNIFORM: f64 = -37.0;
-
-/// Whether log u < log α; most decisions need no logarithm.
+/// Whether log u < log α. Most decisions need no logarithm: with u = m 2^k, 1 ≤ m < 2, it lies between k log 2 and
+/// (k + 1) log 2.
 fn accepts(u: f64, log_ratio: f64) -> bool {
-    log_ratio >= 0.0 || log_ratio > LEAST_LOG_UNIFORM && math::ln(u) < log_ratio
+    const ROUNDING: f64 = 1e-9;
+    if log_ratio >= 0.0 {
+        return true;
+    }
+    let least = ((u.to_bits() >> 52) as f64 - 1023.0) * std::f64::consts::LN_2;
+    let most = least + std::f64::consts::LN_2;
+    log_ratio > least - ROUNDING && (log_ratio > most + ROUNDING || math::ln(u) < log_ratio)
 }
 
 /// One proposal for a block, accepted or not. `selection`: the scope and the number of blocks
@@ -116,4 +120,22 @@ pub fn mh_move(
         proposal.install(rng)?;
     }
     Ok(MoveOutcome { log_ratio, accepted })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_is_that_of_the_logarithm() {
+        let mut rng = Rng::from_seed(8);
+        for k in 0..100_000 {
+            let u = rng.open_uniform();
+            // Close to log u, and anywhere.
+            let near = math::ln(u) + 1e-15 * f64::from(k % 9 - 4);
+            for log_ratio in [near, -20.0 * rng.uniform(), f64::NEG_INFINITY, 0.5, f64::NAN] {
+                assert_eq!(accepts(u, log_ratio), math::ln(u) < log_ratio, "{u} {log_ratio}");
+            }
+        }
+    }
 }

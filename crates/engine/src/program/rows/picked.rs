@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use smidgen_value::Column as Numbers;
 
+use super::records::Records;
 use super::{BLOCK, Column, Rows};
 use crate::program::cells::{Cells, Pick};
 use crate::program::run::{Block, NO_LINEAR, Store};
@@ -52,7 +53,8 @@ impl Rows {
         let (program, copied) = (self.program.clone(), self.copied.clone());
         let side_by_side = columns.iter().map(|_| OnceLock::new()).collect();
         let (live, count, stride) = (Vec::new(), self.count, BLOCK);
-        Some(Rows { program, columns, live, count, copied, stride, side_by_side })
+        let records = Records::default();
+        Some(Rows { program, columns, live, count, copied, stride, side_by_side, records })
     }
 
     fn as_cells(&self, leaf: usize, data: &[f64]) -> Cells {

@@ -58,6 +58,8 @@ struct Room {
     slopes: Vec<f64>,
     outputs: Vec<f64>,
     output_slopes: Vec<f64>,
+    ratios: Vec<f64>,
+    reads: Vec<Register>,
 }
 
 /// Data that [`Op::Linear`](super::Op::Linear) reads in place.

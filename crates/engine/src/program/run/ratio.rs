@@ -1,6 +1,7 @@
 //! The terms after a move minus those before it, lane by lane. Both sides stand in the same registers, those before in the
-//! first lanes and those after behind them, so that most steps run over both at once; a density is asked for
-//! its ratio, in which what is the same on both sides is never computed.
+//! first lanes and those after behind them, so that most steps run over both at once. What does not hang on the global part is
+//! the same on both sides: it is computed once, and stands in the first lanes alone. A density is asked for its ratio, in
+//! which what cancels is never computed.
 
 use smallvec::SmallVec;
 use smidgen_prob::Family;
@@ -29,21 +30,23 @@ impl Sides {
         2 * self.side
     }
 
-    /// Fills up what the lanes of a register leave over on each side.
-    fn fill_up(self, register: &mut [f64]) {
-        for side in register[..self.both()].chunks_exact_mut(self.side) {
-            let first = side[0];
-            side[self.lanes..].fill(first);
-        }
+    /// Fills up what the lanes of a register leave over on a side.
+    fn fill_up(self, side: &mut [f64]) {
+        let first = side[0];
+        side[self.lanes..].fill(first);
     }
 }
 
 impl Store {
+    /// Fills up the lanes of a register that is the same on both sides.
+    pub(crate) fn fill_up(&mut self, register: Register, sides: Sides) {
+        sides.fill_up(self.lanes_mut(register, sides.side));
+    }
+
     /// The lanes of a register before a move are also those after it.
     pub(crate) fn repeat(&mut self, register: Register, sides: Sides) {
         let register = self.lanes_mut(register, sides.both());
-        register.copy_within(..sides.lanes, sides.side);
-        sides.fill_up(register);
+        register.copy_within(..sides.side, sides.side);
     }
 
     /// A register that is the same in all lanes of a side.
@@ -61,17 +64,38 @@ impl Store {
         linear: [&Linear<'_>; 2],
         out: &mut [f64],
     ) -> bool {
+        let mut ratios = std::mem::take(&mut self.room.ratios);
+        ratios.clear();
+        ratios.resize(sides.side, 0.0);
+        let computed = self.add_ratios(program, sides, linear, &mut ratios)
+            && self.wide.copy_finite(&ratios[..sides.lanes], out);
+        self.room.ratios = ratios;
+        computed
+    }
+
+    /// Adds them to `out`. False if something cannot be computed.
+    fn add_ratios(
+        &mut self,
+        program: &Program,
+        sides: Sides,
+        linear: [&Linear<'_>; 2],
+        out: &mut [f64],
+    ) -> bool {
         let Sides { lanes, side } = sides;
-        let out = &mut out[..side];
-        out.fill(0.0);
         let mut added: SmallVec<[Register; 4]> = SmallVec::new();
         for step in &program.steps {
+            if program.is_still(step.out) {
+                if !self.step(step, side, linear[0]) {
+                    return false;
+                }
+                continue;
+            }
             let (stride, wide) = (self.stride, self.wide);
             let (below, above) = self.values.split_at_mut(step.out as usize * stride);
             match &step.op {
                 Op::Density(op)
                     if program.is_one_term(step.out)
-                        && ratio(op, (below, stride), side, wide, out) =>
+                        && ratio(op, &on_sides(program, below, stride, side), wide, out) =>
                 {
                     added.push(step.out);
                 }
@@ -94,48 +118,76 @@ impl Store {
                             wide.linear_together(weights[1], data, &mut after[..lanes]);
                         }
                     }
-                    sides.fill_up(above);
+                    above[..sides.both()].chunks_exact_mut(side).for_each(|s| sides.fill_up(s));
+                }
+                Op::Elementary(f, a, b) => {
+                    let [a, b] = [*a, *b].map(on_sides(program, below, stride, side));
+                    let (before, after) = above[..sides.both()].split_at_mut(side);
+                    wide.elementary_on_both_sides(*f, a, b, [before, after]);
                 }
                 Op::ValueOnly(op) => {
+                    self.repeat_still(program, &step.op, sides);
+                    let (below, above) = self.values.split_at_mut(step.out as usize * stride);
                     let lanes = Lanes { stride, count: side, wide };
                     op.value(lanes, below, above, linear[0]);
                     op.value(lanes, &below[side..], &mut above[side..], linear[1]);
                 }
-                Op::Elementary(..)
-                | Op::Compare(..)
+                Op::Compare(..)
                 | Op::Choose { .. }
                 | Op::Dot { .. }
                 | Op::Copy(_)
                 | Op::Aggregate(_)
                 | Op::Density(_) => {
+                    self.repeat_still(program, &step.op, sides);
                     if !self.step(step, sides.both(), linear[0]) {
                         return false;
                     }
                 }
             }
         }
-        for term in program.terms.iter().filter(|term| !added.contains(term)) {
+        let moved = |term: &&Register| !added.contains(term) && !program.is_still(**term);
+        for term in program.terms.iter().filter(moved) {
             let (before, after) = self.lanes(*term, sides.both()).split_at(side);
             for ((out, before), after) in out.iter_mut().zip(before).zip(after) {
                 *out += after - before;
             }
         }
-        out[..lanes].iter().fold(true, |finite, x| finite & x.is_finite())
+        true
+    }
+
+    /// Lets a step that reads both sides find there what is the same on both.
+    fn repeat_still(&mut self, program: &Program, op: &Op, sides: Sides) {
+        let mut reads = std::mem::take(&mut self.room.reads);
+        reads.clear();
+        op.reads(&mut reads);
+        for register in reads.iter().filter(|register| program.is_still(**register)) {
+            self.repeat(*register, sides);
+        }
+        self.room.reads = reads;
+    }
+}
+
+/// The lanes of a register on both sides.
+fn on_sides<'a>(
+    program: &'a Program,
+    below: &'a [f64],
+    stride: usize,
+    side: usize,
+) -> impl Fn(Register) -> [&'a [f64]; 2] {
+    move |register| {
+        let at = register as usize * stride;
+        let after = if program.is_still(register) { at } else { at + side };
+        [at, after].map(|at| &below[at..at + side])
     }
 }
 
 /// Adds the ratio of a density in each lane of a side, if there is a loop for its kind. Whether there is.
-fn ratio(
+fn ratio<'a>(
     op: &DensityOp,
-    (below, stride): (&[f64], usize),
-    side: usize,
+    sides: &impl Fn(Register) -> [&'a [f64]; 2],
     wide: Wide,
     out: &mut [f64],
 ) -> bool {
-    let sides = |register: Register| {
-        let at = register as usize * stride;
-        [&below[at..at + side], &below[at + side..at + 2 * side]]
-    };
     match (op.family(), &op.registers[..]) {
         ((Family::Coin, Some(Link::LogOdds)), [x, eta]) => {
             wide.coin_ratios(sides(*x), sides(*eta), out);

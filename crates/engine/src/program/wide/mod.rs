@@ -140,6 +140,46 @@ impl Wide {
         );
     }
 
+    /// The same before and after a move.
+    pub(crate) fn elementary_on_both_sides(
+        self,
+        f: Elementary,
+        a: [&[f64]; 2],
+        b: [&[f64]; 2],
+        out: [&mut [f64]; 2],
+    ) {
+        widely!(
+            self.0,
+            _simd,
+            { f: Elementary, a: [&'a [f64]; 2], b: [&'a [f64]; 2], out: [&'a mut [f64]; 2] } -> (),
+            {
+                for ((a, b), out) in a.into_iter().zip(b).zip(out) {
+                    f.value(a, b, out);
+                }
+            }
+        );
+    }
+
+    /// Whether some are no numbers; counted to the end, without branches.
+    pub(crate) fn holds_nan(self, xs: &[f64]) -> bool {
+        widely!(
+            self.0,
+            _simd,
+            { xs: &'a [f64] } -> bool,
+            xs.iter().map(|x| u64::from(x.is_nan())).sum::<u64>() > 0
+        )
+    }
+
+    /// Copies numbers. Whether all of them are finite.
+    pub(crate) fn copy_finite(self, from: &[f64], to: &mut [f64]) -> bool {
+        widely!(
+            self.0,
+            _simd,
+            { from: &'a [f64], to: &'a mut [f64] } -> bool,
+            ratios::copy_finite(from, to)
+        )
+    }
+
     /// Adds the slopes of the first argument, given both, the results and their slopes.
     pub(crate) fn pull_first(self, f: Elementary, given: [&[f64]; 4], slope: &mut [f64]) {
         widely!(

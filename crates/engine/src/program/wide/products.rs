@@ -50,10 +50,10 @@ fn few<const W: usize, const K: usize>(
     pick: Pick<'_>,
     out: [&mut [f64]; W],
 ) {
-    let (all, _) = rows.data.as_chunks::<K>();
     let weights = weights.map(|weights| weights.first_chunk::<K>().expect("K weights"));
     match pick {
         Pick::From(start) => {
+            let (all, _) = rows.data.as_chunks::<K>();
             for (weights, out) in weights.into_iter().zip(out) {
                 for (out, x) in out.iter_mut().zip(&all[start..]) {
                     *out = product(weights, x);
@@ -64,7 +64,7 @@ fn few<const W: usize, const K: usize>(
             let lanes = out[0].len();
             let out = out.map(|out| &mut out[..lanes]);
             for (l, row) in these[..lanes].iter().enumerate() {
-                let x = &all[*row as usize];
+                let x = rows.data[*row as usize * rows.width..].first_chunk().expect("K cells");
                 for w in 0..W {
                     out[w][l] = product(weights[w], x);
                 }

@@ -17,6 +17,17 @@ fn cut(sides: Sides<'_>, lanes: usize) -> Sides<'_> {
     [&sides[0][..lanes], &sides[1][..lanes]]
 }
 
+/// Copies numbers. Whether all of them are finite; counted to the end, without branches.
+#[inline(always)]
+pub(super) fn copy_finite(from: &[f64], to: &mut [f64]) -> bool {
+    let mut others = 0;
+    for (to, x) in to.iter_mut().zip(from) {
+        others += u64::from(!x.is_finite());
+        *to = *x;
+    }
+    others == 0
+}
+
 /// Adds those of coins x with log odds η: log p = plain − log(1 + e), and
 ///
 /// log (1 + e) − log(1 + e') = 2 atanh((e − e')/(2 + e + e')).
@@ -35,7 +46,9 @@ pub(super) fn coins(x: Sides<'_>, eta: Sides<'_>, out: &mut [f64]) {
 pub(super) fn normals(x: Sides<'_>, mean: Sides<'_>, sd: Sides<'_>, out: &mut [f64]) -> bool {
     let lanes = out.len();
     let [[x, y], [mean, mean_after], sd] = [x, mean, sd].map(|sides| cut(sides, lanes));
-    let [Some(sd), Some(sd_after)] = sd.map(one_sd) else { return false };
+    let before = one_sd(sd[0]);
+    let after = if std::ptr::eq(sd[0], sd[1]) { before } else { one_sd(sd[1]) };
+    let (Some(sd), Some(sd_after)) = (before, after) else { return false };
     let constant = if sd == sd_after { 0.0 } else { math::ln(sd) - math::ln(sd_after) };
     let [inverse, inverse_after] = [1.0 / sd, 1.0 / sd_after];
     for l in 0..lanes {

@@ -177,11 +177,9 @@ impl LogWeights for Differences<'_> {
     fn draw(&mut self, n: usize, weights: &mut Vec<f64>) -> Result<(), EvalError> {
         let mut more = n;
         while more > 0 {
-            let mut places: SmallVec<[usize; LOT]> = SmallVec::new();
-            self.shuffle.next_lot(more.min(LOT), self.rng, &mut places);
-            assert!(!places.is_empty(), "a test asks for no more than there is");
-            more -= places.len();
-            let rows: SmallVec<[u32; LOT]> = places.iter().map(|place| *place as u32).collect();
+            let rows: SmallVec<[u32; LOT]> = self.shuffle.next_lot(more, self.rng).into();
+            assert!(!rows.is_empty(), "a test asks for no more than there is");
+            more -= rows.len();
             self.weigh(&rows, weights);
         }
         Ok(())

@@ -58,8 +58,8 @@ fn weigh(
     if reading == Reading::OneByOne {
         weigh_sections_one_by_one(model.trace_mut());
     }
-    let places: Vec<usize> =
-        (0..partition.places()).filter(|place| !partition.is_excluded(*place)).collect();
+    let included = (0..partition.places()).filter(|place| !partition.is_excluded(*place));
+    let places: Vec<u32> = included.map(|place| place as u32).collect();
     let mut scaffold = Scaffold::new();
     let mut global = Proposal::propose_global(
         model.trace_mut(),

@@ -238,12 +238,13 @@ fn check_ratios(case: &Case, program: &Program, columns: &[Vec<f64>]) -> Result<
     for leaf in &program.leaves {
         for register in leaf.register..leaf.register + leaf.len {
             wide.lanes_mut(register, LANES).copy_from_slice(narrow[0].lanes(register, LANES));
+            wide.fill_up(register, sides);
             wide.repeat(register, sides);
             let (_, after) = wide.lanes_mut(register, 2 * sides.side).split_at_mut(sides.side);
             after[..LANES].copy_from_slice(narrow[1].lanes(register, LANES));
         }
     }
-    let mut out = [0.0; 8];
+    let mut out = [0.0; LANES];
     let computed = wide.log_ratios(program, sides, [&NO_LINEAR; 2], &mut out);
     let log_p: Vec<f64> = (0..LANES).map(|lane| case.log_density(lane)).collect();
     if !log_p.iter().all(|log_p| log_p.is_finite()) {
