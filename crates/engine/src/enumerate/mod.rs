@@ -27,6 +27,7 @@ mod boxed;
 mod brush;
 mod columns;
 mod dry_run;
+mod hanging;
 mod kept;
 mod lanes;
 mod plan;
@@ -52,6 +53,7 @@ use crate::trace::proposal::{Choice, Preset, Proposal};
 use crate::trace::scaffold::Scaffold;
 use columns::AsOf;
 use dry_run::DryRun;
+use hanging::Hanging;
 use kept::PlanTable;
 use tree::Script;
 pub use written::NoLanes;
@@ -109,6 +111,8 @@ pub struct Enumeration {
     absorbing: usize,
     pairwise: bool,
     dry: bool,
+    /// Combinations that are weighed at most, if not the usual number.
+    most: Option<u64>,
 }
 
 /// One combination: which value of each choice's list, and the number of its stream.
@@ -125,6 +129,11 @@ impl Enumeration {
     /// One that makes every candidate in the trace, also where that is not needed.
     pub fn of_proposals() -> Enumeration {
         Enumeration::default()
+    }
+
+    /// Weighs no more combinations of a block than these.
+    pub fn at_most(combinations: u64) -> Enumeration {
+        Enumeration { most: Some(combinations), ..Enumeration::default() }
     }
 
     /// Whether the weights were found without writing.
@@ -209,6 +218,15 @@ impl Enumeration {
 
     fn weigh_all(&mut self, trace: &mut Trace, drawn_from: DrawnFrom<'_>) -> Result<(), EvalError> {
         let log_blocks = drawn_from.log_count(trace);
+        let block = &self.principals[..self.principals.len() - self.script.brush()];
+        let hanging = match block.len() {
+            0 | 1 => None,
+            _ => {
+                self.scaffold.build(trace, &self.principals);
+                Some(Hanging::look(trace, &self.scaffold, block)?)
+            }
+        };
+        self.script.most = self.most.unwrap_or(MOST_COMBINATIONS);
         self.script.restart();
         for stream in 0.. {
             let mut rng = Rng::for_chain(self.seed, stream);
@@ -220,9 +238,12 @@ impl Enumeration {
                 &mut self.script,
                 (&mut rng, seed_of(self.seed, stream)),
             )?;
-            if self.script.combinations().max(stream) > MOST_COMBINATIONS {
+            if let Some(hanging) = &hanging {
+                hanging.check(proposal.trace())?;
+            }
+            if self.script.combinations().max(stream) > self.script.most {
                 let origin = proposal.trace().node(self.principals[0]).origin;
-                return Err(too_many(self.principals.len(), origin));
+                return Err(too_many(self.script.most, self.principals.len(), origin));
             }
             let log_current = proposal.log_old() - log_blocks;
             if self.log_weights.is_empty() {
@@ -350,9 +371,9 @@ pub(crate) fn draw_share(weights: &[f64], u: f64) -> usize {
     weights.iter().rposition(|w| *w > 0.0).unwrap_or(0)
 }
 
-fn too_many(choices: usize, origin: smidgen_lang::Span) -> EvalError {
+fn too_many(most: u64, choices: usize, origin: smidgen_lang::Span) -> EvalError {
     let message = format!(
-        "gibbs would have to enumerate more than {MOST_COMBINATIONS} combinations of the values of {choices} choices"
+        "gibbs would have to enumerate more than {most} combinations of the values of {choices} choices"
     );
     EvalError::other(origin, message).hint("use smaller blocks, or the block each or one")
 }

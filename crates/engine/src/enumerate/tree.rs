@@ -7,6 +7,8 @@
 use smallvec::SmallVec;
 use smidgen_value::Rng;
 
+use super::hanging::unsettled;
+use super::too_many;
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::trace::proposal::{Choice, Proposed, Proposer};
@@ -19,6 +21,8 @@ pub(super) struct Script {
     is_current: bool,
     /// Principals that are drawn from their prior.
     brush: Vec<NodeId>,
+    /// Combinations that are weighed at most.
+    pub most: u64,
 }
 
 impl Script {
@@ -30,6 +34,10 @@ impl Script {
     pub fn set_brush(&mut self, brush: &[NodeId]) {
         self.brush.clear();
         self.brush.extend_from_slice(brush);
+    }
+
+    pub fn brush(&self) -> usize {
+        self.brush.len()
     }
 
     /// Before every proposal.
@@ -82,6 +90,9 @@ impl Proposer for Script {
         if !self.is_local(choice)? {
             return Ok(Proposed::Prior);
         }
+        if choice.most_values().is_some_and(|values| values as u64 > self.most) {
+            return Err(too_many(self.most, 1, choice.trace.node(choice.node).origin));
+        }
         let mut values = choice.enumerate()?;
         if self.depth == self.steps.len() {
             self.steps.push((0, 0));
@@ -89,6 +100,10 @@ impl Proposer for Script {
         let (at, of) = &mut self.steps[self.depth];
         *of = values.len() as u32;
         self.depth += 1;
+        if *at >= *of {
+            // Another brush gave it another list, which is what `Hanging` is there to find.
+            return Err(unsettled(choice.trace.node(choice.node).origin));
+        }
         let value = values.swap_remove(*at as usize);
         self.is_current &= value == *choice.current();
         Ok(Proposed::Local { value, log_q_ratio: 0.0 })

@@ -42,8 +42,17 @@ impl Model {
             if self.trace.node(id).constrained && self.may_part(id, &root) {
                 return Err(EvalError::new(Mistake::Clash, span).hanging(true));
             }
+            let path = self.trace.observed_path(&root);
+            if !path.is_empty() && !self.can_take(id, &observed.value)? {
+                // Another choice may take the value, as it would if the expression stood here.
+                let name = self.choice_name(id);
+                let value = observed.value.brief();
+                return Err(EvalError::new(Mistake::Nowhere, span)
+                    .hanging(true)
+                    .advise(format!("the value {value} is outside the support of {name}")));
+            }
             // The way to the choice may hang on the choice itself: the value is imposed first.
-            for node in self.trace.observed_path(&root) {
+            for node in path {
                 self.trace.set_observed(node, None);
             }
             let log_change = self.impose(id, &observed.value, span, rng)?;
@@ -120,6 +129,15 @@ impl Model {
                 .hint("to condition on a fact, observe (flip (if fact 1 0)) true"));
         }
         Ok(())
+    }
+
+    /// Whether a value is of the type and in the support of a choice, as things are.
+    fn can_take(&mut self, id: NodeId, value: &Value) -> Result<bool, EvalError> {
+        match self.trace.admit(id, value) {
+            Ok(value) => Ok(!self.trace.is_outside_support(id, &value)?),
+            Err(error) if error.is_interruption() => Err(error),
+            Err(_) => Ok(false),
+        }
     }
 
     fn check_support(&self, id: NodeId, span: Span) -> Result<(), EvalError> {

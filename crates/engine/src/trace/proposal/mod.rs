@@ -336,6 +336,11 @@ impl<'t> Proposal<'t> {
             },
         );
         let result = self.trace.regenerate(self.scaffold, &mut cx);
+        let may_be_vain =
+            result.as_ref().is_err_and(|error| !error.rejects() && !error.is_interruption());
+        if may_be_vain && !self.scaffold.observation_moves {
+            self.trace.regenerate_the_rest(self.scaffold, &mut cx);
+        }
         self.impossible.1 = self.trace.take_impossible();
         let regeneration = match cx.phase {
             Phase::Proposal(regeneration) => regeneration,
@@ -356,13 +361,36 @@ impl<'t> Proposal<'t> {
                 }
                 regeneration.log_new + cx.log_observed
             }
-            Err(error) if error.rejects() => {
+            Err(error) if self.is_rejected(&error) => {
                 self.stopped = Some(error);
                 f64::NEG_INFINITY
             }
             Err(error) => return Err(error),
         };
         Ok(ControlFlow::Break(()))
+    }
+
+    /// Whether an error half-way is only a rejection: a parameter has left its domain, or a choice that keeps its value has
+    /// become impossible, and what was computed from that could not be. `(lookup (range 0 n) i)` fails where n is proposed
+    /// below i, though i is always below n.
+    fn is_rejected(&self, error: &EvalError) -> bool {
+        if error.is_interruption() || error.rejects() {
+            return error.rejects();
+        }
+        let is_settled = |id: &NodeId| {
+            let mut above = self.trace.node(*id).args.iter().filter_map(|arg| arg.operand.node());
+            above.all(|argument| {
+                let node = self.trace.node(argument);
+                !node.pending && !node.in_progress && !node.dead
+            })
+        };
+        let is_impossible = |id: &NodeId| {
+            let node = self.trace.node(*id);
+            let Op::Random(law) = &node.op else { return false };
+            let density = self.trace.with_args(*id, |args| law.log_density(&node.value, args));
+            density.map_or_else(|error| error.rejects(), |log_p| log_p == f64::NEG_INFINITY)
+        };
+        self.scaffold.absorbing.iter().any(|id| is_settled(id) && is_impossible(id))
     }
 
     fn undo(&mut self) {

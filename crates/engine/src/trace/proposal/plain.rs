@@ -46,7 +46,7 @@ impl Proposal<'_> {
         self.impossible.1 = self.trace.take_impossible();
         self.log_new = match written {
             Ok(log_new) => log_new,
-            Err(error) if error.rejects() => {
+            Err(error) if self.is_rejected(&error) => {
                 self.stopped = Some(error);
                 f64::NEG_INFINITY
             }
@@ -68,8 +68,17 @@ impl Proposal<'_> {
             }
         };
         trace.set_value(*principal, value);
+        let mut failed = None;
         for id in followers {
-            trace.write_follower(*id)?;
+            match trace.write_follower(*id) {
+                Ok(()) => {}
+                Err(error) if error.rejects() || error.is_interruption() => return Err(error),
+                // The others are needed to see whether the move is impossible in any case.
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        if let Some(error) = failed {
+            return Err(error);
         }
         Ok(log_weight + trace.log_absorbed_unless_impossible(scaffold)?)
     }

@@ -36,6 +36,17 @@ impl Trace {
         Ok(())
     }
 
+    /// After an error: what can be computed in spite of it, to see whether the move is impossible in any case.
+    pub(super) fn regenerate_the_rest(&mut self, scaffold: &Scaffold, cx: &mut Evaluation<'_>) {
+        for id in &scaffold.target {
+            let node = self.node(*id);
+            if node.pending && !node.in_progress {
+                // Whatever goes wrong here follows from what went wrong before, or would be found by itself.
+                let _ = self.regenerate_node(*id, cx);
+            }
+        }
+    }
+
     /// Σ_A log p(x|Par'), no further than to the first that is impossible.
     pub(super) fn log_absorbed_unless_impossible(
         &self,

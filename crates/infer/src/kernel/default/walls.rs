@@ -22,13 +22,15 @@ use smidgen_engine::proposal::FromPrior;
 use smidgen_engine::{DrawnFrom, Enumeration, EvalError, NodeId, Scaffold, Trace};
 use smidgen_value::{Rng, Value};
 
-use super::plan::{Class, by_itself};
+use super::plan::{Class, by_itself, single};
 use crate::kernel::gibbs::draw_candidate;
 use crate::kernel::mh::mh_move;
 use crate::record::Tally;
 
 /// Combinations of values that are weighed together.
 const MOST_COMBINATIONS: usize = 64;
+/// Combinations of a pair or a group that are weighed in a move at most. More are proposed from the prior.
+const MOST_WEIGHED: u64 = 256;
 /// Pairs of a larger group that are moved in a sweep.
 const MOST_PAIRS: usize = 16;
 /// Moves at a wall and at a steep one, and sections that they read, before a kind of move is judged; and one in how many
@@ -126,13 +128,26 @@ pub struct Walls {
 }
 
 /// What moves work in.
-#[derive(Default)]
 struct Room {
     scaffold: Scaffold,
     enumeration: Enumeration,
     /// All choices by their addresses, for one structure.
     choices: Vec<(u64, NodeId)>,
     structure: Option<u64>,
+    /// Which choices count as finite, by their addresses.
+    finite: FxHashMap<u64, bool>,
+}
+
+impl Default for Room {
+    fn default() -> Room {
+        Room {
+            scaffold: Scaffold::new(),
+            enumeration: Enumeration::at_most(MOST_WEIGHED),
+            choices: Vec::new(),
+            structure: None,
+            finite: FxHashMap::default(),
+        }
+    }
 }
 
 impl Walls {
@@ -184,7 +199,7 @@ impl Walls {
                     let pair = Members::Known(vec![members[first], members[second]]);
                     let pair = room.existing(trace, &pair);
                     let before = (room.values(trace, walled), tally.sections_used);
-                    room.move_pair(trace, &pair, is_idle, rng, tally)?;
+                    room.move_pair(trace, &pair, (is_idle, learns), rng, tally)?;
                     let changed = before.0 != room.values(trace, walled);
                     pairs.note(changed, tally.sections_used - before.1, learns);
                 }
@@ -193,7 +208,7 @@ impl Walls {
                 let choices = room.existing(trace, members);
                 let before = (room.values(trace, walled), tally.sections_used);
                 match *is_finite {
-                    true => room.draw(trace, &choices, is_idle, rng, tally)?,
+                    true => room.draw(trace, &choices, (is_idle, learns), rng, tally)?,
                     false => room.propose(trace, &choices, is_idle, rng, tally)?,
                 }
                 let changed = before.0 != room.values(trace, walled);
@@ -254,13 +269,13 @@ impl Room {
         &mut self,
         trace: &mut Trace,
         choices: &[NodeId],
-        is_idle: &dyn Fn(&Trace, NodeId) -> bool,
+        (is_idle, learns): (&dyn Fn(&Trace, NodeId) -> bool, bool),
         rng: &mut Rng,
         tally: &mut Tally,
     ) -> Result<(), EvalError> {
         let mut finite = Vec::with_capacity(choices.len());
         for id in choices {
-            if by_itself(trace, *id)? == Class::Finite {
+            if self.is_finite(trace, *id, learns)? {
                 finite.push(*id);
             }
         }
@@ -271,9 +286,30 @@ impl Room {
         let enumeration = &mut self.enumeration;
         match enumeration.weigh_with(trace, &finite, &below, DrawnFrom::Nothing, rng) {
             Ok(()) => draw_candidate(trace, enumeration, rng, tally),
-            // There may be too many combinations with the values that others have.
-            Err(error) if !error.is_interruption() => Ok(()),
+            // There are too many combinations, or they cannot be listed, from whichever of them one comes.
+            Err(error) if !error.is_interruption() => {
+                self.propose(trace, &finite, is_idle, rng, tally)
+            }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Whether a choice counts as one with finitely many values. How many it has hangs on others, which may move with it, so
+    /// this is settled by its address: when it is first seen, and in the warm-up also later.
+    fn is_finite(
+        &mut self,
+        trace: &mut Trace,
+        id: NodeId,
+        learns: bool,
+    ) -> Result<bool, EvalError> {
+        let address = trace.address(id);
+        match self.finite.get(&address) {
+            Some(known) if !learns || !known => Ok(*known),
+            _ => {
+                let is_finite = single(trace, id, MOST_WEIGHED as usize)? == Class::Finite;
+                self.finite.insert(address, is_finite);
+                Ok(is_finite)
+            }
         }
     }
 
@@ -282,16 +318,16 @@ impl Room {
         &mut self,
         trace: &mut Trace,
         pair: &[NodeId],
-        is_idle: &dyn Fn(&Trace, NodeId) -> bool,
+        (is_idle, learns): (&dyn Fn(&Trace, NodeId) -> bool, bool),
         rng: &mut Rng,
         tally: &mut Tally,
     ) -> Result<(), EvalError> {
         let mut is_finite = true;
         for id in pair {
-            is_finite &= by_itself(trace, *id)? == Class::Finite;
+            is_finite &= self.is_finite(trace, *id, learns)?;
         }
         match is_finite {
-            true => self.draw(trace, pair, is_idle, rng, tally),
+            true => self.draw(trace, pair, (is_idle, learns), rng, tally),
             false => self.propose(trace, pair, is_idle, rng, tally),
         }
     }
