@@ -186,11 +186,11 @@ fn an_observed_column_is_observed_row_by_row() {
         let shown = run(&format!("{TABLE} {model} {columns} [log_likelihood]")).unwrap();
         assert_eq!(shown.last(), wanted.last(), "{columns}");
     }
-    let vectors = "[table t \"tests/language/points.csv\" (vector x a b)] [assume w (vector 1 2)]";
+    let vectors = "[table t \"tests/language/points.csv\" (vector x a)] [assume w (vector 2)]";
     let text =
-        format!("{vectors} [observe (normal (matrix_times_vector t.x w) 1) t.a] [log_likelihood]");
+        format!("{vectors} [observe (normal (matrix_times_vector t.x w) 1) t.b] [log_likelihood]");
     let rows =
-        format!("{vectors} [for r in t [observe (normal (dot r.x w) 1) r.a]] [log_likelihood]");
+        format!("{vectors} [for r in t [observe (normal (dot r.x w) 1) r.b]] [log_likelihood]");
     assert_eq!(run(&text).unwrap(), run(&rows).unwrap());
     fails(&format!("{TABLE} [predict t.a]"), &["no row is given"]);
     // A name with a point may be the program's own.

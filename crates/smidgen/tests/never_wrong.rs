@@ -333,3 +333,83 @@ fn a_plate_with_a_jump() {
     let row = summarise(&sampled.run.draws).remove(0);
     assert!(row.ess_bulk > 60.0, "{} effective draws of 600", row.ess_bulk);
 }
+
+/// How many values a choice can take hangs on another that moves with it.
+#[test]
+fn a_list_of_values_that_another_choice_makes_long() {
+    let uniform = "[assume k (flip 0.1)] [assume j (uniform_discrete 0 (if k 5 310))] [observe (normal j 4) 6]";
+    holds(uniform, None, &[("k", 0.6868)]);
+    let counts = "[assume k (flip 0.5)] [assume j (binomial (if k 2 600) (if k 0.5 0.01))] [observe (poisson (+ 1 j)) 4]";
+    holds(counts, None, &[("k", 0.4783)]);
+}
+
+/// What a choice can be hangs on one that comes and goes with another.
+#[test]
+fn a_list_of_values_that_comes_and_goes() {
+    let program = "[assume b (flip)] [assume k (if b (uniform_discrete 0 3) 2)] [assume j (uniform_discrete k (+ k 2))]
+        [observe (normal j 0.7) 1]";
+    let truths = [
+        ("(and b (= k 0) (= j 0))", 0.0852),
+        ("(and b (= k 0) (= j 1))", 0.2364),
+        ("(and b (= k 2) (= j 2))", 0.0852),
+    ];
+    holds(program, None, &truths);
+    holds(program, Some("(mh default one 8)"), &truths);
+    let of_coins = "[assume b (flip)] [assume k (if b (flip 0.5) true)]
+        [assume j (categorical (if k (array 1 1 0) (array 0 1 1)))] [observe (normal j 1) 1]";
+    holds(of_coins, None, &[("(and b (not k) (= j 2))", 0.0944)]);
+    let unread = "[assume x (flip (if (and (flip 0.3) (flip 0.3)) 0 0.5))] [assume y (flip)] [observe y true]";
+    holds(unread, None, &[("x", 0.455)]);
+    let of_counts = "[assume b (flip)] [assume k (if b (poisson 2) 3)] [assume j (binomial k 0.5)] [observe (normal j 1) 1]";
+    holds(of_counts, None, &[("b", 0.505_640), ("j", 1.064_721)]);
+    let of_rows = "[assume f (mem (lambda (i) (poisson 2)))] [assume b (flip)] [assume j (binomial (f b) 0.5)] [observe (normal j 1) 1]";
+    holds(of_rows, None, &[("b", 0.5), ("j", 0.867_161)]);
+    // Gibbs over all of it cannot list the combinations, and says so.
+    let mut session = Session::new(Settings { seed: 14, ..Settings::default() });
+    let directives = session.parse_text("program", program).expect("a program");
+    let kernel = Some("(gibbs default all 1)".to_owned());
+    let request = SampleRequest { kernel, threads: 1, ..SampleRequest::default() };
+    let refused = sample(&mut session, &directives, &request, &Progress::default());
+    let message = format!("{:?}", refused.err().expect("it is refused"));
+    assert!(message.contains("comes and goes"), "{message}");
+}
+
+/// A proposal that is impossible may run into what the program by itself never does.
+#[test]
+fn errors_of_impossible_proposals_are_rejections() {
+    for kernel in [None, Some("(mh default one 8)"), Some("(gibbs default one 6)")] {
+        let program = "[assume n (uniform_discrete 1 4)] [assume i (uniform_discrete 0 n)]
+            [observe (normal (lookup (range 0 n) i) 1) 1]";
+        holds(program, kernel, &[("n", 2.061_074), ("i", 0.576_343)]);
+        let lists = "[assume b (flip)] [assume l (if b (list 1 2) (list 3))] [assume i (uniform_discrete 0 (size l))]
+            [observe (normal (lookup l i) 1) 2]";
+        holds(lists, kernel, &[("b", 0.569_774), ("i", 0.354_661)]);
+        let arrays = "[assume w (flip)] [assume i (categorical (if w (array 1 1 1) (array 1 1)))]
+            [observe (normal (lookup (if w (array 0 1 2) (array -1 1)) i) 1) 0.5]";
+        holds(arrays, kernel, &[("w", 0.535_756), ("i", 0.732_122)]);
+    }
+    // An error of the program's own is one.
+    let wrong = "[assume n (uniform_discrete 1 4)] [assume i (uniform_discrete 0 3)] [force n 3]
+        [observe (normal (lookup (range 0 n) i) 1) 1]";
+    let mut session = Session::new(Settings { seed: 14, ..Settings::default() });
+    let directives = session.parse_text("program", wrong).expect("a program");
+    let request = SampleRequest { threads: 1, ..SampleRequest::default() };
+    let failed = sample(&mut session, &directives, &request, &Progress::default());
+    assert!(failed.is_err_and(|error| format!("{error:?}").contains("out of range")));
+}
+
+/// The value is one that the choice of another branch can have.
+#[test]
+fn an_observation_that_only_another_branch_can_take() {
+    for seed in 0..6 {
+        let mut session = Session::new(Settings { seed, ..Settings::default() });
+        let program = "[assume b (flip)] [assume y (if b (normal 0 1) (gamma 2 2))] [observe y -1]";
+        let directives = session.parse_text("program", program).expect("a program");
+        let request =
+            SampleRequest { seed, draws: 50, warmup: 50, threads: 1, ..SampleRequest::default() };
+        let sampled = sample(&mut session, &directives, &request, &Progress::default());
+        let sampled = sampled.unwrap_or_else(|error| panic!("{error:?}"));
+        let (b, _) = mean_of(&summarise(&sampled.run.draws), "b");
+        assert_eq!(b, 1.0, "seed {seed}");
+    }
+}
