@@ -136,6 +136,8 @@ struct Room {
     structure: Option<u64>,
     /// Which choices count as finite, by their addresses.
     finite: FxHashMap<u64, bool>,
+    /// Whether it is the warm-up.
+    learns: bool,
 }
 
 impl Default for Room {
@@ -146,6 +148,7 @@ impl Default for Room {
             choices: Vec::new(),
             structure: None,
             finite: FxHashMap::default(),
+            learns: false,
         }
     }
 }
@@ -182,6 +185,7 @@ impl Walls {
         tally: &mut Tally,
     ) -> Result<(), EvalError> {
         let Walls { groups, room, .. } = self;
+        room.learns = learns;
         for Group { members, walled, is_finite, pairs, whole, last } in groups {
             if learns {
                 let now = room.values(trace, walled);
@@ -199,7 +203,7 @@ impl Walls {
                     let pair = Members::Known(vec![members[first], members[second]]);
                     let pair = room.existing(trace, &pair);
                     let before = (room.values(trace, walled), tally.sections_used);
-                    room.move_pair(trace, &pair, (is_idle, learns), rng, tally)?;
+                    room.move_pair(trace, &pair, is_idle, rng, tally)?;
                     let changed = before.0 != room.values(trace, walled);
                     pairs.note(changed, tally.sections_used - before.1, learns);
                 }
@@ -208,7 +212,7 @@ impl Walls {
                 let choices = room.existing(trace, members);
                 let before = (room.values(trace, walled), tally.sections_used);
                 match *is_finite {
-                    true => room.draw(trace, &choices, (is_idle, learns), rng, tally)?,
+                    true => room.draw(trace, &choices, is_idle, rng, tally)?,
                     false => room.propose(trace, &choices, is_idle, rng, tally)?,
                 }
                 let changed = before.0 != room.values(trace, walled);
@@ -269,13 +273,13 @@ impl Room {
         &mut self,
         trace: &mut Trace,
         choices: &[NodeId],
-        (is_idle, learns): (&dyn Fn(&Trace, NodeId) -> bool, bool),
+        is_idle: &dyn Fn(&Trace, NodeId) -> bool,
         rng: &mut Rng,
         tally: &mut Tally,
     ) -> Result<(), EvalError> {
         let mut finite = Vec::with_capacity(choices.len());
         for id in choices {
-            if self.is_finite(trace, *id, learns)? {
+            if self.is_finite(trace, *id)? {
                 finite.push(*id);
             }
         }
@@ -296,15 +300,10 @@ impl Room {
 
     /// Whether a choice counts as one with finitely many values. How many it has hangs on others, which may move with it, so
     /// this is settled by its address: when it is first seen, and in the warm-up also later.
-    fn is_finite(
-        &mut self,
-        trace: &mut Trace,
-        id: NodeId,
-        learns: bool,
-    ) -> Result<bool, EvalError> {
+    fn is_finite(&mut self, trace: &mut Trace, id: NodeId) -> Result<bool, EvalError> {
         let address = trace.address(id);
         match self.finite.get(&address) {
-            Some(known) if !learns || !known => Ok(*known),
+            Some(known) if !self.learns || !known => Ok(*known),
             _ => {
                 let is_finite = single(trace, id, MOST_WEIGHED as usize)? == Class::Finite;
                 self.finite.insert(address, is_finite);
@@ -318,16 +317,16 @@ impl Room {
         &mut self,
         trace: &mut Trace,
         pair: &[NodeId],
-        (is_idle, learns): (&dyn Fn(&Trace, NodeId) -> bool, bool),
+        is_idle: &dyn Fn(&Trace, NodeId) -> bool,
         rng: &mut Rng,
         tally: &mut Tally,
     ) -> Result<(), EvalError> {
         let mut is_finite = true;
         for id in pair {
-            is_finite &= self.is_finite(trace, *id, learns)?;
+            is_finite &= self.is_finite(trace, *id)?;
         }
         match is_finite {
-            true => self.draw(trace, pair, (is_idle, learns), rng, tally),
+            true => self.draw(trace, pair, is_idle, rng, tally),
             false => self.propose(trace, pair, is_idle, rng, tally),
         }
     }
