@@ -229,12 +229,24 @@ impl<'a> Lowering<'a> {
                         Diagnostic::error(span, message).hint(format!("it is written {shape}")),
                     )
                 }
-                None => match self.cell_without_row(name, span) {
-                    Some(error) => self.error(error),
-                    None => make(ExprKind::Global(name), span),
+                None => match (self.endless(name), self.cell_without_row(name, span)) {
+                    (Some(end), _) => constant(end, span),
+                    (None, Some(error)) => self.error(error),
+                    (None, None) => make(ExprKind::Global(name), span),
                 },
             },
         }
+    }
+
+    /// `inf` and `-inf`, unless the program calls something so.
+    fn endless(&self, name: Symbol) -> Option<f64> {
+        let end = match name.as_str() {
+            "inf" => f64::INFINITY,
+            "-inf" => f64::NEG_INFINITY,
+            _ => return None,
+        };
+        let is_own = self.catalog.known_names().iter().any(|known| known == name.as_str());
+        (!is_own).then_some(end)
     }
 
     /// `table.column` where no row is meant.
