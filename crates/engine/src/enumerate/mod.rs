@@ -226,8 +226,7 @@ impl Enumeration {
                 Some(Hanging::look(trace, &self.scaffold, block)?)
             }
         };
-        self.script.most = self.most.unwrap_or(MOST_COMBINATIONS);
-        self.script.restart();
+        self.script.restart(self.most.unwrap_or(MOST_COMBINATIONS));
         for stream in 0.. {
             let mut rng = Rng::for_chain(self.seed, stream);
             self.script.begin();

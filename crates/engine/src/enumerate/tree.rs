@@ -26,8 +26,9 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// The first leaf comes next.
-    pub fn restart(&mut self) {
+    /// The first leaf comes next, of so many at most.
+    pub fn restart(&mut self, most: u64) {
+        self.most = most;
         self.steps.clear();
     }
 
@@ -50,6 +51,7 @@ impl Script {
     pub fn follow(&mut self, path: &[u32]) {
         self.steps.clear();
         self.steps.extend(path.iter().map(|at| (*at, 0)));
+        self.most = u64::MAX;
         self.begin();
     }
 
