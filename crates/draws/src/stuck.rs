@@ -94,7 +94,7 @@ pub fn stuck(draws: &Draws, ties: &[Ties], kernels: &[String]) -> Vec<String> {
                     "{names} never moved, although it hangs on random choices: {nobody} them. Unless one value is all but certain, these draws say only where the chains started: use a kernel that moves them."
                 ),
                 StuckInSome => format!(
-                    "{names} did not move in one chain or more, where {nobody} the random choices that this hangs on: these chains are stuck."
+                    "{names} did not move in one chain or more, where {nobody} the random choices that this hangs on: unless one value is all but certain, these chains are stuck."
                 ),
                 StillApart => format!(
                     "{names} stayed at one value in each chain, and not at the same one: {nobody} it. The chains do not agree; use a kernel that moves further."
