@@ -292,7 +292,7 @@ def changepoint():
     ratio = shape[:, 1] / rate[:, 1] * rate[:, 0] / (shape[:, 0] - 1)
     square = shape[:, 1] * (shape[:, 1] + 1) / rate[:, 1] ** 2 * rate[:, 0] ** 2 / ((shape[:, 0] - 1) * (shape[:, 0] - 2))
     return "rates integrated out (gamma and Poisson), sum over 99 days", {
-        "change": summary(days.astype(float), w),
+        "change": {**summary(days.astype(float), w), "within": 0.3},
         "before": mixed(w, shape[:, 0] / rate[:, 0], shape[:, 0] / rate[:, 0] ** 2),
         "after": mixed(w, shape[:, 1] / rate[:, 1], shape[:, 1] / rate[:, 1] ** 2),
         "drop": mixed(w, 1 - ratio, square - ratio**2)}
@@ -390,7 +390,7 @@ def arma():
     x, w, how = importance(log_density, [5, 0.8, 0.3, 0])
     sigma, ahead = np.exp(x[:, 3]), forecasts(x)[-1]
     return how, {"level": summary(x[:, 0], w), "phi": summary(np.tanh(x[:, 1]), w), "theta": summary(np.tanh(x[:, 2]), w),
-                 "sigma": summary(sigma, w), "next": mixed(w, ahead, sigma**2)}
+                 "sigma": summary(sigma, w), "ahead[0]": mixed(w, ahead, sigma**2)}
 
 
 def measurement():

@@ -6,11 +6,13 @@ use smidgen_draws::Scalar;
 use super::base;
 use crate::density::drawable_sorted;
 use crate::page::Figure;
-use crate::plot::{Axis, Colour, Mark, Plot};
+use crate::plot::{Axis, Colour, Mark, Plot, Point, Shape};
 
 /// Fewer entries are better read one by one, and more figures than this crowd the page.
 const LEAST: usize = 8;
 const MOST: usize = 6;
+/// So many entries are points, more are a curve.
+const POINTS: usize = 12;
 const HEIGHT: f64 = 160.0;
 
 /// The index of an entry of a vector: 3 for `w[3]`, none for `m[0,1]`.
@@ -54,7 +56,7 @@ fn shares(name: &str, entries: &[Scalar]) -> Figure {
     let title = format!("{name} by index");
     let mut plot = Plot::new(&title, Axis::whole("index"), y, HEIGHT);
     plot.add(Colour::First, Mark::Boxes(bars.collect()));
-    Figure { svg: plot.svg(), caption: "The share of draws that are 1.".to_owned() }
+    Figure::new(plot.svg(), "The share of draws that are 1.")
 }
 
 fn bands(name: &str, entries: &[Scalar]) -> Figure {
@@ -69,11 +71,19 @@ fn bands(name: &str, entries: &[Scalar]) -> Figure {
     }
     let x = Axis::whole("index");
     let mut plot = Plot::new(&format!("{name} by index"), x, Axis::new(""), HEIGHT);
+    if middle.len() <= POINTS {
+        let point = |(&(x, y), &(_, low, high)): (&(f64, f64), &(f64, f64, f64))| {
+            let y_interval = Some((low, high));
+            Point { x, y, y_interval, ..Point::default() }
+        };
+        let points = middle.iter().zip(&outer).map(point).collect();
+        plot.add(Colour::First, Mark::Points(Shape::Disc, points));
+        return Figure::new(plot.svg(), "Median and nine tenths of the draws.");
+    }
     plot.add(Colour::First, Mark::Band(outer));
     plot.add(Colour::First, Mark::Band(inner));
     plot.add(Colour::First, Mark::Line(middle));
-    let caption = "Median, the middle half and nine tenths of the draws.".to_owned();
-    Figure { svg: plot.svg(), caption }
+    Figure::new(plot.svg(), "Median, the middle half and nine tenths of the draws.")
 }
 
 #[cfg(test)]
