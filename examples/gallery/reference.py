@@ -433,7 +433,7 @@ def spike():
     found = {"sigma": summary(np.array(sds), w)}
     for j in (0, 3, 6):
         found[f"w[{j}]"] = mixed(w, means[:, j], variances[:, j])
-    for j in (1, 6, 7):
+    for j in (1, 4, 6):
         found[f"matters[{j}]"] = summary(included[:, j], w)
     return "all 256 subsets, weights given sigma are normal, quadrature over sigma", found
 

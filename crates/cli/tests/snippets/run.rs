@@ -164,14 +164,19 @@ pub fn compare(blocks: &[Block], printed: &[String]) {
         for shown in block.text.lines() {
             let found = lines.next().unwrap_or("").trim_end();
             let same = if block.about { about(shown, found) } else { shown.trim_end() == found };
-            assert!(same, "{} shows\n{shown}\nbut this comes:\n{found}\nin\n{printed}", block.place);
+            assert!(
+                same,
+                "{} shows\n{shown}\nbut this comes:\n{found}\nin\n{printed}",
+                block.place
+            );
         }
     }
 }
 
 /// Whether two lines have the same words, and numbers that differ by a factor of two at most.
 fn about(shown: &str, found: &str) -> bool {
-    let words = |line: &str| -> Vec<String> { line.split_whitespace().map(str::to_owned).collect() };
+    let words =
+        |line: &str| -> Vec<String> { line.split_whitespace().map(str::to_owned).collect() };
     let (shown, found) = (words(shown), words(found));
     let number = |word: &str| word.trim_matches(['(', ')', ',', '%', ':']).parse::<f64>().ok();
     let alike = |(a, b): (&String, &String)| match (number(a), number(b)) {

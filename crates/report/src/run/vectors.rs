@@ -39,7 +39,8 @@ pub(super) fn figures(scalars: &[Scalar]) -> Vec<(String, Figure)> {
 }
 
 fn figure(name: &str, entries: &[Scalar]) -> Figure {
-    let coins = entries.iter().flat_map(|e| e.chains.iter().flatten()).all(|&x| x == 0.0 || x == 1.0);
+    let coins =
+        entries.iter().flat_map(|e| e.chains.iter().flatten()).all(|&x| x == 0.0 || x == 1.0);
     if coins { shares(name, entries) } else { bands(name, entries) }
 }
 
@@ -107,6 +108,9 @@ mod tests {
     #[test]
     fn quantiles_are_draws() {
         let draws: Vec<f64> = (1..=20).map(f64::from).collect();
-        assert_eq!([0.0, 0.05, 0.5, 0.95, 1.0].map(|p| quantile(&draws, p)), [1., 1., 10., 19., 20.]);
+        assert_eq!(
+            [0.0, 0.05, 0.5, 0.95, 1.0].map(|p| quantile(&draws, p)),
+            [1., 1., 10., 19., 20.]
+        );
     }
 }
