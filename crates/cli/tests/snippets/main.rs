@@ -9,7 +9,7 @@
 //! | `csv people.csv` | a file that programs below name |
 //! | `sh` | commands, run by `sh -e`, all of which must go well |
 //! | `text` | how the output of the commands before it begins |
-//! | `text about` | the same, where numbers may differ by a factor of two |
+//! | `text about` | the same, where numbers may differ by a factor of two, or by one: another version draws other numbers |
 //! | `python`, `python continues` | run by Python where the package `smidgen` is installed |
 //! | any, and `skip="why"` | nothing |
 //!

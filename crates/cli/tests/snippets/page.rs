@@ -20,7 +20,7 @@ pub struct Block {
     pub file: Option<String>,
     /// It goes on with the block of its kind before it.
     pub continues: bool,
-    /// Numbers may differ by a factor of two.
+    /// Numbers may differ somewhat.
     pub about: bool,
     /// Why it is not run.
     pub skip: Option<String>,
