@@ -467,8 +467,8 @@ def gp():
     t = table("curve")
     x, y = t["x"], t["y"]
     length, amplitude, noise = grid(np.exp(np.linspace(-1.2, 1.8, 45)), np.exp(np.linspace(-1.6, 2.0, 40)), np.exp(np.linspace(-2.3, 0.0, 40)))
-    log_w, at = np.empty(len(length)), np.linspace(0, 10, 21)
-    keep = [4, 10, 19]
+    log_w, at = np.empty(len(length)), np.linspace(0, 10, 11)
+    keep = [2, 5, 9]
     means, variances = np.empty((2, len(length), len(keep)))
     squares, new = (x[:, None] - x) ** 2, (at[keep][:, None] - x) ** 2
     for part in np.array_split(np.arange(len(length)), 200):
