@@ -200,7 +200,10 @@ fn of_alphas<'a>(params: Args<'a>) -> Result<Categories<'a>, ArgumentError> {
     if alphas.is_empty() || !alphas.iter().all(|alpha| *alpha > 0.0 && alpha.is_finite()) {
         return Err(ArgumentError::domain(0, "a vector of positive numbers", params[0]));
     }
-    let total = alphas.iter().sum();
+    let total: f64 = alphas.iter().sum();
+    if !total.is_finite() {
+        return Err(ArgumentError::domain(0, "positive numbers with a finite sum", params[0]));
+    }
     Categories { weights: Weights::Each(alphas), total, objects: None }.with_objects(params, 1)
 }
 
@@ -213,6 +216,10 @@ fn symmetric<'a>(params: Args<'a>) -> Result<Categories<'a>, ArgumentError> {
         return Err(ArgumentError::domain(1, expected, params[1]));
     }
     let total = weight * categories as f64;
+    if !total.is_finite() {
+        let expected = "a number whose sum over all categories is finite";
+        return Err(ArgumentError::domain(0, expected, params[0]));
+    }
     Categories { weights: Weights::Same { weight, categories }, total, objects: None }
         .with_objects(params, 2)
 }
