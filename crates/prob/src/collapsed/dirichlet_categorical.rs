@@ -240,6 +240,9 @@ fn of_latent<'a>(params: Args<'a>) -> Result<Categories<'a>, ArgumentError> {
 
 const MOST_ENUMERATED: usize = 1 << 20;
 
+/// Categories whose weights are drawn, and so take memory.
+const MOST_DRAWN: usize = 10_000_000;
+
 // ---------------------------------------------------------------- what was drawn
 
 /// How often each value was drawn. Small whole numbers have a place of their own; other values
@@ -525,6 +528,14 @@ impl Distribution for CategoryWeights {
 
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let categories = (self.read)(args)?;
+        if categories.len() > MOST_DRAWN {
+            let expected = "at most 10 million categories, since each has a weight that is drawn";
+            return Err(ArgumentError::domain(
+                args.len().min(2) - 1,
+                expected,
+                args[args.len().min(2) - 1],
+            ));
+        }
         let alphas = (0..categories.len()).map(|category| categories.weight(category));
         let weights = Value::vector(draw::dirichlet(alphas, rng));
         Ok(match categories.objects {
