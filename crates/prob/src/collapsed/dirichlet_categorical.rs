@@ -224,6 +224,15 @@ fn symmetric<'a>(params: Args<'a>) -> Result<Categories<'a>, ArgumentError> {
         .with_objects(params, 2)
 }
 
+/// The same where every category has a weight that is drawn, and so takes memory.
+fn symmetric_drawn<'a>(params: Args<'a>) -> Result<Categories<'a>, ArgumentError> {
+    let categories = symmetric(params)?;
+    if categories.len() > MOST_DRAWN {
+        return Err(ArgumentError::domain(1, "at most 10 million categories", params[1]));
+    }
+    Ok(categories)
+}
+
 /// The latent value of an uncollapsed maker.
 fn of_latent<'a>(params: Args<'a>) -> Result<Categories<'a>, ArgumentError> {
     let (weights, objects) = parts(params[0]);
@@ -240,7 +249,6 @@ fn of_latent<'a>(params: Args<'a>) -> Result<Categories<'a>, ArgumentError> {
 
 const MOST_ENUMERATED: usize = 1 << 20;
 
-/// Categories whose weights are drawn, and so take memory.
 const MOST_DRAWN: usize = 10_000_000;
 
 // ---------------------------------------------------------------- what was drawn
@@ -528,14 +536,6 @@ impl Distribution for CategoryWeights {
 
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let categories = (self.read)(args)?;
-        if categories.len() > MOST_DRAWN {
-            let expected = "at most 10 million categories, since each has a weight that is drawn";
-            return Err(ArgumentError::domain(
-                args.len().min(2) - 1,
-                expected,
-                args[args.len().min(2) - 1],
-            ));
-        }
         let alphas = (0..categories.len()).map(|category| categories.weight(category));
         let weights = Value::vector(draw::dirichlet(alphas, rng));
         Ok(match categories.objects {
@@ -610,7 +610,7 @@ pub static MAKE_UC_SYM_DIR_CAT: Made = Made {
         summary: "Indices below k or objects whose weights are drawn from a symmetric Dirichlet",
         example: "((make_uc_sym_dir_cat 0.5 3))",
     },
-    check: |args| symmetric(args).map(drop),
+    check: |args| symmetric_drawn(args).map(drop),
     empty: uncollapsed,
-    latent: Some(&CategoryWeights { read: symmetric, spec: || MAKE_UC_SYM_DIR_CAT.spec }),
+    latent: Some(&CategoryWeights { read: symmetric_drawn, spec: || MAKE_UC_SYM_DIR_CAT.spec }),
 };
