@@ -112,7 +112,7 @@ pub struct SampleArgs {
     #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
     pub thin: usize,
     /// Independent chains
-    #[arg(long, allow_negative_numbers = true, value_name = "C", default_value_t = 4, value_parser = at_least_one)]
+    #[arg(long, allow_negative_numbers = true, value_name = "C", default_value_t = 4, value_parser = chains)]
     pub chains: usize,
     #[command(flatten)]
     pub seed: SeedArgs,
@@ -155,7 +155,7 @@ pub struct CompareArgs {
     #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
     pub thin: usize,
     /// Independent chains, in each run
-    #[arg(long, allow_negative_numbers = true, value_name = "C", default_value_t = 2, value_parser = at_least_one)]
+    #[arg(long, allow_negative_numbers = true, value_name = "C", default_value_t = 2, value_parser = chains)]
     pub chains: usize,
     #[command(flatten)]
     pub seed: SeedArgs,
@@ -361,6 +361,15 @@ fn at_least_one(text: &str) -> Result<usize, String> {
         Ok(0) => Err("it must be at least 1".to_owned()),
         Ok(n) => Ok(n),
         Err(_) => Err("it must be a whole number, at least 1".to_owned()),
+    }
+}
+
+/// Each chain has a model of its own.
+fn chains(text: &str) -> Result<usize, String> {
+    const MOST: usize = 1_000_000;
+    match at_least_one(text)? {
+        n if n > MOST => Err(format!("it must be at most {MOST}")),
+        n => Ok(n),
     }
 }
 

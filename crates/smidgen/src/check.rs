@@ -86,6 +86,9 @@ fn check_step(step: &Step, assumed: &HashSet<Symbol>, found: &mut Vec<Diagnostic
     }
 }
 
+/// Mistakes with a name for which a similar one is looked for.
+const MOST_HINTED: usize = 100;
+
 /// Every place where an expression uses a name that nothing binds, or calls a built-in procedure in vain.
 fn check_names(expr: &ExprRef, assumed: &HashSet<Symbol>, found: &mut Vec<Diagnostic>) {
     let mut work = vec![expr];
@@ -94,6 +97,11 @@ fn check_names(expr: &ExprRef, assumed: &HashSet<Symbol>, found: &mut Vec<Diagno
             ExprKind::Global(name) if !assumed.contains(name) && lookup(*name).is_none() => {
                 let message = format!("the name `{name}` is unbound");
                 let mut diagnostic = Diagnostic::error(expr.span, message);
+                // To look for a similar name takes time in proportion to the program.
+                if found.len() >= MOST_HINTED {
+                    found.push(diagnostic);
+                    continue;
+                }
                 let candidates = assumed.iter().map(|a| a.as_str()).chain(registry::names());
                 if let Some(close) = smidgen_lang::diagnostic::closest(name.as_str(), candidates) {
                     diagnostic = diagnostic.hint(format!("did you mean `{close}`?"));

@@ -14,7 +14,8 @@ pub(super) fn read(file: File) -> Result<Run, String> {
     if !reader.read_record(&mut record).map_err(unreadable)? {
         return Err("the file is empty".to_owned());
     }
-    let names = record.iter().map(|name| name.trim_start_matches('\u{feff}').trim().to_owned());
+    let names = record.iter().map(|name| name.trim_start_matches('\u{feff}').trim());
+    let names = names.map(|name| unguarded(name).to_owned());
     let header = Header::new(names)?;
     let columns = record.len();
     let mut chains = Chains::new(&header);
@@ -32,6 +33,12 @@ pub(super) fn read(file: File) -> Result<Run, String> {
         chains.push(chain, |place, name| value(record[place].trim(), name)).map_err(wrong)?;
     }
     Ok(only_draws(chains.draws()))
+}
+
+/// A name without the apostrophe that keeps spreadsheets from taking it for a formula.
+pub(crate) fn unguarded(name: &str) -> &str {
+    let is_guarded = name.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r']);
+    name.strip_prefix('\'').filter(|_| is_guarded).unwrap_or(name)
 }
 
 fn unreadable(error: csv::Error) -> String {
