@@ -6,11 +6,14 @@
 //! which loses nothing however far out they are.
 
 use smidgen_value::math::{expm1, ln, ln_1p, log_logistic, logistic};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::ordered_category::{self, Between, Curve};
 use crate::cumulative::log_complement;
 use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::recipe::Recipe;
+use crate::recipe::write::Term;
+use crate::smooth;
 use crate::support::Support;
 
 pub struct OrderedLogistic;
@@ -56,6 +59,27 @@ impl Distribution for OrderedLogistic {
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         ordered_category::log_density::<Logistic>(x, args)
+    }
+
+    /// With L the logistic curve, L(a) - L(b) = L(a) L(-b) (1 - e^(b - a)).
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            law.unlinked()?;
+            let (k, eta) = (law.outcome(), law.argument(0));
+            let cuts: Vec<Term<'_>> = (1..arguments.len()).map(|i| law.argument(i)).collect();
+            let below = |cut: Term<'_>| (cut - eta).curve(smooth::Curve::LogLogistic);
+            let above = |cut: Term<'_>| (eta - cut).curve(smooth::Curve::LogLogistic);
+            let mut seen = above(*cuts.last()?);
+            for (place, cut) in cuts.iter().enumerate().rev() {
+                let mut own = below(*cut);
+                if place > 0 {
+                    let gap = cuts[place - 1] - *cut;
+                    own = own + above(cuts[place - 1]) + gap.curve(smooth::Curve::Log1mExp);
+                }
+                seen = k.equals(law.number(place as f64)).either(own, seen);
+            }
+            Some(seen)
+        })
     }
 
     fn score(&self) -> Option<Score> {
