@@ -13,9 +13,7 @@ use smidgen_value::Link;
 
 use super::Unserved;
 use super::sheet::{Quantity, Sheet};
-use crate::program::{
-    AggregateOp, Comparison, DensityOp, Op, Program, Register, Step, marked,
-};
+use crate::program::{AggregateOp, Comparison, DensityOp, Op, Program, Register, Step, marked};
 
 /// What stands in the registers of a program, as far as it is needed.
 pub(super) type Followed = Vec<Option<Quantity>>;
@@ -268,9 +266,7 @@ fn of_recipe(
                 let out = sheet.data.push(Op::Compare(Comparison::Equal, a, b), 1);
                 Quantity::Data(marked::local(out))
             }
-            RecipeStep::Either(c, a, b) => {
-                sheet.choose(fixed(&part(c))?, &[part(b), part(a)])?
-            }
+            RecipeStep::Either(c, a, b) => sheet.choose(fixed(&part(c))?, &[part(b), part(a)])?,
         };
         steps.push(result);
     }

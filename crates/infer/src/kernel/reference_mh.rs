@@ -13,6 +13,7 @@ mod tall;
 
 use rustc_hash::FxHashMap;
 use smidgen_engine::smooth::Form;
+use smidgen_engine::taylor::Unserved;
 use smidgen_engine::{EvalError, Fault, NodeId, Trace};
 use smidgen_lang::Diagnostic;
 use smidgen_value::{Rng, Value};
@@ -169,9 +170,8 @@ impl Blocks {
 
     /// Where a block is, if it is known.
     fn place(&self, trace: &Trace, block: &[NodeId]) -> Option<usize> {
-        let same = |last: &&Last| {
-            last.structure == trace.structure_revision() && last.choices == block
-        };
+        let same =
+            |last: &&Last| last.structure == trace.structure_revision() && last.choices == block;
         match self.last.as_ref().filter(same) {
             Some(last) => Some(last.place),
             None => self.places.get(&addresses(trace, block)).copied(),
@@ -310,14 +310,27 @@ impl Blocks {
             return Ok(Err("other choices move what its rows read".to_owned()));
         }
         let given = First { key, state: &state, is_best, may_learn, is_alone, is_faulty };
+        let mut without_patches = None;
         if !matches!(self.want, Want::This(_)) {
             match PatchedBlock::first(smoothed, &given, trace, rng, log) {
                 Ok(block) => return Ok(Ok(Known::Patched(Box::new(block)))),
-                Err(other) => smoothed = other,
+                Err((other, why)) => (smoothed, without_patches) = (other, Some(why)),
             }
         }
         let block = TallBlock::first(smoothed, &given, self.want, trace, rng, log);
-        Ok(block.map(|block| Known::Tall(Box::new(block))))
+        let block = block.map(|block| Known::Tall(Box::new(block)));
+        // Where groups have rows and choices of their own, only patches could have served.
+        let is_of_groups = |why: &String| {
+            [Unserved::OwnChoices, Unserved::FewRows]
+                .iter()
+                .any(|unserved| unserved.to_string() == *why)
+        };
+        Ok(block.map_err(|why| match without_patches {
+            Some(of_patches) if is_of_groups(&why) && !is_of_groups(&of_patches) => {
+                format!("{why}; as groups: {of_patches}")
+            }
+            _ => why,
+        }))
     }
 }
 

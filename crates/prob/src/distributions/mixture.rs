@@ -209,8 +209,7 @@ impl Distribution for Mixture {
                 let args: Vec<Term<'_>> = args.map(|i| law.argument(i)).collect();
                 let weight = law.argument(k);
                 total = total + weight;
-                log_sum =
-                    log_sum.log_add(weight.log() + law.density(inner, law.outcome(), &args)?);
+                log_sum = log_sum.log_add(weight.log() + law.density(inner, law.outcome(), &args)?);
             }
             Some(log_sum - total.log())
         })

@@ -67,14 +67,15 @@ impl Distribution for OrderedLogistic {
             law.unlinked()?;
             let (k, eta) = (law.outcome(), law.argument(0));
             let cuts: Vec<Term<'_>> = (1..arguments.len()).map(|i| law.argument(i)).collect();
-            let below = |cut: Term<'_>| (cut - eta).curve(smooth::Curve::LogLogistic);
-            let above = |cut: Term<'_>| (eta - cut).curve(smooth::Curve::LogLogistic);
-            let mut seen = above(*cuts.last()?);
+            let curve = smooth::Curve::LogLogistic;
+            let mut seen = (eta - *cuts.last()?).curve(curve);
             for (place, cut) in cuts.iter().enumerate().rev() {
-                let mut own = below(*cut);
+                let mut own = (*cut - eta).curve(curve);
                 if place > 0 {
                     let gap = cuts[place - 1] - *cut;
-                    own = own + above(cuts[place - 1]) + gap.curve(smooth::Curve::Log1mExp);
+                    own = own
+                        + (eta - cuts[place - 1]).curve(curve)
+                        + gap.curve(smooth::Curve::Log1mExp);
                 }
                 seen = k.equals(law.number(place as f64)).either(own, seen);
             }
