@@ -318,8 +318,9 @@ impl Plan<'_> {
             let (model, predicted) = stage.one();
             let predicted = predicted.clone();
             let watch = self.watch(model, predicted).map_err(EvalError::into_diagnostic)?;
-            let values = Watch::values(&watch, model, &mut aside);
-            let values = values.map_err(EvalError::into_diagnostic)?;
+            let mut values = Vec::new();
+            Watch::values(&watch, model, &mut aside, &mut values)
+                .map_err(EvalError::into_diagnostic)?;
             let names = watch.iter().map(|w| w.name().to_owned());
             draws.get_or_insert_with(|| Draws::new(names, 1)).push(0, values);
             self.progress.done.fetch_add(1, Ordering::Relaxed);
@@ -381,7 +382,7 @@ impl Plan<'_> {
         watch: &[Watch],
     ) -> Result<Chain, EvalError> {
         let names = watch.iter().map(|w| w.name().to_owned());
-        let mut draws = Draws::new(names, 1);
+        let (mut draws, mut values) = (Draws::new(names, 1), Vec::new());
         let mut run = Run {
             interrupt: self.interrupt.clone(),
             exact: self.request.exact,
@@ -422,7 +423,8 @@ impl Plan<'_> {
                     return Ok(());
                 }
                 self.progress.done.fetch_add(1, Ordering::Relaxed);
-                draws.push(0, Watch::values(watch, model, aside)?);
+                Watch::values(watch, model, aside, &mut values)?;
+                draws.push(0, values.drain(..));
                 let so_far = run.kernels.iter().map(|kernel| kernel.tally.diverged).sum();
                 if so_far > divergences {
                     (divergences, _) = (so_far, diverged.push(made));

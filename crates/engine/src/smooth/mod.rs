@@ -82,6 +82,8 @@ pub(crate) struct Parts {
     /// In the order of the coordinates.
     coordinates: Vec<Coordinates>,
     dimension: usize,
+    /// Whether all choices are coordinates as they are.
+    is_plain: bool,
     pub(crate) globals: Waves,
     pub(crate) rows: Vec<Rows>,
     pub(crate) plates: Vec<PlateTerm>,
