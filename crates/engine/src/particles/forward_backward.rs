@@ -22,9 +22,9 @@
 use smidgen_value::{Rng, Value, math};
 
 use super::path_plan::{Follower, Hangs, PathPlan};
-use super::select::Away;
 use super::transitions::Table;
 use super::weigh::Columns;
+use crate::formula::Away;
 use crate::enumerate::{draw_place, draw_share};
 use crate::error::EvalError;
 use crate::id::NodeId;

@@ -17,7 +17,7 @@
 //!
 //! A chain of finite choices needs no particles: a path is drawn as a whole ([`forward_backward`]), from programs whose
 //! lanes are the values of a choice, or pairs of neighbouring values ([`path_plan`]), also where the choices
-//! select among branches ([`select`], [`formula`]).
+//! select among branches ([`crate::formula`], [`formula`]).
 
 mod ahead;
 mod bound;
@@ -32,7 +32,6 @@ mod path_plan;
 mod replay;
 mod rewrite;
 mod segment;
-mod select;
 mod signature;
 mod transitions;
 mod unread;
@@ -43,6 +42,7 @@ use rustc_hash::FxHashSet;
 use smidgen_value::{Rng, Value};
 
 use crate::error::EvalError;
+use crate::formula::Selects;
 use crate::id::NodeId;
 use crate::program::wide::Wide;
 use crate::trace::Trace;
@@ -58,7 +58,6 @@ use replay::Replay;
 pub use replay::{Recorded, WeighedAgain};
 use rewrite::rewrite;
 use segment::{Segment, segments};
-use select::Selects;
 use signature::Signature;
 
 /// A population of particles. The last one is the reference: the current state.
