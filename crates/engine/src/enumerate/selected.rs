@@ -156,7 +156,8 @@ impl DryRun {
                 self.select(trace, plan, if goes { then } else { otherwise })
             }
             Selected::Density(distribution, observed, args) => {
-                let (args, observed) = (all(args)?, plan.plan.operands[*observed as usize].constant()?);
+                let (args, observed) =
+                    (all(args)?, plan.plan.operands[*observed as usize].constant()?);
                 let args: SmallVec<[&Value; 4]> = args.iter().collect();
                 distribution.log_density(observed, &args).ok().map(Value::Number)
             }

@@ -9,10 +9,10 @@ use smidgen_prob::smooth::Elementary;
 use smidgen_prob::{Distribution, Function, Maker};
 use smidgen_value::Value;
 
+use super::cases::{Cases, name_derived};
 use super::kept::maker_of;
 use super::plan::Planned;
 use super::shape::{Source, Step};
-use super::cases::{Cases, name_derived};
 use super::written::{
     CandidateProgram, FoundLeaf, NoLanes, Pinned, Prediction, RowLeaf, RowPlace, UniformPart,
 };
@@ -180,7 +180,9 @@ impl Writer<'_> {
         source: Source,
     ) -> Result<Drafted, NoLanes> {
         match source {
-            Source::Fixed(operand) if lower::deciding_arguments(function.spec.name).contains(&k) => {
+            Source::Fixed(operand)
+                if lower::deciding_arguments(function.spec.name).contains(&k) =>
+            {
                 Ok(Drafted::Value(self.pin(RowPlace::Operand(operand))))
             }
             source => self.drafted(source),
@@ -370,7 +372,17 @@ impl Writer<'_> {
         };
         let is_wide = !program.steps.iter().any(|step| by_lane(&step.op));
         let Writer { row, pinned, .. } = self;
-        CandidateProgram { program, uniform, row, pinned, own, found, predictions, checked, is_wide }
+        CandidateProgram {
+            program,
+            uniform,
+            row,
+            pinned,
+            own,
+            found,
+            predictions,
+            checked,
+            is_wide,
+        }
     }
 }
 

@@ -58,6 +58,8 @@ pub(super) struct Compiler<'t> {
     /// Registers of the locations and scales that choices are standardised by.
     pub(super) locations: Vec<Register>,
     pub(super) scales: Vec<Register>,
+    /// Whether some choice could be.
+    may_standardise: bool,
 }
 
 pub(super) type Compiled<T> = Result<T, Failure>;
@@ -104,6 +106,7 @@ pub(super) fn compile(
         watched: Vec::new(),
         locations: Vec::new(),
         scales: Vec::new(),
+        may_standardise: false,
     };
     let (node, reason, culprits) = match compiler.compile() {
         Ok(density) => return Ok(Ok(density)),
@@ -189,7 +192,7 @@ impl Compiler<'_> {
             true => Vec::new(),
             false => self.scaffold.branches(self.trace).collect(),
         };
-        Ok(Density::new(self.trace, parts, branches)?)
+        Ok(Density::new(self.trace, parts, branches, self.may_standardise)?)
     }
 
     /// Makes a node of the global part, unless it is there. The side of a branch that is not taken may name one that comes
@@ -223,21 +226,15 @@ impl Compiler<'_> {
         let first = self.placed[&id].first;
         let support = self.support(id, distribution)?;
         let arity = self.trace.node(id).args.len();
-        if self.form == Form::Standardised
-            && let Some(places) = transform::location_and_scale(distribution.spec().name, arity)
-        {
+        if let Some(places) = transform::location_and_scale(distribution.spec().name, arity) {
             let args = places.map(|k| self.trace.node(id).args[k].operand.clone());
-            let location = self.argument(&args[0], true)?.as_number();
-            let scale = self.argument(&args[1], true)?.as_number();
-            if let (Some(location), Some(scale)) = (location, scale)
-                && [&args[0], &args[1]].iter().any(|arg| self.is_in_block(arg))
+            let is_inner = args.iter().any(|arg| self.is_in_block(arg));
+            self.may_standardise |= is_inner;
+            if is_inner
+                && self.form == Form::Standardised
+                && let Some(x) = self.standardise(id, &args)?
             {
-                let globals = &mut self.globals;
-                let (z, x) = transform::standardise(globals, location, scale, first as u32);
-                self.locations.push(globals.register(location));
-                self.scales.push(globals.register(scale));
-                self.placed.entry(id).and_modify(|placed| placed.standardised = Some(z));
-                return Ok(Value::Number(x));
+                return Ok(x);
             }
         }
         let mut ends = (f64::NEG_INFINITY, f64::INFINITY);
@@ -255,6 +252,19 @@ impl Compiler<'_> {
             ends = (given[0], given[1]);
         }
         Ok(transform::constrain(&mut self.globals, &support, ends, first as u32))
+    }
+
+    /// The marked value of a choice in coordinates that are relative to its location and scale.
+    fn standardise(&mut self, id: NodeId, args: &[Operand; 2]) -> Compiled<Option<Value>> {
+        let location = self.argument(&args[0], true)?.as_number();
+        let scale = self.argument(&args[1], true)?.as_number();
+        let (Some(location), Some(scale)) = (location, scale) else { return Ok(None) };
+        let (first, globals) = (self.placed[&id].first, &mut self.globals);
+        let (z, x) = transform::standardise(globals, location, scale, first as u32);
+        self.locations.push(globals.register(location));
+        self.scales.push(globals.register(scale));
+        self.placed.entry(id).and_modify(|placed| placed.standardised = Some(z));
+        Ok(Some(Value::Number(x)))
     }
 
     fn is_in_block(&self, operand: &Operand) -> bool {
