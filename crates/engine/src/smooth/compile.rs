@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smidgen_prob::{Distribution, Support};
 use smidgen_value::Value;
 
+use super::alike::Pattern;
 use super::owners::Owner;
 use super::plates::PlateTerm;
 use super::position::Coordinates;
@@ -50,6 +51,8 @@ pub(super) struct Compiler<'t> {
     pub(super) row: Program,
     row_values: FxHashMap<NodeId, Value>,
     shapes: FxHashMap<Vec<u64>, u32>,
+    key: Vec<u64>,
+    pub(super) patterns: Vec<Pattern>,
     pub(super) rows: Vec<RowsBuilder>,
     /// Values outside D that the programs rely on as they are.
     pub(super) pinned: Vec<(NodeId, Value)>,
@@ -101,6 +104,8 @@ pub(super) fn compile(
         row: Program::default(),
         row_values: FxHashMap::default(),
         shapes: FxHashMap::default(),
+        key: Vec::new(),
+        patterns: Vec::new(),
         rows: Vec::new(),
         pinned: Vec::new(),
         watched: Vec::new(),
@@ -161,30 +166,13 @@ impl Compiler<'_> {
             }
         }
         members.sort_unstable();
-        let mut key = Vec::new();
         let mut next = 0;
         for (number, id) in terms.iter().enumerate() {
-            self.row.clear();
-            self.row_values.clear();
-            while let Some((term, place)) = members.get(next)
-                && *term == number as u32
-            {
-                let node = self.scaffold.target[*place as usize];
-                let value = self.node(node, false)?;
-                self.row_values.insert(node, value);
+            let first = next;
+            while members.get(next).is_some_and(|(term, _)| *term == number as u32) {
                 next += 1;
             }
-            self.term(*id, number < choices)?;
-            self.row.shape(&mut key);
-            let place = match self.shapes.get(&key) {
-                Some(place) => *place as usize,
-                None => {
-                    self.shapes.insert(key.clone(), self.rows.len() as u32);
-                    self.rows.push(RowsBuilder::new(&self.row));
-                    self.rows.len() - 1
-                }
-            };
-            self.rows[place].add(&self.row.leaves);
+            self.add_row(*id, &members[first..next], number < choices)?;
         }
         let parts = self.arrange(coordinates, dimension, plates)?;
         // Those that no density reads as well: they have to follow every move.
@@ -193,6 +181,39 @@ impl Compiler<'_> {
             false => self.scaffold.branches(self.trace).collect(),
         };
         Ok(Density::new(self.trace, parts, branches, self.may_standardise)?)
+    }
+
+    /// Adds the row of a term, to which these nodes of D belong.
+    fn add_row(&mut self, id: NodeId, members: &[(u32, u32)], in_block: bool) -> Compiled<()> {
+        let alike = match in_block {
+            true => None,
+            false => self.alike(id, members),
+        };
+        if let Some(alike) = &alike
+            && self.add_alike(alike)
+        {
+            return Ok(());
+        }
+        self.row.clear();
+        self.row_values.clear();
+        for (_, place) in members {
+            let node = self.scaffold.target[*place as usize];
+            let value = self.node(node, false)?;
+            self.row_values.insert(node, value);
+        }
+        self.term(id, in_block)?;
+        self.row.shape(&mut self.key);
+        let place = match self.shapes.get(&self.key) {
+            Some(place) => *place as usize,
+            None => {
+                self.shapes.insert(self.key.clone(), self.rows.len() as u32);
+                self.rows.push(RowsBuilder::new(&self.row));
+                self.rows.len() - 1
+            }
+        };
+        self.rows[place].add(&self.row.leaves);
+        alike.into_iter().for_each(|alike| self.keep_alike(alike, place));
+        Ok(())
     }
 
     /// Makes a node of the global part, unless it is there. The side of a branch that is not taken may name one that comes

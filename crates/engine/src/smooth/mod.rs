@@ -11,11 +11,12 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`transform`] | unconstrained coordinates |
-//! | [`compile`], [`owners`], [`terms`], [`plates`], [`places`] | from the scaffold to programs: what is computed once, and the rows |
+//! | [`compile`], [`owners`], [`terms`], [`alike`], [`plates`], [`places`] | from the scaffold to programs: what is computed once, and the rows |
 //! | [`branch`], [`check`], [`blame`] | what can be followed, and who is to blame if something cannot |
 //! | [`order`], [`waves`] | the global part, over many numbers at once |
 //! | [`position`], [`install`] | from the trace to coordinates, and back |
 
+mod alike;
 mod blame;
 pub(crate) mod branch;
 mod check;
