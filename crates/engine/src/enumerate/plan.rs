@@ -45,8 +45,9 @@ pub(super) struct Plan {
     pub(super) absorbing: SmallVec<[NodeId; 2]>,
     /// Families of rows that structures which select read, none of which goes with D.
     rows: SmallVec<[FamilyId; 2]>,
-    /// As of this many edits of memo tables.
+    /// As of this many edits of memo tables, and for this structure, if what else D asks for could ask for them too.
     memo_edits: u64,
+    structure: Option<u64>,
     /// Whether a structure would select if a row were there.
     pub(super) misses_rows: bool,
     /// The numbers of its row, once they were read.
@@ -216,8 +217,13 @@ impl Plan {
             Op::Draw(maker) => Some(maker),
             _ => None,
         };
+        let asks = |step: &Step| {
+            matches!(step, Step::Request { .. } | Step::Predict { .. } | Step::Expand(_))
+        };
+        let may_share = !rows.is_empty() && shape.steps.iter().any(asks);
         let plan = Plan {
             edge_edits: trace.edge_edits,
+            structure: may_share.then(|| trace.structure_revision()),
             shape: 0,
             own_maker,
             target: SmallVec::from_slice(target),
@@ -257,6 +263,7 @@ impl Plan {
     fn has_rows(&self, trace: &Trace) -> bool {
         self.rows.is_empty()
             || self.memo_edits == trace.memo_edits
+                && self.structure.is_none_or(|structure| structure == trace.structure_revision())
                 && self.rows.iter().all(|row| {
                     let asks = |id: &&NodeId| trace.node(**id).expansion == *row;
                     let own = self.target.iter().filter(asks).count();

@@ -110,8 +110,8 @@ impl Selects {
 #[derive(Default)]
 pub(crate) struct Standing {
     pub of: FxHashMap<NodeId, Select>,
-    /// The families of these rows, none of which goes with D. What was found holds as long as they are there and
-    /// somebody outside D asks for them.
+    /// The families of these rows, none of which goes with D: only requests of D itself have any. What was found holds as
+    /// long as they are there and somebody outside D asks for them.
     pub rows: Vec<FamilyId>,
     /// Whether nothing was found of a structure because a row does not exist, or goes with D.
     pub misses_rows: bool,
@@ -129,8 +129,10 @@ impl Standing {
             let misses_rows = builder.misses_rows;
             let rows = builder.rows.take().unwrap_or_default();
             let reads = builder.into_reads();
-            standing.misses_rows |= misses_rows && found.is_none();
-            if let Some((formula, is_density)) = found {
+            // What a branch asks for is asked for by T as well, where it is not counted.
+            let is_request = is_request(trace, *id);
+            standing.misses_rows |= is_request && misses_rows && found.is_none();
+            if let Some((formula, is_density)) = found.filter(|_| is_request || rows.is_empty()) {
                 standing.rows.extend(rows);
                 standing.of.insert(*id, Select { formula, reads, is_density });
             }
@@ -138,6 +140,13 @@ impl Standing {
         standing.rows.sort_unstable();
         standing.rows.dedup();
         standing
+    }
+}
+
+fn is_request(trace: &Trace, id: NodeId) -> bool {
+    match &trace.node(id).op {
+        Op::Structure(structure) => matches!(structure.kind, StructureKind::Request { .. }),
+        _ => false,
     }
 }
 
