@@ -325,8 +325,8 @@ pub struct BenchArgs {
     /// A program with hand-written code for the same models, to be run beside
     #[arg(long, value_name = "PATH")]
     pub anchor: Option<std::path::PathBuf>,
-    /// Only one part: small programs, kernels, sections, or (not otherwise) growth with the data or
-    /// instruction counts
+    /// Only one part: small programs, kernels, sections, models, or (not otherwise) growth with the
+    /// data or instruction counts
     #[arg(long, value_enum, value_name = "PART")]
     pub only: Option<Part>,
     /// Earlier counts, as `--only instructions --format json` printed them: counts that have grown by
@@ -350,6 +350,8 @@ pub enum Part {
     Kernels,
     /// What one section costs
     Sections,
+    /// Whole runs of models by the default kernel: 4 chains of 1000 + 1000
+    Models,
     /// What a transition costs from a thousand rows on
     Growth,
     /// Instructions per transition, counted by valgrind's callgrind

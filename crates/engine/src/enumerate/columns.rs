@@ -44,6 +44,9 @@ pub(super) struct ClusterColumns {
     /// The numbers of the row at hand.
     pub(super) row: Vec<f64>,
     pub(super) numbers: Vec<f64>,
+    /// What is the same in all lanes, and whether that is finite for the row at hand.
+    pub(super) uniform: Store,
+    pub(super) is_finite: bool,
 }
 
 /// What the numbers were last compared with.
@@ -103,6 +106,8 @@ impl ClusterColumns {
             distinct: false,
             row: Vec::new(),
             numbers: Vec::new(),
+            uniform: Store::default(),
+            is_finite: true,
         }
     }
 

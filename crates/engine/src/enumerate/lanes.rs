@@ -38,7 +38,10 @@ impl ClusterColumns {
         log_absorbed: &mut [f64],
     ) {
         let is_root = |id: &NodeId| self.nodes.binary_search(id).is_ok();
-        if !self.distinct || !lineup.is_marked && planned.plan.target.iter().any(is_root) {
+        if !self.is_finite
+            || !self.distinct
+            || !lineup.is_marked && planned.plan.target.iter().any(is_root)
+        {
             return;
         }
         self.run(lineup.candidates.len());

@@ -25,6 +25,7 @@
 mod aside;
 mod boxed;
 mod brush;
+mod cases;
 mod columns;
 mod dry_run;
 mod hanging;
@@ -33,6 +34,7 @@ mod lanes;
 mod plan;
 mod relocate;
 mod row;
+mod selected;
 mod shape;
 mod template;
 mod tree;

@@ -296,7 +296,8 @@ impl AutoKernel {
         let turns = self.turns(trace, round, rng);
         let learns = self.plan.is_hierarchical && log.run.phase == Phase::Warmup;
         let AutoKernel { plan, nuts, standardised, forms, .. } = self;
-        let block = joint::Block { choices: &plan.smooth, left_out: Some(&plan.left_out) };
+        let Plan { smooth, left_out, densities, .. } = plan;
+        let block = joint::Block { choices: smooth, left_out: Some(left_out) };
         if learns {
             forms.begin(trace, block.choices);
         }
@@ -306,6 +307,7 @@ impl AutoKernel {
             if !turns[form] || self.stuck {
                 continue;
             }
+            densities[form].take().into_iter().for_each(|density| kernel.offer(density));
             let before = (log.tally.trajectories, log.tally.gradients);
             self.stuck = !kernel.transition(trace, block, planned, rng, log)?;
             if form == STANDARDISED {
