@@ -51,7 +51,8 @@ pub static SPECIAL_FORMS: &[Form] = &[
     Form {
         name: "let",
         shape: "(let ((name value) ...) body ...)",
-        summary: "names for the body; each value sees the names before it",
+        summary: "names for the body; each value sees the names before it. As a directive, \
+                  [let name expr] in a for binds a name for the rest of the round",
         example: "(let ((a 2) (b (* a 3))) (+ a b))",
     },
     Form {
@@ -132,6 +133,13 @@ pub static DIRECTIVES: &[Form] = &[
         shape: "[assume name expr]",
         summary: "evaluates the expression in the trace and binds the name for the whole program",
         example: "[assume mu (normal 0 10)]",
+    },
+    Form {
+        name: "let",
+        shape: "[let name expr]",
+        summary: "in a for: evaluates the expression once a round and binds the name for the rest of \
+                  the round",
+        example: "[for row in points [let k (z row.index)] [observe (normal (m k) (s k)) row.y]]",
     },
     Form {
         name: "observe",

@@ -30,6 +30,7 @@ pub mod compare;
 pub mod compile;
 pub mod execute;
 pub mod explain;
+mod kernels;
 pub mod load;
 pub mod outcome;
 pub mod population;

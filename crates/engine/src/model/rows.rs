@@ -113,6 +113,7 @@ impl Model {
                 family: FamilyId::NONE,
                 expr: observation.expr.clone(),
                 plates: Some(Arc::new(record)),
+                scope: None,
             });
         }
         // As many numbers as rows observed one by one would have.

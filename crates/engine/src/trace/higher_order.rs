@@ -170,7 +170,7 @@ impl Trace {
             let error = ArgumentError::wrong_type(0, "a procedure", &target);
             return self.bad_argument("mem", error, site, cx);
         }
-        let table = MemoTable { target, families: Default::default() };
+        let table = MemoTable { target, scope: None, families: Default::default() };
         let place = (cx.family, Tags::default(), site.span);
         let id = self.add_node(Op::Memo(Box::new(table)), [], Value::Nil, place);
         Ok(Operand::Constant(Procedure::Memoised(id).into_value(self.next_creation())))
