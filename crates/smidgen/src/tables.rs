@@ -73,7 +73,11 @@ fn table_options(options: &[Syntax]) -> Read<TableOptions> {
         let SyntaxKind::Name(head) = &head.kind else { return Err(wrong()) };
         match (head.as_str(), columns) {
             ("vector", [name, columns @ ..]) if !columns.is_empty() => {
-                let SyntaxKind::Name(name) = name.kind else { return Err(wrong()) };
+                let name = match &name.kind {
+                    SyntaxKind::Name(name) => *name,
+                    SyntaxKind::Text(name) => Symbol::new(name),
+                    _ => return Err(wrong()),
+                };
                 let names = column_names(columns).ok_or_else(wrong)?;
                 let columns = match names.as_slice() {
                     [pattern] if pattern.contains('*') => ColumnSelection::Glob(pattern.clone()),

@@ -206,3 +206,30 @@ fn parameters_fall_back_on_their_defaults() {
     assert_eq!(given, ["4"]);
     fails("[sample {sd}]", &["sd", "not given"]);
 }
+
+#[test]
+fn rows_and_levels_are_constants() {
+    let text = "[table t \"tests/language/mixed.csv\" (text y)]";
+    shows(&format!("{text} [sample (rows t)] [sample (levels t index)]"), &["3", "[7,8,9]"]);
+    shows(&format!("{text} [sample (levels t y)]"), &["[\"1\",\"1.5\",\"two\"]"]);
+    shows(&format!("{TABLE} [assume x (normal 0 1)] [infer (mh default one (rows t))]"), &[]);
+    shows("[assume rows (lambda (x) 5)] [assume t 1] [sample (rows t)]", &["5"]);
+    fails(&format!("{TABLE} [sample (levels t nobody)]"), &["no column `nobody`"]);
+    fails("[sample (rows t)]", &["no table `t`"]);
+    fails(&format!("{TABLE} [sample (rows t a)]"), &["(rows table)"]);
+    fails(
+        "[table t \"tests/language/points.csv\" (vector x a)] [sample (levels t x)]",
+        &["vectors"],
+    );
+}
+
+#[test]
+fn columns_of_any_name() {
+    let plain = "[table t \"tests/language/names.csv\"]";
+    shows(&format!("{plain} [sample (column t \"x y\")]"), &["[1,3]"]);
+    shows(&format!("{plain} [sample (levels t \"z-w\")]"), &["[2,4]"]);
+    shows(&format!("{plain} [for r in t [predict (+ 1 r.\"x y\")]]"), &["2", "4"]);
+    let vector = "[table t \"tests/language/names.csv\" (vector \"both of them\" \"x y\" \"z-w\")]";
+    shows(&format!("{vector} [sample (cell t \"both of them\" 1)]"), &["[3,4]"]);
+    shows(&format!("{vector} [for r in t [predict (sum r.\"both of them\")]]"), &["3", "7"]);
+}

@@ -387,3 +387,22 @@ fn names_of_a_round_have_their_place() {
     twin.run(text).unwrap();
     assert!(twin.run("[sample c]").is_err());
 }
+
+/// A label in a loop names all its rounds together too.
+#[test]
+fn a_label_in_a_loop_serves_all_rows() {
+    let text = format!(
+        "{MODEL}\n[for row in t [let c (m row.group)] y: [observe (normal c s) row.y] [observe (normal a s) row.x]]"
+    );
+    let mut twins = both(4, &text);
+    agree(&mut twins, "[report \"y[3]\"] [forget \"y[3]\"] [log_joint]", 1e-9);
+    let [plates, nodes] = twins.each_mut().map(|twin| twin.run("[report y]").unwrap());
+    assert_eq!(plates, nodes);
+    assert_eq!(plates[0].elements().map(|rows| rows.len()), Some(ROWS - 1));
+    assert!(twins[0].model.live_nodes().count() < 40);
+    agree(&mut twins, "[forget y] [log_joint]", 1e-9);
+    let [plates, nodes] = twins.each_mut().map(|twin| twin.run("[forget y]").unwrap_err());
+    assert_eq!(plates, nodes);
+    // The label may be used again.
+    agree(&mut twins, "[for row in t y: [observe (normal b s) row.y]] [log_joint]", 1e-9);
+}
