@@ -148,13 +148,6 @@ pub static DIRECTIVES: &[Form] = &[
         example: "[assume mu (normal 0 10)]",
     },
     Form {
-        name: "let",
-        shape: "[let name expr]",
-        summary: "in a for: evaluates the expression once a round and binds the name for the rest of \
-                  the round",
-        example: "[for row in points [let k (z row.index)] [observe (normal (m k) (s k)) row.y]]",
-    },
-    Form {
         name: "observe",
         shape: "[observe expr value]",
         summary: "constrains the random choice that the expression refers to; the value is an \
@@ -252,6 +245,13 @@ pub static DIRECTIVES: &[Form] = &[
         summary: "repeats directives for every row of a table (row.column is a cell, row.index \
                   the row number from 0), or for every number of (range a b), b excluded",
         example: "[for row in train [observe (f row.x) row.y]]",
+    },
+    Form {
+        name: "let",
+        shape: "[let name expr]",
+        summary: "in a for: evaluates the expression once a round and binds the name for the rest of \
+                  the round",
+        example: "[for row in points [let k (z row.index)] [observe (normal (m k) (s k)) row.y]]",
     },
     Form {
         name: "load",

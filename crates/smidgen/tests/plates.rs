@@ -392,7 +392,7 @@ fn names_of_a_round_have_their_place() {
 #[test]
 fn a_label_in_a_loop_serves_all_rows() {
     let text = format!(
-        "{MODEL}\n[for row in t [let c (m row.group)] y: [observe (normal c s) row.y] [observe (normal a s) row.x]]"
+        "{MODEL}\n[for row in t y: [observe (normal (m row.group) s) row.y] [observe (normal a s) row.x]]"
     );
     let mut twins = both(4, &text);
     agree(&mut twins, "[report \"y[3]\"] [forget \"y[3]\"] [log_joint]", 1e-9);

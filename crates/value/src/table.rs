@@ -202,6 +202,15 @@ impl Table {
         Table { names, columns, rows, unusable: Vec::new(), lender: None }
     }
 
+    /// A table of as many rows from the same place, with these columns instead.
+    ///
+    /// # Panics
+    /// If a column has another length.
+    pub fn with_columns(&self, columns: Vec<(Symbol, Column)>) -> Table {
+        let Table { unusable, lender, .. } = self.clone();
+        Table { unusable, lender, ..Table::with_rows(self.rows, columns) }
+    }
+
     /// The same table, with the reasons why further columns of its file cannot be used.
     pub fn with_unusable(mut self, unusable: Vec<(Symbol, String)>) -> Table {
         self.unusable = unusable;

@@ -78,7 +78,11 @@ impl Trace {
     fn tag_family(&mut self, family: FamilyId, (scope, tag): (&Value, &Tag)) {
         debug_assert!(self.journal.is_empty(), "nothing is open");
         let mut families = vec![family];
-        while let Some(family) = families.pop().filter(|family| !family.is_none()) {
+        while let Some(family) = families.pop() {
+            // A body that is a constant has no family.
+            if family.is_none() {
+                continue;
+            }
             for k in 0..self.families[family.index()].nodes.len() {
                 let id = self.families[family.index()].nodes[k];
                 let node = &mut self.nodes[id.index()];
