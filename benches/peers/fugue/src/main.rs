@@ -24,9 +24,7 @@ fn branching() -> Model<f64> {
     sample(addr!("b"), Bernoulli::new(0.5).expect("a probability"))
         .bind(|b| match b {
             true => pure((1.0, 1.0)),
-            false => {
-                sample(addr!("g"), Gamma::new(1.0, 1.0).expect("positive")).map(|g| (0.0, g))
-            }
+            false => sample(addr!("g"), Gamma::new(1.0, 1.0).expect("positive")).map(|g| (0.0, g)),
         })
         .bind(|(b, mu)| {
             observe(addr!("y"), Normal::new(mu, 0.1).expect("positive"), 10.0).map(move |()| b)
@@ -44,9 +42,8 @@ fn geometric() -> Model<f64> {
             },
         )
     }
-    flips(0).bind(|n| {
-        observe(addr!("y"), Normal::new(n, 1.0).expect("positive"), 5.0).map(move |()| n)
-    })
+    flips(0)
+        .bind(|n| observe(addr!("y"), Normal::new(n, 1.0).expect("positive"), 5.0).map(move |()| n))
 }
 
 struct Measured {
