@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use smidgen::Session;
 use smidgen::lang::source::position;
 use smidgen::lang::{Diagnostic, Severity, SourceMap, Span, printer};
 
@@ -29,6 +30,12 @@ pub fn error(message: &str) {
 /// A warning without a place.
 pub fn warn(message: &str) {
     show(&[Diagnostic::warning(None, message)], &SourceMap::default());
+}
+
+/// What there is to be said about the data, beyond the first so many remarks.
+pub fn notes(session: &Session, known: usize) {
+    let notes = session.catalog().notes().iter().skip(known);
+    notes.for_each(|note| say(&format!("note: {note}")));
 }
 
 fn use_colours() -> bool {

@@ -18,7 +18,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     inputs::check_all_used(&session, &program)?;
     seed.show();
     for top in &program {
+        let noted = session.catalog().notes().len();
         let result = session.execute(top);
+        render::notes(&session, noted);
         if interrupt.is_set() {
             show(&session, top, &result.unwrap_or_default(), args.format)?;
             return Err(Failure::Interrupted);

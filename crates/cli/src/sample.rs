@@ -134,6 +134,9 @@ fn text(sampled: &Sampled) -> String {
         text.push_str(&output::kernel_lines(kernel));
         text.push('\n');
     }
+    for note in &sampled.notes {
+        text.push_str(&format!("note: {note}\n"));
+    }
     for warning in &run.warnings {
         text.push_str(&format!("warning: {warning}\n"));
     }

@@ -17,6 +17,8 @@ use smidgen_value::{Rng, Symbol, Value};
 
 use crate::catalog::Catalog;
 use crate::compile::{Bounds, Step, StepKind};
+use crate::impute::is_internal;
+use crate::missing;
 use crate::outcome::{Inferred, Outcome, OutcomeKind};
 
 /// What `infer`, `sample` and `report` do.
@@ -86,6 +88,9 @@ impl Executor<'_> {
         env: &Environment,
         suffix: &str,
     ) -> Result<(), Diagnostic> {
+        if self.desk.leaves_out(self.model, step, env)? {
+            return Ok(());
+        }
         match &step.kind {
             StepKind::Infer { kernel, scope } => {
                 self.infer(step, kernel, scope, env, suffix).map_err(|d| in_directive(d, step.span))
@@ -221,6 +226,17 @@ impl ExecutionContext<'_> {
         Ok(())
     }
 
+    /// Whether a cell that the step needs is missing here.
+    fn leaves_out(
+        &mut self,
+        model: &mut Model,
+        step: &Step,
+        env: &Environment,
+    ) -> Result<bool, Diagnostic> {
+        missing::is_left_out(step, model, env, self.rng)
+            .map_err(|error| in_directive(error.into_diagnostic(), step.span))
+    }
+
     /// A step that is part of a transaction.
     fn inside(
         &mut self,
@@ -229,6 +245,12 @@ impl ExecutionContext<'_> {
         env: &Environment,
         suffix: &str,
     ) -> Result<(), Diagnostic> {
+        if self.leaves_out(model, step, env)? {
+            return Ok(());
+        }
+        if let StepKind::Together(steps) = &step.kind {
+            return steps.iter().try_for_each(|inner| self.inside(model, inner, env, suffix));
+        }
         if let StepKind::For { bounds, body } = &step.kind {
             let rows = range_of(model, bounds, step.span, env, self.rng)?;
             if self.observe_rows(model, step, (bounds, body), rows.clone(), env, suffix)? {
@@ -266,15 +288,33 @@ impl ExecutionContext<'_> {
         suffix: &str,
     ) -> Result<bool, Diagnostic> {
         let mut observations = Vec::with_capacity(body.len());
+        let mut apart = Vec::new();
         for inner in body {
             let StepKind::Observe { expr, value } = &inner.kind else { return Ok(false) };
             let label = inner.label.as_ref().map(|label| format!("{label}{suffix}"));
-            observations.push(RowObservation { expr, outcome: value, label });
+            let found = missing::rows_of(inner, model, env, rows.clone(), self.rng)
+                .map_err(|error| in_directive(error.into_diagnostic(), inner.span))?;
+            apart.extend(found.apart.into_iter().map(|row| (row, inner)));
+            observations.push(RowObservation { expr, outcome: value, label, rows: found.together });
         }
-        model.observe_rows(&observations, env, rows, self.rng).map_err(|RowError { row, error }| {
-            let place = body.first().map_or(step.span, |inner| inner.span);
-            in_round(in_directive(error.into_diagnostic(), place), bounds, row, step.span)
-        })
+        let in_round = |diagnostic, row| in_round(diagnostic, bounds, row, step.span);
+        let done = model.observe_rows(&observations, env, rows, self.rng).map_err(
+            |RowError { row, error }| {
+                let place = body.first().map_or(step.span, |inner| inner.span);
+                in_round(in_directive(error.into_diagnostic(), place), row)
+            },
+        )?;
+        if !done {
+            return Ok(false);
+        }
+        apart.sort_by_key(|(row, _)| *row);
+        for (row, inner) in apart {
+            self.check_interrupt(step.span)?;
+            let env = env.push([Operand::Constant(Value::Number(row as f64))]);
+            self.inside(model, inner, &env, &format!("{suffix}[{row}]"))
+                .map_err(|diagnostic| in_round(diagnostic, row))?;
+        }
+        Ok(true)
     }
 
     fn on_model(
@@ -289,7 +329,8 @@ impl ExecutionContext<'_> {
         Ok(match &step.kind {
             StepKind::Assume { name, expr } => {
                 let value = model.assume(*name, code(expr), label, rng)?;
-                Some(OutcomeKind::Assume { name: name.to_string(), value })
+                let shown = OutcomeKind::Assume { name: name.to_string(), value };
+                (!is_internal(*name)).then_some(shown)
             }
             StepKind::Observe { expr, value } => {
                 let value = model.constant(code(value), rng)?;
@@ -319,7 +360,10 @@ impl ExecutionContext<'_> {
             }
             StepKind::LogJoint => Some(OutcomeKind::LogJoint(model.log_joint()?)),
             StepKind::LogLikelihood => Some(OutcomeKind::LogLikelihood(model.log_likelihood()?)),
-            StepKind::Infer { .. } | StepKind::For { .. } | StepKind::Clear => {
+            StepKind::Infer { .. }
+            | StepKind::For { .. }
+            | StepKind::Together(_)
+            | StepKind::Clear => {
                 unreachable!("handled before")
             }
         })
