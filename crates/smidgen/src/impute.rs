@@ -55,7 +55,11 @@ fn cell_syntax(table: Symbol, column: Symbol, row: usize, span: Span) -> Syntax 
 }
 
 /// All missing cells that `table.column` means outside of a loop, as expressions with their names.
-pub fn all_imputed(catalog: &Catalog, scope: &Scope, syntax: &Syntax) -> Option<Vec<(String, Syntax)>> {
+pub fn all_imputed(
+    catalog: &Catalog,
+    scope: &Scope,
+    syntax: &Syntax,
+) -> Option<Vec<(String, Syntax)>> {
     let SyntaxKind::Name(cell) = syntax.kind else { return None };
     if scope.binds(cell) {
         return None;
@@ -70,7 +74,8 @@ pub fn all_imputed(catalog: &Catalog, scope: &Scope, syntax: &Syntax) -> Option<
 pub fn cell_by_name(text: &str) -> Option<String> {
     let (cell, row) = text.trim().strip_suffix(']')?.rsplit_once('[')?;
     let (table, column) = cell.split_once('.')?;
-    let is_word = |word: &str| !word.is_empty() && !word.contains(|c: char| " ()[]{}'\"".contains(c));
+    let is_word =
+        |word: &str| !word.is_empty() && !word.contains(|c: char| " ()[]{}'\"".contains(c));
     let column = column.strip_prefix('"').and_then(|c| c.strip_suffix('"')).unwrap_or(column);
     let fits = is_word(table) && !column.contains('"') && row.parse::<usize>().is_ok();
     fits.then(|| format!("(cell {table} \"{column}\" {row})"))
@@ -113,8 +118,12 @@ impl Compiler<'_> {
             return wrong(message, "a column is imputed once".to_owned());
         }
         if found.is_unnamed_vector {
-            let hint = "make the vector from columns, (vector x a b), and impute those; or (missing skip)";
-            return wrong(format!("the entries of the vectors `{column}` have no names"), hint.into());
+            let hint =
+                "make the vector from columns, (vector x a b), and impute those; or (missing skip)";
+            return wrong(
+                format!("the entries of the vectors `{column}` have no names"),
+                hint.into(),
+            );
         }
         let scope = Scope::global().with_row(name, table.clone());
         let procedure = law_name(name, column);
@@ -177,8 +186,7 @@ impl Compiler<'_> {
         self.catalog.note(&law);
         let name = cell.name;
         let column = found.column.clone();
-        let mut value =
-            expr(ExprKind::Cell { column, depth: 0, slot: 0, name }, cell.span);
+        let mut value = expr(ExprKind::Cell { column, depth: 0, slot: 0, name }, cell.span);
         if let Some(entry) = found.entry {
             let operator = expr(ExprKind::Global(Symbol::new("lookup")), span);
             let entry = expr(ExprKind::Constant((entry as f64).into()), span);

@@ -128,9 +128,8 @@ fn collect_skipped(step: &Step, inner: u32, found: &mut Vec<Absence>) {
 pub fn remark(catalog: &mut Catalog, table: Symbol, rows: usize, steps: &[Step]) {
     let count = |kind: AbsenceKind, steps: &[Step]| {
         let masks = steps.iter().flat_map(|step| &step.absences);
-        let masks: Vec<&Absence> = masks
-            .filter(|a| a.kind == kind && matches!(a.row, RowNumber::Frame(0)))
-            .collect();
+        let masks: Vec<&Absence> =
+            masks.filter(|a| a.kind == kind && matches!(a.row, RowNumber::Frame(0))).collect();
         let gone = (0..rows).filter(|row| masks.iter().any(|a| a.mask.get(*row) == Some(&true)));
         let mut cells: Vec<&str> = masks.iter().map(|a| a.cell.as_str()).collect();
         cells.sort_unstable();

@@ -207,7 +207,9 @@ impl Model {
                 let members = match (sorter.is_uniform(), &observation.rows) {
                     (true, None) => Members::Range(rows.start as u32..rows.end as u32),
                     (true, Some(some)) => Members::List(Arc::new(some.clone())),
-                    (false, _) => Members::List(Arc::new(std::mem::take(&mut sorter.members[number]))),
+                    (false, _) => {
+                        Members::List(Arc::new(std::mem::take(&mut sorter.members[number])))
+                    }
                 };
                 let Written { program, nodes, .. } = written;
                 let place = (family, Tags::default(), program.span);

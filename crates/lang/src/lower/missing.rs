@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use smidgen_value::{Column, MissingRule, Missing, Symbol, Table, Value};
+use smidgen_value::{Column, Missing, MissingRule, Symbol, Table, Value};
 
 use super::{Lowering, constant, make};
 use crate::core::{ExprKind, ExprRef};
@@ -181,7 +181,8 @@ impl Lowering<'_> {
         let parts: Vec<Symbol> = match used.missing.parts.is_empty() {
             true => vec![column],
             false => {
-                let open = used.missing.parts.iter().filter(|p| p.mask.is_some() && p.law.is_none());
+                let open =
+                    used.missing.parts.iter().filter(|p| p.mask.is_some() && p.law.is_none());
                 open.map(|part| part.name).collect()
             }
         };
@@ -247,7 +248,10 @@ impl Lowering<'_> {
                 let Some(missing) = table.missing(column) else { return constant(false, span) };
                 let mask = Column::Booleans(missing.mask.clone()).to_value();
                 let operator = make(ExprKind::Global(Symbol::new("lookup")), span);
-                make(ExprKind::Apply { operator, operands: vec![constant(mask, span), index] }, span)
+                make(
+                    ExprKind::Apply { operator, operands: vec![constant(mask, span), index] },
+                    span,
+                )
             }
             _ => self.wrong_part("is_missing", "a cell of a table", cell.span),
         }

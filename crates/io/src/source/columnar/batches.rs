@@ -315,7 +315,10 @@ impl<'a> Part<'a> {
             return Ok(self.array.clone());
         };
         if dictionary.values().is_empty() {
-            return Ok(arrow_array::new_null_array(dictionary.values().data_type(), self.array.len()));
+            return Ok(arrow_array::new_null_array(
+                dictionary.values().data_type(),
+                self.array.len(),
+            ));
         }
         let keys = dictionary.normalized_keys();
         let keys = arrow_array::UInt64Array::from_iter_values(keys.iter().map(|&k| k as u64));
