@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use smidgen::io::source::DECODER;
+use smidgen::lang::printer::printable;
 use smidgen::lang::{Diagnostic, SourceMap};
 use smidgen::{SampleError, Session};
 
@@ -63,7 +64,10 @@ impl Failure {
                 ExitCode::FAILURE
             }
             Failure::Usage(message) => {
-                say(&format!("error: {message}\n\nFor more information, try '--help'."));
+                say(&format!(
+                    "error: {}\n\nFor more information, try '--help'.",
+                    printable(&message)
+                ));
                 ExitCode::from(2)
             }
             Failure::Interrupted => {

@@ -24,6 +24,7 @@ mod repl;
 mod report;
 mod run;
 mod sample;
+mod screen;
 mod target;
 
 use std::process::ExitCode;
