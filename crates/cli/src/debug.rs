@@ -1,7 +1,5 @@
 //! `smidgen debug`: the trace of a program, or what a move of one block touches.
 
-use std::io::{self, Write};
-
 use smidgen::Session;
 use smidgen::engine::{NodeId, Scaffold, Trace, debug as views};
 use smidgen::infer::block::{Block, Scope, Target};

@@ -1,6 +1,5 @@
 //! `smidgen experiment`: the paper's experiments, from data to page.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use smidgen_experiment::{Options, Size};

@@ -3,8 +3,6 @@
 mod json;
 mod text;
 
-use std::io::{self, Write};
-
 use smidgen::explain::explain as look;
 
 use crate::args::{ExplainArgs, Format};

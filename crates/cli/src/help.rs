@@ -1,7 +1,5 @@
 //! `smidgen help`: the names of the language.
 
-use std::io::{self, Write};
-
 use clap::CommandFactory;
 use smidgen::reference::{self, Entry};
 
