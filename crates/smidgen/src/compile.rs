@@ -223,9 +223,11 @@ impl Compiler<'_> {
         let mut steps = Vec::new();
         for (text, cell) in cells {
             let expr = lower::lower(&cell, &Scope::global(), self.catalog)?;
-            let kind = StepKind::Predict { expr, text };
-            let span = directive.span;
-            steps.push(Arc::new(Step { number, label: None, span, kind, absences: vec![] }));
+            let row = text.rfind('[').map_or("", |at| &text[at..]);
+            let own = directive.label.as_ref().map(|label| format!("{}{row}", label.name));
+            let label = own.or(Some(text.clone()));
+            let (kind, span) = (StepKind::Predict { expr, text }, directive.span);
+            steps.push(Arc::new(Step { number, label, span, kind, absences: vec![] }));
         }
         let (kind, span) = (StepKind::Together(steps), directive.span);
         Ok(Step { number, label: None, span, kind, absences: vec![] })

@@ -152,6 +152,10 @@ impl Lowering<'_> {
     /// `(column table column)` of a column with missing cells.
     pub(super) fn column_of(&mut self, used: &Use, cells: &Column) -> ExprRef {
         let (missing, span) = (used.missing, used.span);
+        if self.purpose == Purpose::Outcome && used.table.rule() == MissingRule::Infer {
+            let hint = "a vector is observed whole; observe its cells one by one in a `[for row in table ...]`";
+            return self.error(missing_cells(used).hint(hint));
+        }
         let Some(law) = missing.law.filter(|_| used.table.rule() == MissingRule::Infer) else {
             return match used.table.rule() {
                 MissingRule::Skip => {
@@ -161,10 +165,6 @@ impl Lowering<'_> {
                 _ => self.unanswered(used),
             };
         };
-        if self.purpose == Purpose::Outcome {
-            let hint = "a vector is observed whole; observe its cells one by one in a `[for row in table ...]`";
-            return self.error(missing_cells(used).hint(hint));
-        }
         let entry = |(row, is_missing): (usize, &bool)| match is_missing {
             false => constant(cells.cell(row), span),
             true => call(law, constant(row as f64, span)),
