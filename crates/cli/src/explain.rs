@@ -3,14 +3,13 @@
 mod json;
 mod text;
 
-use std::io::{self, Write};
-
 use smidgen::explain::explain as look;
 
 use crate::args::{ExplainArgs, Format};
 use crate::failure::Failure;
 use crate::inputs::{self, Seed};
 use crate::interrupt::Interrupt;
+use crate::screen;
 
 pub fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     let seed = Seed::new(&args.seed);
@@ -28,6 +27,6 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Failure> {
         Format::Json => format!("{}\n", json::object(&explained, seed.value, session.sources())),
         Format::Text => text::page(&explained, &args.file.display().to_string(), session.sources()),
     };
-    io::stdout().write_all(shown.as_bytes())?;
+    screen::show(&shown)?;
     Ok(())
 }

@@ -4,6 +4,8 @@ use std::io::IsTerminal;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use smidgen::Session;
+use smidgen::lang::printer::printable;
 use smidgen::lang::source::position;
 use smidgen::lang::{Diagnostic, Severity, SourceMap, Span, printer};
 
@@ -44,6 +46,12 @@ pub fn warn(message: &str) {
     show(&[Diagnostic::warning(None, message)], &SourceMap::default());
 }
 
+/// What there is to be said about the data, beyond the first so many remarks.
+pub fn notes(session: &Session, known: usize) {
+    let notes = session.catalog().notes().iter().skip(known);
+    notes.for_each(|note| say(&format!("note: {}", printable(note))));
+}
+
 fn use_colours() -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -62,18 +70,23 @@ fn render(diagnostic: &Diagnostic, sources: &SourceMap, renderer: &Renderer) -> 
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let mut group = Group::with_title(level.primary_title(diagnostic.message.as_str()));
+    let mut group = Group::with_title(level.primary_title(printable(&diagnostic.message)));
     if let Some(span) = diagnostic.span {
         let excerpt = Excerpt::of(sources, span);
-        let mark = AnnotationKind::Primary.span(excerpt.marked).label(diagnostic.label.as_str());
-        let snippet = Snippet::source(excerpt.text).line_start(excerpt.line).path(excerpt.file);
+        let mark = AnnotationKind::Primary.span(excerpt.marked).label(printable(&diagnostic.label));
+        let file = printable(excerpt.file);
+        let snippet = Snippet::source(excerpt.text).line_start(excerpt.line).path(file);
         group = group.element(snippet.annotation(mark));
     }
     for (what, span) in way(diagnostic, sources) {
-        group = group.element(Level::NOTE.message(format!("{what}, {}", place(sources, span))));
+        group = group.element(Level::NOTE.message(format!(
+            "{}, {}",
+            printable(what),
+            printable(&place(sources, span))
+        )));
     }
     for hint in &diagnostic.hints {
-        group = group.element(Level::HELP.message(hint.as_str()));
+        group = group.element(Level::HELP.message(printable(hint)));
     }
     renderer.render(&[group])
 }

@@ -11,15 +11,13 @@ use smidgen_engine::Model;
 use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Code;
 use smidgen_lang::core::ExprRef;
-use smidgen_lang::lower::{self, Scope};
+use smidgen_lang::lower::{self, Absence, Purpose, Scope};
 use smidgen_lang::syntax::{Directive, DirectiveKind, ForSource, Named, Syntax, SyntaxKind};
 use smidgen_lang::{Diagnostic, SourceMap, Span, printer};
 use smidgen_value::{Rng, Symbol};
 
 use crate::catalog::Catalog;
-use crate::columns;
-use crate::tables;
-pub use loops::RowText;
+use crate::{columns, impute, missing, tables};
 
 /// A directive ready to run.
 pub struct Step {
@@ -28,6 +26,8 @@ pub struct Step {
     pub label: Option<String>,
     pub span: Span,
     pub kind: StepKind,
+    /// The cells it uses that may be missing.
+    pub absences: Vec<Absence>,
 }
 
 pub enum StepKind {
@@ -76,8 +76,10 @@ pub enum StepKind {
         bounds: Bounds,
         body: Vec<Arc<Step>>,
         /// Where the body only observes: each observation with the names of its round written out.
-        rows: Option<Vec<RowText>>,
+        rows: Option<Vec<Step>>,
     },
+    /// One directive that does several things.
+    Together(Vec<Arc<Step>>),
 }
 
 pub enum Bounds {
@@ -93,7 +95,7 @@ pub struct Compiler<'a> {
 /// Definitions may make so many procedures, as a power of two, before their numbers meet those of the next.
 const CREATIONS: u32 = 40;
 
-type Compiled<T> = Result<T, Vec<Diagnostic>>;
+pub(crate) type Compiled<T> = Result<T, Vec<Diagnostic>>;
 
 impl Compiler<'_> {
     /// The step of a directive. None if it acts on the catalog alone, which has then happened.
@@ -104,6 +106,7 @@ impl Compiler<'_> {
         folder: &Path,
     ) -> Compiled<Option<Step>> {
         let scope = Scope::global();
+        self.refuse_second_law(directive)?;
         match &directive.kind {
             DirectiveKind::Define { name, value } => {
                 self.check_free(name)?;
@@ -121,6 +124,9 @@ impl Compiler<'_> {
                 self.check_free(name)?;
                 tables::load(self.catalog, name, path.as_ref(), options, folder)?;
                 Ok(None)
+            }
+            DirectiveKind::Impute { cell, law } => {
+                self.impute(cell, law, (number, directive.span)).map(Some)
             }
             DirectiveKind::Assume { name, .. } => {
                 if self.catalog.is_defined(name.name) {
@@ -152,7 +158,12 @@ impl Compiler<'_> {
             columns::by_rows(directive, scope, self.catalog)
         {
             let kind = self.for_loop(&variable, &source, &body, number, scope)?;
-            return Ok(Step { number, label: None, span: directive.span, kind });
+            return Ok(Step { number, label: None, span: directive.span, kind, absences: vec![] });
+        }
+        if let DirectiveKind::Predict { expr } = &directive.kind
+            && let Some(cells) = impute::all_imputed(self.catalog, scope, expr)
+        {
+            return self.predict_all(directive, number, cells);
         }
         let catalog = &*self.catalog;
         let lowered = RefCell::new(Vec::new());
@@ -160,9 +171,15 @@ impl Compiler<'_> {
             lowered.borrow_mut().push(expr.clone());
             expr
         };
-        let lower = |syntax: &Syntax| lower::lower(syntax, scope, catalog).map(noted);
+        let absences = RefCell::new(Vec::new());
+        let lower_for = |purpose: Purpose, syntax: &Syntax| {
+            let (expr, absent) = lower::lower_for(purpose, syntax, scope, catalog)?;
+            absences.borrow_mut().extend(absent);
+            Ok::<_, Vec<Diagnostic>>(noted(expr))
+        };
+        let lower = |syntax: &Syntax| lower_for(Purpose::Value, syntax);
         // Both parts are looked at before either's mistakes are reported.
-        let both = |a: &Syntax, b: &Syntax| match (lower(a), lower(b)) {
+        let both = |a: &Syntax, b: &Syntax| match (lower(a), lower_for(Purpose::Outcome, b)) {
             (Ok(a), Ok(b)) => Ok((a, b)),
             (a, b) => Err([a.err(), b.err()].into_iter().flatten().flatten().collect::<Vec<_>>()),
         };
@@ -201,15 +218,35 @@ impl Compiler<'_> {
             }
             DirectiveKind::Define { .. }
             | DirectiveKind::Table { .. }
+            | DirectiveKind::Impute { .. }
             | DirectiveKind::Load { .. } => {
-                let message =
-                    "define, table and load stand at the top level of a program, not in a for";
+                let message = "define, table, impute and load stand at the top level of a program, not in a for";
                 return Err(vec![Diagnostic::error(directive.span, message)]);
             }
         };
         lowered.take().iter().for_each(|expr| self.catalog.note(expr));
         let label = directive.label.as_ref().map(|label| label.name.clone());
-        Ok(Step { number, label, span: directive.span, kind })
+        Ok(Step { number, label, span: directive.span, kind, absences: absences.take() })
+    }
+
+    /// `[predict t.x]` of a column whose missing cells are drawn: each of them.
+    fn predict_all(
+        &mut self,
+        directive: &Directive,
+        number: usize,
+        cells: Vec<(String, Syntax)>,
+    ) -> Compiled<Step> {
+        let mut steps = Vec::new();
+        for (text, cell) in cells {
+            let expr = lower::lower(&cell, &Scope::global(), self.catalog)?;
+            let row = text.rfind('[').map_or("", |at| &text[at..]);
+            let own = directive.label.as_ref().map(|label| format!("{}{row}", label.name));
+            let label = own.or(Some(text.clone()));
+            let (kind, span) = (StepKind::Predict { expr, text }, directive.span);
+            steps.push(Arc::new(Step { number, label, span, kind, absences: vec![] }));
+        }
+        let (kind, span) = (StepKind::Together(steps), directive.span);
+        Ok(Step { number, label: None, span, kind, absences: vec![] })
     }
 }
 
@@ -235,6 +272,7 @@ fn visit_directive(directive: &Directive, found: &mut dyn FnMut(Symbol)) {
             each(&[expr, value]);
         }
         DirectiveKind::Infer { kernel } => each(&[kernel]),
+        DirectiveKind::Impute { law, .. } => each(&[law]),
         DirectiveKind::Define { value, .. } => each(&[value]),
         DirectiveKind::For { source, body, .. } => {
             if let ForSource::Range { low, high, .. } = source {

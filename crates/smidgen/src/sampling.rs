@@ -27,6 +27,7 @@ use smidgen_value::{Rng, Value};
 use crate::catalog::Catalog;
 use crate::compile::{Compiler, Step, visit_syntax};
 use crate::execute::{ExecutionContext, Executor, Mode};
+use crate::impute::{all_imputed, cell_by_name};
 use crate::load::TopDirective;
 use crate::outcome::{Inferred, OutcomeKind};
 use crate::population::{Context, ParticlePopulation, makes_particles};
@@ -102,6 +103,8 @@ pub struct Sampled {
     pub times: Vec<Vec<f64>>,
     /// Whether it was stopped before all draws were made.
     pub interrupted: bool,
+    /// What there is to be said about the data.
+    pub notes: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -156,7 +159,9 @@ pub fn sample(
     };
     let mut record = Vec::new();
     for text in &request.record {
-        record.push((text.clone(), session.parse_option("--record", text)?));
+        let cell = cell_by_name(text);
+        let syntax = session.parse_option("--record", cell.as_ref().unwrap_or(text))?;
+        record.push((text.clone(), syntax));
     }
     check_parameters(session, program, kernel.iter().chain(record.iter().map(|(_, s)| s)))?;
     let mut compiler = Compiler { catalog: &mut session.catalog, sources: &session.sources };
@@ -166,7 +171,11 @@ pub fn sample(
         steps.extend(step.map_err(SampleError)?.map(Arc::new));
     }
     let mut lowered = Vec::new();
-    for (name, syntax) in record {
+    let record = record.into_iter().flat_map(|(name, syntax)| {
+        let cells = all_imputed(&session.catalog, &Scope::global(), &syntax);
+        cells.unwrap_or_else(|| vec![(name, syntax)])
+    });
+    for (name, syntax) in record.collect::<Vec<_>>() {
         let expr =
             lower::lower(&syntax, &Scope::global(), &session.catalog).map_err(SampleError)?;
         session.catalog.note(&expr);

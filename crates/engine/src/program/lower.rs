@@ -198,8 +198,17 @@ fn elementwise(program: &mut Program, f: Elementary, a: &Value, b: Option<&Value
                 return Err("containers of different sizes".to_owned());
             }
             let both = xs.iter().zip(&ys);
-            Ok(refill(a, both.map(|(x, y)| program.elementary(f, *x, *y)).collect()))
+            Ok(refill(a, both.map(|(x, y)| entry(program, f, *x, *y)).collect()))
         }
+    }
+}
+
+/// f on entries of two containers. What is added to nothing stays as it is: most of a matrix to which a diagonal is added.
+fn entry(program: &mut Program, f: Elementary, x: f64, y: f64) -> f64 {
+    match f {
+        Elementary::Add if !is_marked(y) && y == 0.0 => x,
+        Elementary::Add if !is_marked(x) && x == 0.0 => y,
+        _ => program.elementary(f, x, y),
     }
 }
 

@@ -71,7 +71,8 @@ impl Plan<'_> {
             program: text,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
-        Sampled { run, records, seconds, times, interrupted }
+        let notes = self.catalog.notes().to_vec();
+        Sampled { run, records, seconds, times, interrupted, notes }
     }
 }
 
