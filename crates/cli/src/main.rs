@@ -1,7 +1,7 @@
 //! The command `smidgen`: programs in files or at a prompt, results as text or JSON.
 //!
 //! Reading order: [`args`] (what can be typed), [`failure`] (how a command ends badly), then one
-//! file per command: [`run`], [`sample`], [`compare`], [`report`], [`explain`], [`check`], [`repl`],
+//! file per command: [`run`], [`sample`], [`predict`], [`loo`], [`compare`], [`report`], [`explain`], [`check`], [`repl`],
 //! [`help`], [`debug`], [`experiment`], [`bench`].
 //! They share [`inputs`] (parameters, data, seed), [`render`] (diagnostics on a terminal),
 //! [`output`] (what directives show), [`target`] (files to be written), [`interrupt`] and [`progress`].
@@ -14,10 +14,14 @@ mod debug;
 mod experiment;
 mod explain;
 mod failure;
+mod former;
 mod help;
+mod init;
 mod inputs;
 mod interrupt;
+mod loo;
 mod output;
+mod predict;
 mod progress;
 mod render;
 mod repl;
@@ -44,6 +48,9 @@ fn execute(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Run(args) => run::run(args),
         Command::Sample(args) => sample::sample(args),
+        Command::Predict(args) => predict::predict(args),
+        Command::Loo(args) => loo::loo(args),
+        Command::Compare(args) if args.files.len() > 1 => loo::compare(args),
         Command::Compare(args) => compare::compare(args),
         Command::Report(args) => report::report(args),
         Command::Check(args) => check::check(args),

@@ -6,14 +6,19 @@
 //! [`summary`] (the table a user reads).
 
 pub mod diagnostics;
+pub mod loo;
 pub mod normal;
+pub mod psis;
 pub mod quantile;
 pub mod run;
+pub mod states;
 pub mod store;
 pub mod stuck;
 pub mod summary;
 
-pub use run::{Approximation, KernelReport, Run};
+pub use loo::Pointwise;
+pub use run::{Approximation, KernelReport, Run, STATISTICS};
+pub use states::{KeepStates, States};
 pub use store::{Draws, Quantity, Scalar};
 pub use stuck::{Ties, stuck};
 pub use summary::{SummaryRow, advice, summarise, summarise_scalar, table};

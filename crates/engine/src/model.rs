@@ -3,9 +3,11 @@
 mod constrain;
 mod distance;
 mod labels;
+mod pointwise;
 mod retry;
 mod rows;
 mod start;
+mod state;
 mod ties;
 mod wander;
 
@@ -55,6 +57,8 @@ pub struct Model {
     /// Whether this is a particle, see `retry`, and whether it has come to its end.
     keeps_past: bool,
     broken: bool,
+    /// What `freeze` was asked for: these values belong to a state.
+    frozen: Vec<NodeId>,
 }
 
 /// What a transaction goes back to if it is undone.
@@ -166,6 +170,7 @@ impl Default for Model {
             prepared: None,
             keeps_past: false,
             broken: false,
+            frozen: Vec::new(),
         }
     }
 }
@@ -261,6 +266,7 @@ impl Model {
             prepared: None,
             keeps_past: self.keeps_past,
             broken: self.broken,
+            frozen: self.frozen.clone(),
         }
     }
 

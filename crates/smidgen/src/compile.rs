@@ -9,10 +9,11 @@ use smidgen_engine::Model;
 use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Code;
 use smidgen_lang::core::ExprRef;
+use smidgen_lang::forms::FACTOR;
 use smidgen_lang::lower::{self, Scope};
 use smidgen_lang::syntax::{Directive, DirectiveKind, ForSource, Named, Syntax, SyntaxKind};
 use smidgen_lang::{Diagnostic, SourceMap, Span, printer};
-use smidgen_value::{Rng, Symbol};
+use smidgen_value::{Rng, Symbol, Table};
 
 use crate::catalog::Catalog;
 use crate::columns;
@@ -32,14 +33,18 @@ pub enum StepKind {
         name: Symbol,
         expr: ExprRef,
     },
+    /// `name`: what it is called when there is no label; a weight has none.
     Observe {
         expr: ExprRef,
         value: ExprRef,
+        name: Option<String>,
     },
-    /// `text`: what names its draws when there is no label.
+    /// `text`: what names its draws when there is no label; without it nothing is recorded. `is_observed`: it stands
+    /// for an observation.
     Predict {
         expr: ExprRef,
-        text: String,
+        text: Option<String>,
+        is_observed: bool,
     },
     /// A kernel keeps state, so each trace reads the program for itself.
     Infer {
@@ -72,13 +77,23 @@ pub enum StepKind {
 }
 
 pub enum Bounds {
-    Rows(usize),
+    Rows(Arc<Table>),
     Range { low: ExprRef, high: ExprRef },
 }
 
 pub struct Compiler<'a> {
     pub catalog: &'a mut Catalog,
     pub sources: &'a SourceMap,
+    pub observations: Observations,
+}
+
+/// What becomes of observations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Observations {
+    #[default]
+    Constrain,
+    /// They are predicted instead. What was observed is not looked at, and `force` does nothing.
+    Predict,
 }
 
 /// Definitions may make so many procedures, as a power of two, before their numbers meet those of the next.
@@ -86,7 +101,11 @@ const CREATIONS: u32 = 40;
 
 type Compiled<T> = Result<T, Vec<Diagnostic>>;
 
-impl Compiler<'_> {
+impl<'a> Compiler<'a> {
+    pub fn new(catalog: &'a mut Catalog, sources: &'a SourceMap) -> Compiler<'a> {
+        Compiler { catalog, sources, observations: Observations::Constrain }
+    }
+
     /// The step of a directive. None if it acts on the catalog alone, which has then happened.
     pub fn top_level(
         &mut self,
@@ -158,16 +177,22 @@ impl Compiler<'_> {
                 expr: lower::lower_named(expr, scope, catalog, name.name).map(noted)?,
             },
             DirectiveKind::Observe { expr, value } => {
-                let (expr, value) = both(expr, value)?;
-                StepKind::Observe { expr, value }
+                let name = self.observed_name(expr, value);
+                if self.observations == Observations::Predict {
+                    StepKind::Predict { expr: lower(expr)?, text: name, is_observed: true }
+                } else {
+                    let (expr, value) = both(expr, value)?;
+                    StepKind::Observe { expr, value, name }
+                }
             }
             DirectiveKind::Force { expr, value } => {
                 let (expr, value) = both(expr, value)?;
                 StepKind::Force { expr, value }
             }
             DirectiveKind::Predict { expr } => StepKind::Predict {
-                text: printer::squeeze(self.sources.text(expr.span)),
+                text: Some(printer::squeeze(self.sources.text(expr.span))),
                 expr: lower(expr)?,
+                is_observed: false,
             },
             DirectiveKind::Sample { expr } => StepKind::Sample { expr: lower(expr)? },
             DirectiveKind::Infer { kernel } => {
@@ -195,6 +220,22 @@ impl Compiler<'_> {
         Ok(Step { number, label, span: directive.span, kind })
     }
 
+    /// What an observation without a label is called: by the column that it was seen in, else by its text. A
+    /// weight is no observation.
+    fn observed_name(&self, expr: &Syntax, value: &Syntax) -> Option<String> {
+        if let SyntaxKind::List(items) = &expr.kind
+            && matches!(items.first()?.kind, SyntaxKind::Name(name) if name.as_str() == FACTOR)
+        {
+            return None;
+        }
+        let column = match value.kind {
+            SyntaxKind::Name(name) => name.as_str().split_once('.').map(|(_, column)| column),
+            _ => None,
+        };
+        let text = || printer::squeeze(self.sources.text(expr.span));
+        Some(column.map_or_else(text, str::to_owned))
+    }
+
     fn for_loop(
         &mut self,
         variable: &Named<Symbol>,
@@ -211,7 +252,7 @@ impl Compiler<'_> {
                     let hint = format!("load it first: [table {} \"path.csv\"]", name.name);
                     return Err(vec![Diagnostic::error(name.span, message).hint(hint)]);
                 };
-                (Bounds::Rows(table.rows()), scope.with_row(variable.name, table))
+                (Bounds::Rows(table.clone()), scope.with_row(variable.name, table))
             }
             ForSource::Range { low, high, .. } => {
                 let low = lower::lower(low, scope, self.catalog)?;
@@ -244,6 +285,15 @@ impl Compiler<'_> {
         } else {
             Err(diagnostics)
         }
+    }
+}
+
+/// Whether a directive records something.
+pub fn predicts(directive: &Directive) -> bool {
+    match &directive.kind {
+        DirectiveKind::Predict { .. } => true,
+        DirectiveKind::For { body, .. } => body.iter().any(predicts),
+        _ => false,
     }
 }
 

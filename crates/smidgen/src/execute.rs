@@ -17,6 +17,7 @@ use smidgen_value::{Rng, Symbol, Value};
 
 use crate::catalog::Catalog;
 use crate::compile::{Bounds, Step, StepKind};
+use crate::noted::Noted;
 use crate::outcome::{Inferred, Outcome, OutcomeKind};
 
 /// What `infer`, `sample` and `report` do.
@@ -49,6 +50,10 @@ pub struct ExecutionContext<'a> {
     /// and the kernels.
     pub predicted: Vec<(String, u64, Operand)>,
     pub programs: Vec<Program>,
+    /// Whether all values are given from elsewhere: what would only move them does nothing.
+    pub replays: bool,
+    /// Which observations there are, if somebody wants to know.
+    pub noted: Option<Noted>,
 }
 
 impl<'a> ExecutionContext<'a> {
@@ -69,6 +74,8 @@ impl<'a> ExecutionContext<'a> {
             tentative: false,
             predicted: Vec::new(),
             programs: Vec::new(),
+            replays: false,
+            noted: None,
         }
     }
 }
@@ -140,6 +147,9 @@ impl Executor<'_> {
         env: &Environment,
         suffix: &str,
     ) -> Result<(), Diagnostic> {
+        if self.desk.replays {
+            return Ok(());
+        }
         let mut program = self.read_program(kernel, scope, env)?;
         if self.desk.mode == Mode::Sample {
             self.desk.programs.push(program);
@@ -267,14 +277,24 @@ impl ExecutionContext<'_> {
     ) -> Result<bool, Diagnostic> {
         let mut observations = Vec::with_capacity(body.len());
         for inner in body {
-            let StepKind::Observe { expr, value } = &inner.kind else { return Ok(false) };
+            let StepKind::Observe { expr, value, .. } = &inner.kind else { return Ok(false) };
             let label = inner.label.as_ref().map(|label| format!("{label}{suffix}"));
             observations.push(RowObservation { expr, outcome: value, label });
         }
-        model.observe_rows(&observations, env, rows, self.rng).map_err(|RowError { row, error }| {
+        let first = model.next_number();
+        let observed = model.observe_rows(&observations, env, rows, self.rng);
+        let observed = observed.map_err(|RowError { row, error }| {
             let place = body.first().map_or(step.span, |inner| inner.span);
             in_round(in_directive(error.into_diagnostic(), place), bounds, row, step.span)
-        })
+        })?;
+        if let Some(noted) = self.noted.as_mut().filter(|_| observed) {
+            for (inner, number) in body.iter().zip(first..) {
+                if let StepKind::Observe { name, .. } = &inner.kind {
+                    noted.observation(inner, number, name, suffix);
+                }
+            }
+        }
+        Ok(observed)
     }
 
     fn on_model(
@@ -291,18 +311,33 @@ impl ExecutionContext<'_> {
                 let value = model.assume(*name, code(expr), label, rng)?;
                 Some(OutcomeKind::Assume { name: name.to_string(), value })
             }
-            StepKind::Observe { expr, value } => {
+            StepKind::Observe { expr, value, name } => {
                 let value = model.constant(code(value), rng)?;
-                model.observe(code(expr), value, label, rng)?;
+                let number = model.next_number();
+                model.observe(code(expr), value, label.clone(), rng)?;
+                if let Some(noted) = &mut self.noted {
+                    noted.observation(step, number, name, suffix);
+                }
                 None
             }
-            StepKind::Predict { expr, text } => {
-                let name = label.clone().unwrap_or_else(|| format!("{text}{suffix}"));
+            StepKind::Predict { expr, text, is_observed } => {
+                let text = text.as_ref().map(|text| format!("{text}{suffix}"));
+                let name = text.map(|text| label.clone().unwrap_or(text));
                 let predicted = model.predict(code(expr), label, rng)?;
-                self.predicted.push((name, predicted.number, predicted.root));
+                if let Some(noted) = self.noted.as_mut().filter(|_| *is_observed) {
+                    noted.observation(step, predicted.number, &name, "");
+                }
+                if let Some(name) = name {
+                    self.predicted.push((name, predicted.number, predicted.root));
+                }
                 Some(OutcomeKind::Predict(predicted.value))
             }
             StepKind::Sample { .. } | StepKind::Report { .. } if self.mode == Mode::Sample => None,
+            StepKind::Force { .. } | StepKind::LogJoint | StepKind::LogLikelihood
+                if self.replays =>
+            {
+                None
+            }
             StepKind::Sample { expr } => Some(OutcomeKind::Sample(model.sample(code(expr), rng)?)),
             StepKind::Force { expr, value } => {
                 let value = model.constant(code(value), rng)?;
@@ -373,7 +408,7 @@ pub(crate) fn range_of(
         })
     };
     match bounds {
-        Bounds::Rows(rows) => Ok(0..*rows as i64),
+        Bounds::Rows(table) => Ok(0..table.rows() as i64),
         Bounds::Range { low, high } => {
             let range = end(low)?..end(high)?;
             if range.end.saturating_sub(range.start) > MOST_ROUNDS {

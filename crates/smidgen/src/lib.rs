@@ -30,12 +30,17 @@ pub mod compare;
 pub mod compile;
 pub mod execute;
 pub mod explain;
+pub mod likelihood;
 pub mod load;
+pub mod noted;
 pub mod outcome;
 pub mod population;
+pub mod predict;
 pub mod reference;
+pub mod replay;
 pub mod sampling;
 pub mod session;
+pub mod steps;
 pub mod stopwatch;
 pub mod tables;
 

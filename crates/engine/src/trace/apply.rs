@@ -18,7 +18,7 @@ use crate::trace::eval::{Evaluation, Phase, Portion, Site};
 use crate::trace::journal::Edit;
 use crate::trace::node::{Made, MemoEntry, MemoKey, Observed, Op, StructureKind};
 use crate::trace::proposal::given_up;
-use crate::trace::script::not_alike;
+use crate::trace::script::{does_not_fit, not_alike};
 
 impl Trace {
     pub(crate) fn apply(
@@ -170,6 +170,10 @@ impl Trace {
                 }
             }
         };
+        let value = match self.given.is_some() && observed.is_none() {
+            true => self.fitting(distribution, &operands, value, site.span)?,
+            false => value,
+        };
         if cx.rehearsal.is_some() {
             return self.rehearsed_choice(value, site, cx);
         }
@@ -177,6 +181,22 @@ impl Trace {
         let id = self.add_node(Op::Random(distribution), operands, value, place);
         self.finish_choice(id, observed.is_some(), cx)?;
         Ok(Operand::Node(id))
+    }
+
+    /// A value that was given, in the type that the distribution draws.
+    #[cold]
+    fn fitting(
+        &self,
+        distribution: &'static dyn Distribution,
+        operands: &Operands,
+        value: Value,
+        span: Span,
+    ) -> Result<Value, EvalError> {
+        let admitted = distribution.admit(&value).ok().filter(|value| {
+            let support = self.with_operands(operands, |values| distribution.support(values));
+            support.is_ok_and(|support| support.contains(value))
+        });
+        admitted.ok_or_else(|| does_not_fit(distribution.spec().name, &value, span))
     }
 
     /// An application of what a maker made.
@@ -211,6 +231,13 @@ impl Trace {
                     }
                 }
             }
+        };
+        let value = match self.given.is_some() && observed.is_none() {
+            true => {
+                let admitted = self.statistics(maker).admit(&value);
+                admitted.map_err(|_| does_not_fit(name, &value, span))?
+            }
+            false => value,
         };
         let place = (cx.family, cx.tags.clone(), span);
         let id = self.add_node(Op::Draw(maker), [], value.clone(), place);
@@ -325,7 +352,11 @@ impl Trace {
         let Some(script) = cx.script() else {
             return match &self.given {
                 None => Ok(draw(cx.rng)),
-                Some(given) => given.get(&at()).cloned().map(Ok).ok_or_else(|| not_alike(span)),
+                Some(given) => match given.state.get(at()) {
+                    Some(value) => Ok(Ok(value.clone())),
+                    None if given.is_whole => Err(not_alike(span)),
+                    None => Ok(draw(cx.rng)),
+                },
             };
         };
         if let Some(value) = script.next(at(), span)? {
