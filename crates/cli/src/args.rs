@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use criticism::{LooArgs, PredictArgs};
+pub use criticism::{CalibrateArgs, EnumerateArgs, LooArgs, PredictArgs};
 
 #[derive(Parser)]
 #[command(
@@ -38,6 +38,17 @@ pub enum Command {
     /// A round of a loop is one unit of data. elpd_loo is the sum over units of the log density of each given all
     /// others; k_hat above 0.7 says that the estimate for a unit is not to be trusted.
     Loo(LooArgs),
+    /// Check by simulation whether a program is sampled rightly
+    ///
+    /// Simulation-based calibration: choices are drawn from the prior and data from the program given them, row by
+    /// row; the posterior is sampled and each truth ranked among its draws. The last line of the text and the field
+    /// "verdict" of the JSON are PASS, WARN or FAIL; a program that is right fails with probability 1% at most.
+    Calibrate(CalibrateArgs),
+    /// Give exact answers for a program whose choices are finite
+    ///
+    /// All runs of the program are gone through: the law of what is recorded, given the observations, and the
+    /// evidence. A choice with infinitely many values is refused, with its place.
+    Enumerate(EnumerateArgs),
     /// Compare two models by how they predict, or one program's subsampled with exact inference
     ///
     /// With several programs each is sampled (or its draws are given, by --draws-from in the same order), and they

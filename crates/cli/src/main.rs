@@ -1,16 +1,18 @@
 //! The command `smidgen`: programs in files or at a prompt, results as text or JSON.
 //!
 //! Reading order: [`args`] (what can be typed), [`failure`] (how a command ends badly), then one
-//! file per command: [`run`], [`sample`], [`predict`], [`loo`], [`compare`], [`report`], [`explain`], [`check`], [`repl`],
+//! file per command: [`run`], [`sample`], [`predict`], [`loo`], [`calibrate`], [`enumerate`], [`compare`], [`report`], [`explain`], [`check`], [`repl`],
 //! [`help`], [`debug`], [`experiment`], [`bench`].
 //! They share [`inputs`] (parameters, data, seed), [`render`] (diagnostics on a terminal),
 //! [`output`] (what directives show), [`target`] (files to be written), [`interrupt`] and [`progress`].
 
 mod args;
 mod bench;
+mod calibrate;
 mod check;
 mod compare;
 mod debug;
+mod enumerate;
 mod experiment;
 mod explain;
 mod failure;
@@ -49,6 +51,8 @@ fn execute(command: &Command) -> Result<(), Failure> {
         Command::Run(args) => run::run(args),
         Command::Sample(args) => sample::sample(args),
         Command::Predict(args) => predict::predict(args),
+        Command::Calibrate(args) => calibrate::calibrate(args),
+        Command::Enumerate(args) => enumerate::enumerate(args),
         Command::Loo(args) => loo::loo(args),
         Command::Compare(args) if args.files.len() > 1 => loo::compare(args),
         Command::Compare(args) => compare::compare(args),

@@ -5,6 +5,7 @@
 //! how they were made), [`diagnostics`] (numbers about one scalar), [`quantile`],
 //! [`summary`] (the table a user reads).
 
+pub mod calibration;
 pub mod diagnostics;
 pub mod loo;
 pub mod normal;

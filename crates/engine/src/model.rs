@@ -2,6 +2,7 @@
 
 mod constrain;
 mod distance;
+mod explore;
 mod labels;
 mod pointwise;
 mod retry;
@@ -31,6 +32,7 @@ use crate::trace::node::{Observed, Op};
 use crate::trace::observe::Referent;
 use rows::{FEWEST_ROWS, PlateRecord};
 
+pub use explore::Exploration;
 pub use rows::{RowError, RowObservation};
 pub use ties::Ties;
 

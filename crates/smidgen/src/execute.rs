@@ -19,6 +19,7 @@ use crate::catalog::Catalog;
 use crate::compile::{Bounds, Step, StepKind};
 use crate::noted::Noted;
 use crate::outcome::{Inferred, Outcome, OutcomeKind};
+use crate::simulated::Simulated;
 
 /// What `infer`, `sample` and `report` do.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub struct ExecutionContext<'a> {
     pub programs: Vec<Program>,
     /// Whether all values are given from elsewhere: what would only move them does nothing.
     pub replays: bool,
+    /// What is observed instead of what the program says.
+    pub simulated: Option<Simulated>,
     /// Which observations there are, if somebody wants to know.
     pub noted: Option<Noted>,
 }
@@ -75,6 +78,7 @@ impl<'a> ExecutionContext<'a> {
             predicted: Vec::new(),
             programs: Vec::new(),
             replays: false,
+            simulated: None,
             noted: None,
         }
     }
@@ -275,18 +279,34 @@ impl ExecutionContext<'_> {
         env: &Environment,
         suffix: &str,
     ) -> Result<bool, Diagnostic> {
+        let simulated = match &self.simulated {
+            Some(simulated) => match simulated.columns(body.len(), &rows, step.span) {
+                Some(outcomes) => Some(outcomes),
+                None => return Ok(false),
+            },
+            None => None,
+        };
         let mut observations = Vec::with_capacity(body.len());
         for inner in body {
             let StepKind::Observe { expr, value, .. } = &inner.kind else { return Ok(false) };
             let label = inner.label.as_ref().map(|label| format!("{label}{suffix}"));
-            observations.push(RowObservation { expr, outcome: value, label });
+            let outcome = match simulated.as_ref() {
+                Some(outcomes) => &outcomes[observations.len()],
+                None => value,
+            };
+            observations.push(RowObservation { expr, outcome, label });
         }
+        let each = body.len();
         let first = model.next_number();
+        let taken = each * (rows.end - rows.start).max(0) as usize;
         let observed = model.observe_rows(&observations, env, rows, self.rng);
         let observed = observed.map_err(|RowError { row, error }| {
             let place = body.first().map_or(step.span, |inner| inner.span);
             in_round(in_directive(error.into_diagnostic(), place), bounds, row, step.span)
         })?;
+        if let Some(simulated) = self.simulated.as_mut().filter(|_| observed) {
+            simulated.skip(taken);
+        }
         if let Some(noted) = self.noted.as_mut().filter(|_| observed) {
             for (inner, number) in body.iter().zip(first..) {
                 if let StepKind::Observe { name, .. } = &inner.kind {
@@ -312,7 +332,10 @@ impl ExecutionContext<'_> {
                 Some(OutcomeKind::Assume { name: name.to_string(), value })
             }
             StepKind::Observe { expr, value, name } => {
-                let value = model.constant(code(value), rng)?;
+                let value = match &mut self.simulated {
+                    Some(simulated) => simulated.next(),
+                    None => model.constant(code(value), rng)?,
+                };
                 let number = model.next_number();
                 model.observe(code(expr), value, label.clone(), rng)?;
                 if let Some(noted) = &mut self.noted {
@@ -326,6 +349,7 @@ impl ExecutionContext<'_> {
                 let predicted = model.predict(code(expr), label, rng)?;
                 if let Some(noted) = self.noted.as_mut().filter(|_| *is_observed) {
                     noted.observation(step, predicted.number, &name, "");
+                    noted.values.push(predicted.value.clone());
                 }
                 if let Some(name) = name {
                     self.predicted.push((name, predicted.number, predicted.root));

@@ -23,11 +23,13 @@
 //! }
 //! ```
 
+pub mod calibrate;
 pub mod catalog;
 pub mod check;
 mod columns;
 pub mod compare;
 pub mod compile;
+pub mod enumerate;
 pub mod execute;
 pub mod explain;
 pub mod likelihood;
@@ -40,6 +42,7 @@ pub mod reference;
 pub mod replay;
 pub mod sampling;
 pub mod session;
+mod simulated;
 pub mod steps;
 pub mod stopwatch;
 pub mod tables;

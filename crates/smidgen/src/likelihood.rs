@@ -98,7 +98,7 @@ impl Chain<'_> {
         }
         let (model, noted) = self.standing.as_mut().expect("just made");
         let mut found: HashMap<Unit, (f64, Vec<&str>)> = HashMap::new();
-        for observation in &noted.0 {
+        for observation in &noted.observations {
             add(model, observation, &mut found).map_err(diagnosed)?;
         }
         if self.units.is_empty() {

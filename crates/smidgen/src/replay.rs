@@ -90,6 +90,29 @@ impl Replay<'_> {
     }
 }
 
+/// A program that is run again with states, one after the other.
+pub struct Restorer<'a> {
+    replay: Replay<'a>,
+    rng: Rng,
+}
+
+impl<'a> Restorer<'a> {
+    pub fn new(
+        session: &'a mut Session,
+        program: &[TopDirective],
+    ) -> Result<Restorer<'a>, SampleError> {
+        let steps = compile(session, program, Observations::Constrain, &[])?;
+        let (catalog, sources) = (&session.catalog, &session.sources);
+        let replay = Replay { steps, catalog, sources, interrupt: session.interrupt.clone() };
+        Ok(Restorer { replay, rng: Rng::from_seed(0) })
+    }
+
+    /// The model in a state, its observations constrained.
+    pub fn run(&mut self, state: &State, marks: Option<&[StepMark]>) -> Result<Model, Diagnostic> {
+        self.replay.run(state, marks, &mut self.rng).map(|replayed| replayed.model)
+    }
+}
+
 /// Calls `work` for each of `n` chains, on so many threads; the results in order. Stops at the first mistake.
 pub(crate) fn each_chain<T: Send>(
     n: usize,
@@ -158,7 +181,7 @@ pub fn from_draws(
     let mut spare: Vec<u64> = Vec::new();
     for (name, number, root) in predicted {
         let Some(address) = model.choice_address(&root) else { continue };
-        if noted.0.iter().any(|observation| observation.number == number) {
+        if noted.observations.iter().any(|observation| observation.number == number) {
             spare.push(address);
             continue;
         }

@@ -33,6 +33,7 @@ use crate::load::TopDirective;
 use crate::outcome::{Inferred, OutcomeKind};
 use crate::population::{Context, ParticlePopulation, makes_particles};
 use crate::session::Session;
+use crate::simulated::Simulated;
 use crate::steps::run_steps;
 use crate::stopwatch::Stopwatch;
 use diary::Diary;
@@ -145,6 +146,8 @@ struct Plan<'a> {
     /// What all chains would prepare alike.
     shared: Arc<Shared>,
     start: Start,
+    /// What is observed instead of what the program says.
+    data: Option<Arc<[Value]>>,
 }
 
 struct Chain {
@@ -170,6 +173,73 @@ pub fn sample(
     request: &SampleRequest,
     progress: &Progress,
 ) -> Result<Sampled, SampleError> {
+    let prepared = prepare(session, program, request)?;
+    let start = start(session, request)?;
+    let total = request.chains.saturating_mul(request.warmup.saturating_add(request.draws));
+    progress.total.store(total as u64, Ordering::Relaxed);
+    let plan = Plan { progress, start, ..prepared.plan(session, request, progress) };
+    let chains = plan.run_chains()?;
+    Ok(plan.assemble(chains, program))
+}
+
+/// A program that is ready to be sampled.
+pub(crate) struct Prepared {
+    steps: Vec<Arc<Step>>,
+    kernel: Option<Syntax>,
+    record: Vec<(String, ExprRef)>,
+}
+
+impl Prepared {
+    fn plan<'a>(
+        &self,
+        session: &'a Session,
+        request: &'a SampleRequest,
+        progress: &'a Progress,
+    ) -> Plan<'a> {
+        Plan {
+            steps: self.steps.clone(),
+            kernel: self.kernel.clone(),
+            record: self.record.clone(),
+            catalog: &session.catalog,
+            sources: &session.sources,
+            request,
+            progress,
+            interrupt: session.interrupt.clone(),
+            failed: AtomicBool::new(false),
+            shared: Arc::default(),
+            start: Start::Anywhere,
+            data: None,
+        }
+    }
+
+    /// What was asked to be recorded.
+    pub(crate) fn watched(&self) -> impl Iterator<Item = Watch> {
+        let record = self.record.iter().cloned();
+        record.map(|(name, expr)| Watch::Expression(name, expr))
+    }
+
+    /// The draws of one chain, with other data if some are given.
+    pub(crate) fn chain(
+        &self,
+        session: &Session,
+        request: &SampleRequest,
+        data: Option<Arc<[Value]>>,
+    ) -> Result<draws::Draws, Diagnostic> {
+        let progress = Progress::default();
+        let plan = Plan { data, ..self.plan(session, request, &progress) };
+        let chain = plan.guarded_chain(0)?;
+        match chain.complete {
+            true => Ok(chain.diary.draws),
+            false => Err(Diagnostic::error(None, "interrupted")),
+        }
+    }
+}
+
+pub(crate) fn prepare(
+    session: &mut Session,
+    program: &[TopDirective],
+    request: &SampleRequest,
+) -> Result<Prepared, SampleError> {
     let kernel = match &request.kernel {
         Some(text) => Some(session.parse_option("--kernel", text)?),
         None => None,
@@ -192,24 +262,7 @@ pub fn sample(
         session.catalog.note(&expr);
         lowered.push((name, expr));
     }
-    let start = start(session, request)?;
-    let total = request.chains.saturating_mul(request.warmup.saturating_add(request.draws));
-    progress.total.store(total as u64, Ordering::Relaxed);
-    let plan = Plan {
-        steps,
-        kernel,
-        record: lowered,
-        catalog: &session.catalog,
-        sources: &session.sources,
-        request,
-        progress,
-        interrupt: session.interrupt.clone(),
-        failed: AtomicBool::new(false),
-        shared: Arc::default(),
-        start,
-    };
-    let chains = plan.run_chains()?;
-    Ok(plan.assemble(chains, program))
+    Ok(Prepared { steps, kernel, record: lowered })
 }
 
 /// Where the chains begin, with all names lowered.
@@ -338,6 +391,7 @@ impl Plan<'_> {
             Mode::Sample,
         );
         let mut executor = Executor { model: &mut model, desk };
+        executor.desk.simulated = self.data.clone().map(Simulated::new);
         let former = match &self.start {
             Start::States(states) if !states.last.is_empty() => Some(states),
             _ => None,

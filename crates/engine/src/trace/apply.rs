@@ -161,7 +161,15 @@ impl Trace {
                 let draw = |rng: &mut Rng| {
                     self.with_operands(&operands, |values| distribution.sample(values, rng))
                 };
-                match self.drawn(site.span, cx, draw)? {
+                let drawn = match self.explorer.is_some() {
+                    false => self.drawn(site.span, cx, draw)?,
+                    true => {
+                        let list = |values: &[&Value]| distribution.enumerate(values);
+                        let values = self.with_operands(&operands, list);
+                        self.explored(name, values, site.span)?
+                    }
+                };
+                match drawn {
                     Ok(value) => value,
                     Err(error) => {
                         let hangs = may_change(distribution, &error, |i| operands.get(i));
@@ -223,7 +231,15 @@ impl Trace {
                 let draw = |rng: &mut Rng| {
                     self.with_params(maker, |params| self.statistics(maker).sample(params, rng))
                 };
-                match self.drawn(span, cx, draw)? {
+                let drawn = match self.explorer.is_some() {
+                    false => self.drawn(span, cx, draw)?,
+                    true => {
+                        let list = |params: &[&Value]| self.statistics(maker).enumerate(params);
+                        let values = self.with_params(maker, list);
+                        self.explored(name, values, span)?
+                    }
+                };
+                match drawn {
                     Ok(value) => value,
                     Err(error) => {
                         let hangs = self.has_changing_argument(maker);
@@ -308,6 +324,12 @@ impl Trace {
             maker.latent().map_or_else(|| maker.empty(values).map(Some), |_| Ok(None))
         });
         let made = match (made, maker.latent()) {
+            (Ok(None), Some(latent)) if self.explorer.is_some() => {
+                let list = |values: &[&Value]| latent.enumerate(values);
+                let values = self.with_operands(&operands, list);
+                self.explored(maker.spec().name, values, site.span)?
+                    .and_then(|value| maker.empty(&[&value]).map(|statistics| (value, statistics)))
+            }
             (Ok(None), Some(latent)) => {
                 let draw = |rng: &mut Rng| {
                     self.with_operands(&operands, |values| latent.sample(values, rng))
@@ -334,6 +356,21 @@ impl Trace {
             self.enter_choices(id);
         }
         Ok(Operand::Constant(Procedure::Made(id).into_value(self.next_creation())))
+    }
+
+    /// The value of the choice to be made next in a run that is one of all.
+    #[cold]
+    fn explored(
+        &mut self,
+        name: &str,
+        values: Result<Option<Vec<Value>>, ArgumentError>,
+        span: Span,
+    ) -> Result<Result<Value, ArgumentError>, EvalError> {
+        let explorer = self.explorer.as_mut().expect("asked for where there is one");
+        match values {
+            Ok(values) => explorer.choose(name, values, span).map(Ok),
+            Err(error) => Ok(Err(error)),
+        }
     }
 
     /// A draw for the choice to be made next, or what the script of a particle has for it.

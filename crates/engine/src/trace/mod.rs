@@ -12,6 +12,7 @@ pub mod bound;
 pub mod density;
 pub mod eval;
 mod evaluation;
+pub(crate) mod explore;
 pub mod family;
 pub mod fault;
 pub mod freshness;
@@ -42,6 +43,7 @@ use crate::plate::PlateScratch;
 use crate::tag::{Scopes, Tags};
 use crate::trace::address::address;
 use crate::trace::density::KeptDensity;
+use crate::trace::explore::Explorer;
 use crate::trace::family::Family;
 use crate::trace::journal::Edit;
 use crate::trace::node::{Arg, Args, Node, Observed, Op};
@@ -109,6 +111,8 @@ pub struct Trace {
     pub interrupt: Arc<AtomicBool>,
     /// Values that choices take instead of being drawn, see `model/state.rs` and [`crate::check::again`].
     pub(crate) given: Option<Box<Given>>,
+    /// Which values choices take while all runs of a program are gone through.
+    pub(crate) explorer: Option<Box<Explorer>>,
     /// A mistake that was put back.
     #[cfg(feature = "twins")]
     pub(crate) fault: Option<crate::trace::fault::Fault>,
