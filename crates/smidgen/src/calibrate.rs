@@ -20,6 +20,7 @@ use smidgen_value::{Rng, State, Value};
 
 use crate::compile::{Compiler, Observations};
 use crate::load::TopDirective;
+use crate::population::Context;
 use crate::replay::{Replay, Replayed, diagnosed, each_chain};
 use crate::sampling::watch::Watch;
 use crate::sampling::{Prepared, SampleError, SampleRequest, prepare};
@@ -96,7 +97,9 @@ pub fn calibrate(
     let prepared = prepare(session, program, &sampling)?;
     let interrupt = session.interrupt.clone();
     let replay = Replay { steps, catalog: &forward, sources: &session.sources, interrupt };
-    let stage = Stage { replay, prepared, session, sampling, seed: request.seed };
+    let Session { catalog, sources, interrupt, .. } = &*session;
+    let context = Context { catalog, sources, interrupt };
+    let stage = Stage { replay, prepared, context, sampling, seed: request.seed };
     let total = request.simulations + if request.thin.is_none() { PILOTS } else { 0 };
     progress.total.store(total as u64, Ordering::Relaxed);
     let (thin, is_correlated) = match request.thin {
@@ -193,7 +196,7 @@ impl Simulated {
 struct Stage<'a> {
     replay: Replay<'a>,
     prepared: Prepared,
-    session: &'a Session,
+    context: Context<'a>,
     sampling: SampleRequest,
     seed: u64,
 }
@@ -244,7 +247,7 @@ impl Stage<'_> {
         let truth = self.truth(&mut replayed, &mut rng)?;
         let data: Arc<[Value]> = replayed.noted.values.into();
         let request = SampleRequest { draws, thin, seed, ..self.sampling.clone() };
-        let run = self.prepared.chain(self.session, &request, Some(data))?;
+        let run = self.prepared.chain(self.context, &request, Some(data))?;
         Ok(Simulated { truth, draws: run })
     }
 

@@ -39,11 +39,10 @@ pub enum StepKind {
         value: ExprRef,
         name: Option<String>,
     },
-    /// `text`: what names its draws when there is no label; without it nothing is recorded. `is_observed`: it stands
-    /// for an observation.
+    /// `text`: what names its draws when there is no label. `is_observed`: it stands for an observation.
     Predict {
         expr: ExprRef,
-        text: Option<String>,
+        text: String,
         is_observed: bool,
     },
     /// A kernel keeps state, so each trace reads the program for itself.
@@ -178,8 +177,13 @@ impl<'a> Compiler<'a> {
             },
             DirectiveKind::Observe { expr, value } => {
                 let name = self.observed_name(expr, value);
-                if self.observations == Observations::Predict {
-                    StepKind::Predict { expr: lower(expr)?, text: name, is_observed: true }
+                // A weight cannot be drawn: it stays what it is, and weighs nothing that is drawn forward.
+                if self.observations == Observations::Predict && name.is_some() {
+                    StepKind::Predict {
+                        expr: lower(expr)?,
+                        text: name.unwrap_or_default(),
+                        is_observed: true,
+                    }
                 } else {
                     let (expr, value) = both(expr, value)?;
                     StepKind::Observe { expr, value, name }
@@ -190,7 +194,7 @@ impl<'a> Compiler<'a> {
                 StepKind::Force { expr, value }
             }
             DirectiveKind::Predict { expr } => StepKind::Predict {
-                text: Some(printer::squeeze(self.sources.text(expr.span))),
+                text: printer::squeeze(self.sources.text(expr.span)),
                 expr: lower(expr)?,
                 is_observed: false,
             },

@@ -344,16 +344,13 @@ impl ExecutionContext<'_> {
                 None
             }
             StepKind::Predict { expr, text, is_observed } => {
-                let text = text.as_ref().map(|text| format!("{text}{suffix}"));
-                let name = text.map(|text| label.clone().unwrap_or(text));
+                let name = label.clone().unwrap_or_else(|| format!("{text}{suffix}"));
                 let predicted = model.predict(code(expr), label, rng)?;
                 if let Some(noted) = self.noted.as_mut().filter(|_| *is_observed) {
-                    noted.observation(step, predicted.number, &name, "");
+                    noted.observation(step, predicted.number, &Some(name.clone()), "");
                     noted.values.push(predicted.value.clone());
                 }
-                if let Some(name) = name {
-                    self.predicted.push((name, predicted.number, predicted.root));
-                }
+                self.predicted.push((name, predicted.number, predicted.root));
                 Some(OutcomeKind::Predict(predicted.value))
             }
             StepKind::Sample { .. } | StepKind::Report { .. } if self.mode == Mode::Sample => None,

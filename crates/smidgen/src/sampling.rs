@@ -177,7 +177,9 @@ pub fn sample(
     let start = start(session, request)?;
     let total = request.chains.saturating_mul(request.warmup.saturating_add(request.draws));
     progress.total.store(total as u64, Ordering::Relaxed);
-    let plan = Plan { progress, start, ..prepared.plan(session, request, progress) };
+    let Session { catalog, sources, interrupt, .. } = &*session;
+    let context = Context { catalog, sources, interrupt };
+    let plan = Plan { start, ..prepared.plan(context, request, progress) };
     let chains = plan.run_chains()?;
     Ok(plan.assemble(chains, program))
 }
@@ -192,7 +194,7 @@ pub(crate) struct Prepared {
 impl Prepared {
     fn plan<'a>(
         &self,
-        session: &'a Session,
+        context: Context<'a>,
         request: &'a SampleRequest,
         progress: &'a Progress,
     ) -> Plan<'a> {
@@ -200,11 +202,11 @@ impl Prepared {
             steps: self.steps.clone(),
             kernel: self.kernel.clone(),
             record: self.record.clone(),
-            catalog: &session.catalog,
-            sources: &session.sources,
+            catalog: context.catalog,
+            sources: context.sources,
             request,
             progress,
-            interrupt: session.interrupt.clone(),
+            interrupt: context.interrupt.clone(),
             failed: AtomicBool::new(false),
             shared: Arc::default(),
             start: Start::Anywhere,
@@ -221,12 +223,12 @@ impl Prepared {
     /// The draws of one chain, with other data if some are given.
     pub(crate) fn chain(
         &self,
-        session: &Session,
+        context: Context<'_>,
         request: &SampleRequest,
         data: Option<Arc<[Value]>>,
     ) -> Result<draws::Draws, Diagnostic> {
         let progress = Progress::default();
-        let plan = Plan { data, ..self.plan(session, request, &progress) };
+        let plan = Plan { data, ..self.plan(context, request, &progress) };
         let chain = plan.guarded_chain(0)?;
         match chain.complete {
             true => Ok(chain.diary.draws),
