@@ -85,5 +85,5 @@ fn what_is_not_finite_is_refused() {
     assert!(error("[assume x (poisson 3)]", &[]).contains("infinitely many"));
     assert!(error("[assume x (binomial 100 0.5)]", &[]).contains("more than 50 runs"));
     assert!(error("[assume x (flip 0.5)]", &["(flip 0.5)"]).contains("draws"));
-    assert!(error("[assume x (uniform_discrete 0 1000000)]", &[]).contains("1000000"));
+    assert!(error("[assume x (uniform_discrete 0 1000000)]", &[]).contains("too many"));
 }

@@ -29,7 +29,8 @@ impl Explorer {
         at: Span,
     ) -> Result<Value, EvalError> {
         let Some(mut values) = values else {
-            let message = format!("{name} cannot be enumerated: it has infinitely many values");
+            let message =
+                format!("{name} cannot be enumerated: it has infinitely many values, or too many");
             let hint = "exact answers need choices with finitely many values: flip, bernoulli, binomial, categorical, uniform_discrete; sample this program instead";
             return Err(EvalError::other(at, message).hint(hint));
         };
