@@ -2,29 +2,36 @@
 //! whoever installs a command of their own can call it.
 //!
 //! Reading order: [`args`] (what can be typed), [`failure`] (how a command ends badly), then one
-//! file per command: [`run`], [`sample`], [`compare`], [`report`], [`explain`], [`check`], [`repl`],
+//! file per command: [`run`], [`sample`], [`predict`], [`loo`], [`calibrate`], [`enumerate`], [`compare`], [`report`], [`explain`], [`check`], [`repl`],
 //! [`help`], [`debug`], [`experiment`], [`bench`].
 //! They share [`inputs`] (parameters, data, seed), [`render`] (diagnostics on a terminal),
 //! [`output`] (what directives show), [`target`] (files to be written), [`interrupt`] and [`progress`].
 
 mod args;
 mod bench;
+mod calibrate;
 mod check;
 mod compare;
 mod debug;
+mod enumerate;
 mod experiment;
 mod explain;
 mod failure;
+mod former;
 mod help;
+mod init;
 mod inputs;
 mod interrupt;
+mod loo;
 mod output;
+mod predict;
 mod progress;
 mod render;
 mod repl;
 mod report;
 mod run;
 mod sample;
+mod screen;
 mod target;
 
 use std::ffi::OsString;
@@ -60,6 +67,11 @@ fn execute(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Run(args) => run::run(args),
         Command::Sample(args) => sample::sample(args),
+        Command::Predict(args) => predict::predict(args),
+        Command::Calibrate(args) => calibrate::calibrate(args),
+        Command::Enumerate(args) => enumerate::enumerate(args),
+        Command::Loo(args) => loo::loo(args),
+        Command::Compare(args) if args.files.len() > 1 => loo::compare(args),
         Command::Compare(args) => compare::compare(args),
         Command::Report(args) => report::report(args),
         Command::Check(args) => check::check(args),

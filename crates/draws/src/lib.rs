@@ -5,17 +5,23 @@
 //! how they were made), [`diagnostics`] (numbers about one scalar), [`quantile`],
 //! [`summary`] (the table a user reads).
 
+pub mod calibration;
 pub mod diagnostics;
+pub mod loo;
 pub mod normal;
 pub mod numbers;
+pub mod psis;
 pub mod quantile;
 pub mod run;
+pub mod states;
 pub mod store;
 pub mod stuck;
 pub mod summary;
 
+pub use loo::Pointwise;
 pub use numbers::Numbers;
-pub use run::{Approximation, KernelReport, Run};
+pub use run::{Approximation, KernelReport, Run, STATISTICS};
+pub use states::{KeepStates, States};
 pub use store::{Draws, Quantity, Scalar};
 pub use stuck::{Ties, stuck};
 pub use summary::{SummaryRow, advice, summarise, summarise_scalar, table};

@@ -149,6 +149,26 @@ impl Draws {
         scalars
     }
 
+    /// A number that these draws have and others have not, whatever file they were in: of their numbers, in any
+    /// order of the quantities.
+    pub fn fingerprint(&self) -> u64 {
+        let mix =
+            |hash: u64, x: u64| (hash ^ x).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(23);
+        let mut sum = 0u64;
+        for scalar in self.scalars() {
+            let name = scalar.name.bytes().fold(0xCBF2_9CE4_8422_2325, |h, b| mix(h, u64::from(b)));
+            let number = |hash, x: &f64| {
+                let x = if x.is_nan() { f64::NAN } else { *x + 0.0 };
+                mix(hash, x.to_bits())
+            };
+            let chain =
+                |hash, chain: &Vec<f64>| chain.iter().fold(mix(hash, chain.len() as u64), number);
+            let drawn = scalar.chains.iter().filter(|chain| !chain.is_empty());
+            sum = sum.wrapping_add(drawn.fold(name, chain));
+        }
+        sum
+    }
+
     /// The quantities that [`Draws::scalars`] leaves out, as (name, reason).
     pub fn unflattened(&self) -> Vec<(String, String)> {
         let reason = |q: &Quantity| shape_of(q).err().map(|reason| (q.name.clone(), reason));

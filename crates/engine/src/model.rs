@@ -2,11 +2,14 @@
 
 mod constrain;
 mod distance;
+mod explore;
 mod labels;
 mod named;
+mod pointwise;
 mod retry;
 mod rows;
 mod start;
+mod state;
 mod ties;
 mod wander;
 
@@ -30,6 +33,7 @@ use crate::trace::node::{Observed, Op};
 use crate::trace::observe::Referent;
 use rows::{FEWEST_ROWS, PlateRecord};
 
+pub use explore::Exploration;
 pub use named::NoScope;
 pub use rows::{RowError, RowObservation};
 pub use ties::Ties;
@@ -57,6 +61,8 @@ pub struct Model {
     /// Whether this is a particle, see `retry`, and whether it has come to its end.
     keeps_past: bool,
     broken: bool,
+    /// What `freeze` was asked for: these values belong to a state.
+    frozen: Vec<NodeId>,
 }
 
 /// What a transaction goes back to if it is undone.
@@ -172,6 +178,7 @@ impl Default for Model {
             prepared: None,
             keeps_past: false,
             broken: false,
+            frozen: Vec::new(),
         }
     }
 }
@@ -267,6 +274,7 @@ impl Model {
             prepared: None,
             keeps_past: self.keeps_past,
             broken: self.broken,
+            frozen: self.frozen.clone(),
         }
     }
 

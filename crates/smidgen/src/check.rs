@@ -26,7 +26,7 @@ pub fn check(session: &mut Session, program: &[TopDirective]) -> Vec<Diagnostic>
     let mut found = Vec::new();
     let mut steps = Vec::new();
     let mut assumed: HashSet<Symbol> = HashSet::default();
-    let mut compiler = Compiler { catalog: &mut session.catalog, sources: &session.sources };
+    let mut compiler = Compiler::new(&mut session.catalog, &session.sources);
     for top in program {
         if let DirectiveKind::Assume { name, .. } = &top.directive.kind {
             if assumed.contains(&name.name) {
@@ -77,7 +77,7 @@ fn check_step(step: &Step, assumed: &HashSet<Symbol>, found: &mut Vec<Diagnostic
         | StepKind::Let { expr }
         | StepKind::Predict { expr, .. }
         | StepKind::Sample { expr } => check_names(expr, assumed, found),
-        StepKind::Observe { expr, value } | StepKind::Force { expr, value } => {
+        StepKind::Observe { expr, value, .. } | StepKind::Force { expr, value } => {
             check_names(expr, assumed, found);
             check_names(value, assumed, found);
         }

@@ -11,10 +11,11 @@ use smidgen_engine::Model;
 use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Code;
 use smidgen_lang::core::ExprRef;
+use smidgen_lang::forms::FACTOR;
 use smidgen_lang::lower::{self, Absence, Purpose, Scope};
 use smidgen_lang::syntax::{Directive, DirectiveKind, ForSource, Named, Syntax, SyntaxKind};
 use smidgen_lang::{Diagnostic, SourceMap, Span, printer};
-use smidgen_value::{Rng, Symbol};
+use smidgen_value::{Rng, Symbol, Table};
 
 use crate::catalog::Catalog;
 use crate::{columns, impute, missing, tables};
@@ -39,14 +40,17 @@ pub enum StepKind {
     Let {
         expr: ExprRef,
     },
+    /// `name`: what it is called when there is no label; a weight has none.
     Observe {
         expr: ExprRef,
         value: ExprRef,
+        name: Option<String>,
     },
-    /// `text`: what names its draws when there is no label.
+    /// `text`: what names its draws when there is no label. `is_observed`: it stands for an observation.
     Predict {
         expr: ExprRef,
         text: String,
+        is_observed: bool,
     },
     /// A kernel keeps state, so each trace reads the program for itself.
     Infer {
@@ -83,13 +87,23 @@ pub enum StepKind {
 }
 
 pub enum Bounds {
-    Rows(usize),
+    Rows(Arc<Table>),
     Range { low: ExprRef, high: ExprRef },
 }
 
 pub struct Compiler<'a> {
     pub catalog: &'a mut Catalog,
     pub sources: &'a SourceMap,
+    pub observations: Observations,
+}
+
+/// What becomes of observations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Observations {
+    #[default]
+    Constrain,
+    /// They are predicted instead. What was observed is not looked at, and `force` does nothing.
+    Predict,
 }
 
 /// Definitions may make so many procedures, as a power of two, before their numbers meet those of the next.
@@ -97,7 +111,11 @@ const CREATIONS: u32 = 40;
 
 pub(crate) type Compiled<T> = Result<T, Vec<Diagnostic>>;
 
-impl Compiler<'_> {
+impl<'a> Compiler<'a> {
+    pub fn new(catalog: &'a mut Catalog, sources: &'a SourceMap) -> Compiler<'a> {
+        Compiler { catalog, sources, observations: Observations::Constrain }
+    }
+
     /// The step of a directive. None if it acts on the catalog alone, which has then happened.
     pub fn top_level(
         &mut self,
@@ -192,8 +210,18 @@ impl Compiler<'_> {
                 expr: lower::lower_named(expr, scope, catalog, name.name).map(noted)?,
             },
             DirectiveKind::Observe { expr, value } => {
-                let (expr, value) = both(expr, value)?;
-                StepKind::Observe { expr, value }
+                let name = self.observed_name(expr, value);
+                // A weight cannot be drawn: it stays what it is, and weighs nothing that is drawn forward.
+                if self.observations == Observations::Predict && name.is_some() {
+                    StepKind::Predict {
+                        expr: lower(expr)?,
+                        text: name.unwrap_or_default(),
+                        is_observed: true,
+                    }
+                } else {
+                    let (expr, value) = both(expr, value)?;
+                    StepKind::Observe { expr, value, name }
+                }
             }
             DirectiveKind::Force { expr, value } => {
                 let (expr, value) = both(expr, value)?;
@@ -202,6 +230,7 @@ impl Compiler<'_> {
             DirectiveKind::Predict { expr } => StepKind::Predict {
                 text: printer::squeeze(self.sources.text(expr.span)),
                 expr: lower(expr)?,
+                is_observed: false,
             },
             DirectiveKind::Sample { expr } => StepKind::Sample { expr: lower(expr)? },
             DirectiveKind::Infer { kernel } => {
@@ -229,6 +258,22 @@ impl Compiler<'_> {
         Ok(Step { number, label, span: directive.span, kind, absences: absences.take() })
     }
 
+    /// What an observation without a label is called: by the column that it was seen in, else by its text. A
+    /// weight is no observation.
+    fn observed_name(&self, expr: &Syntax, value: &Syntax) -> Option<String> {
+        if let SyntaxKind::List(items) = &expr.kind
+            && matches!(items.first()?.kind, SyntaxKind::Name(name) if name.as_str() == FACTOR)
+        {
+            return None;
+        }
+        let column = match value.kind {
+            SyntaxKind::Name(name) => name.as_str().split_once('.').map(|(_, column)| column),
+            _ => None,
+        };
+        let text = || printer::squeeze(self.sources.text(expr.span));
+        Some(column.map_or_else(text, str::to_owned))
+    }
+
     /// `[predict t.x]` of a column whose missing cells are drawn: each of them.
     fn predict_all(
         &mut self,
@@ -242,11 +287,20 @@ impl Compiler<'_> {
             let row = text.rfind('[').map_or("", |at| &text[at..]);
             let own = directive.label.as_ref().map(|label| format!("{}{row}", label.name));
             let label = own.or(Some(text.clone()));
-            let (kind, span) = (StepKind::Predict { expr, text }, directive.span);
+            let (kind, span) = (StepKind::Predict { expr, text, is_observed: false }, directive.span);
             steps.push(Arc::new(Step { number, label, span, kind, absences: vec![] }));
         }
         let (kind, span) = (StepKind::Together(steps), directive.span);
         Ok(Step { number, label: None, span, kind, absences: vec![] })
+    }
+}
+
+/// Whether a directive records something.
+pub fn predicts(directive: &Directive) -> bool {
+    match &directive.kind {
+        DirectiveKind::Predict { .. } => true,
+        DirectiveKind::For { body, .. } => body.iter().any(predicts),
+        _ => false,
     }
 }
 

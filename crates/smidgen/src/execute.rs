@@ -19,7 +19,9 @@ use crate::compile::{Bounds, Step, StepKind};
 use crate::impute::is_internal;
 use crate::kernels::KernelReader;
 use crate::missing;
+use crate::noted::Noted;
 use crate::outcome::{Inferred, Outcome, OutcomeKind};
+use crate::simulated::Simulated;
 
 /// What `infer`, `sample` and `report` do.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,6 +53,12 @@ pub struct ExecutionContext<'a> {
     /// and the kernels.
     pub predicted: Vec<(String, u64, Operand)>,
     pub programs: Vec<Program>,
+    /// Whether all values are given from elsewhere: what would only move them does nothing.
+    pub replays: bool,
+    /// What is observed instead of what the program says.
+    pub simulated: Option<Simulated>,
+    /// Which observations there are, if somebody wants to know.
+    pub noted: Option<Noted>,
 }
 
 impl<'a> ExecutionContext<'a> {
@@ -71,6 +79,9 @@ impl<'a> ExecutionContext<'a> {
             tentative: false,
             predicted: Vec::new(),
             programs: Vec::new(),
+            replays: false,
+            simulated: None,
+            noted: None,
         }
     }
 }
@@ -162,6 +173,9 @@ impl Executor<'_> {
         env: &Environment,
         suffix: &str,
     ) -> Result<(), Diagnostic> {
+        if self.desk.replays {
+            return Ok(());
+        }
         let mut program = self.read_program(kernel, scope, env)?;
         if self.desk.mode == Mode::Sample {
             self.desk.programs.push(program);
@@ -336,16 +350,32 @@ impl ExecutionContext<'_> {
         env: &Environment,
         suffix: &str,
     ) -> Result<bool, Diagnostic> {
+        let lacks = texts.iter().any(|inner| !inner.absences.is_empty());
+        let simulated = match &self.simulated {
+            // Which rows are seen is known one by one.
+            Some(_) if lacks => return Ok(false),
+            Some(simulated) => match simulated.columns(texts.len(), &rows, step.span) {
+                Some(outcomes) => Some(outcomes),
+                None => return Ok(false),
+            },
+            None => None,
+        };
         let mut observations = Vec::with_capacity(texts.len());
         let mut apart = Vec::new();
         for inner in texts {
-            let StepKind::Observe { expr, value } = &inner.kind else { return Ok(false) };
+            let StepKind::Observe { expr, value, .. } = &inner.kind else { return Ok(false) };
             let label = inner.label.as_ref().map(|label| format!("{label}{suffix}"));
+            let outcome = match simulated.as_ref() {
+                Some(outcomes) => &outcomes[observations.len()],
+                None => value,
+            };
             let found = missing::rows_of(inner, model, env, rows.clone(), self.rng)
                 .map_err(|error| in_directive(error.into_diagnostic(), inner.span))?;
             apart.extend(found.apart.into_iter().map(|row| (row, inner)));
-            observations.push(RowObservation { expr, outcome: value, label, rows: found.together });
+            observations.push(RowObservation { expr, outcome, label, rows: found.together });
         }
+        let first = model.next_number();
+        let taken = texts.len() * (rows.end - rows.start).max(0) as usize;
         let in_round = |diagnostic, row| in_round(diagnostic, bounds, row, step.span);
         let done = model.observe_rows(&observations, env, rows, self.rng).map_err(
             |RowError { row, error }| {
@@ -355,6 +385,16 @@ impl ExecutionContext<'_> {
         )?;
         if !done {
             return Ok(false);
+        }
+        if let Some(simulated) = &mut self.simulated {
+            simulated.skip(taken);
+        }
+        if let Some(noted) = &mut self.noted {
+            for (inner, number) in texts.iter().zip(first..) {
+                if let StepKind::Observe { name, .. } = &inner.kind {
+                    noted.observation(inner, number, name, suffix);
+                }
+            }
         }
         apart.sort_by_key(|(row, _)| *row);
         for (row, inner) in apart {
@@ -381,18 +421,34 @@ impl ExecutionContext<'_> {
                 let shown = OutcomeKind::Assume { name: name.to_string(), value };
                 (!is_internal(*name)).then_some(shown)
             }
-            StepKind::Observe { expr, value } => {
-                let value = model.constant(code(value), rng)?;
-                model.observe(code(expr), value, label, rng)?;
+            StepKind::Observe { expr, value, name } => {
+                let value = match &mut self.simulated {
+                    Some(simulated) => simulated.next(),
+                    None => model.constant(code(value), rng)?,
+                };
+                let number = model.next_number();
+                model.observe(code(expr), value, label.clone(), rng)?;
+                if let Some(noted) = &mut self.noted {
+                    noted.observation(step, number, name, suffix);
+                }
                 None
             }
-            StepKind::Predict { expr, text } => {
+            StepKind::Predict { expr, text, is_observed } => {
                 let name = label.clone().unwrap_or_else(|| format!("{text}{suffix}"));
                 let predicted = model.predict(code(expr), label, rng)?;
+                if let Some(noted) = self.noted.as_mut().filter(|_| *is_observed) {
+                    noted.observation(step, predicted.number, &Some(name.clone()), "");
+                    noted.values.push(predicted.value.clone());
+                }
                 self.predicted.push((name, predicted.number, predicted.root));
                 Some(OutcomeKind::Predict(predicted.value))
             }
             StepKind::Sample { .. } | StepKind::Report { .. } if self.mode == Mode::Sample => None,
+            StepKind::Force { .. } | StepKind::LogJoint | StepKind::LogLikelihood
+                if self.replays =>
+            {
+                None
+            }
             StepKind::Sample { expr } => Some(OutcomeKind::Sample(model.sample(code(expr), rng)?)),
             StepKind::Force { expr, value } => {
                 let value = model.constant(code(value), rng)?;
@@ -467,7 +523,7 @@ pub(crate) fn range_of(
         })
     };
     match bounds {
-        Bounds::Rows(rows) => Ok(0..*rows as i64),
+        Bounds::Rows(table) => Ok(0..table.rows() as i64),
         Bounds::Range { low, high } => {
             let range = end(low)?..end(high)?;
             if range.end.saturating_sub(range.start) > MOST_ROUNDS {

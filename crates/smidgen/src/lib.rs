@@ -24,22 +24,30 @@
 //! ```
 
 pub mod background;
+pub mod calibrate;
 pub mod catalog;
 pub mod check;
 mod columns;
 pub mod compare;
 pub mod compile;
+pub mod enumerate;
 pub mod execute;
 pub mod explain;
 pub mod impute;
 mod kernels;
+pub mod likelihood;
 pub mod load;
 mod missing;
+pub mod noted;
 pub mod outcome;
 pub mod population;
+pub mod predict;
 pub mod reference;
+pub mod replay;
 pub mod sampling;
 pub mod session;
+mod simulated;
+pub mod steps;
 pub mod stopwatch;
 pub mod tables;
 

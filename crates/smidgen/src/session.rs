@@ -146,7 +146,7 @@ impl Session {
     /// Executes one directive: whole or not at all.
     pub fn execute(&mut self, top: &TopDirective) -> Result<Vec<Outcome>, Vec<Diagnostic>> {
         self.directives = self.directives.max(top.number);
-        let mut compiler = Compiler { catalog: &mut self.catalog, sources: &self.sources };
+        let mut compiler = Compiler::new(&mut self.catalog, &self.sources);
         let step = compiler.top_level(&top.directive, top.number, &top.folder)?;
         let Some(step) = step else { return Ok(Vec::new()) };
         let context =

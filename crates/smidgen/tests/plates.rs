@@ -70,7 +70,7 @@ impl Twin {
         let directives = loader.text("test", text, Path::new(""), 1).map_err(said)?;
         let mut shown = Vec::new();
         for top in &directives {
-            let mut compiler = Compiler { catalog: &mut self.catalog, sources: &self.sources };
+            let mut compiler = Compiler::new(&mut self.catalog, &self.sources);
             let step = compiler.top_level(&top.directive, top.number, &top.folder).map_err(said)?;
             let Some(step) = step else { continue };
             let interrupt = Arc::new(AtomicBool::new(false));

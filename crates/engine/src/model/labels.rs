@@ -120,8 +120,16 @@ impl Model {
         }
         let place = self.place(label)?;
         let root = self.records[place].root.clone();
-        let value = self.trace.operand_value(&root)?.clone();
+        let mut value = self.trace.operand_value(&root)?.clone();
         if let Operand::Node(id) = root {
+            // A state knows what was frozen by its value, whatever that was computed from.
+            let address = self.trace.node(id).address;
+            let given = self.trace.given.as_ref().and_then(|given| given.state.get(address));
+            if let Some(given) = given.cloned() {
+                value = given;
+                self.trace.set_value(id, value.clone());
+            }
+            self.frozen.push(id);
             if self.trace.node(id).constrained || self.trace.node(id).observed.is_some() {
                 return Err(is_observed(label));
             }
@@ -143,8 +151,8 @@ impl Model {
     }
 
     pub fn clear(&mut self) {
-        let interrupt = self.trace.interrupt.clone();
+        let (interrupt, given) = (self.trace.interrupt.clone(), self.trace.given.take());
         *self = Model::new();
-        self.trace.interrupt = interrupt;
+        (self.trace.interrupt, self.trace.given) = (interrupt, given);
     }
 }

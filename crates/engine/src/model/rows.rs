@@ -386,4 +386,8 @@ impl PlateRecord {
     pub(super) fn label(&self) -> Option<&String> {
         self.label.as_ref()
     }
+
+    pub(super) fn nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.plates.iter().map(|(id, _)| *id)
+    }
 }

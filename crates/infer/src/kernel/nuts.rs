@@ -400,6 +400,7 @@ impl Known {
         tally.gradients += drawn.gradients;
         tally.diverged += u64::from(drawn.diverged);
         tally.cut += u64::from(drawn.cut);
+        log.run.motion.add(drawn.acceptance, self.learning.step(), drawn.depth, drawn.energy);
     }
 }
 

@@ -7,25 +7,28 @@ use std::fs::File;
 
 use csv::{ByteRecord, Writer};
 
-use super::{Problem, Rows};
+use super::{Problem, Rows, WARMUP};
 
 pub(super) fn write(file: File, rows: &Rows) -> Result<File, Problem> {
     let mut writer = Writer::from_writer(file);
     let names = rows.scalars.iter().map(|scalar| guarded(&scalar.name));
-    let fixed = ["chain", "draw"].map(Cow::Borrowed);
-    writer
-        .write_record(fixed.into_iter().chain(names).map(|name| name.into_owned()))
-        .map_err(encoder)?;
+    let warmup = rows.warmup.as_ref().map(|_| WARMUP);
+    let head = ["chain", "draw"].into_iter().chain(warmup).map(Cow::Borrowed);
+    writer.write_record(head.chain(names).map(Cow::into_owned)).map_err(encoder)?;
     let mut record = ByteRecord::new();
     let mut cell = String::new();
     for (chain, &length) in rows.lengths.iter().enumerate() {
-        for draw in 0..length {
+        for row in 0..length {
+            let (draw, is_warm) = rows.draw(chain, row);
             record.clear();
             record.push_field(chain.to_string().as_bytes());
             record.push_field(draw.to_string().as_bytes());
+            if warmup.is_some() {
+                record.push_field(if is_warm { b"1" } else { b"0" });
+            }
             for scalar in &rows.scalars {
                 cell.clear();
-                if let Some(x) = scalar.chains.get(chain).and_then(|draws| draws.get(draw)) {
+                if let Some(x) = scalar.chains.get(chain).and_then(|draws| draws.get(row)) {
                     write_number(&mut cell, *x);
                 }
                 record.push_field(cell.as_bytes());

@@ -14,7 +14,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use smidgen_draws::{Run, Scalar};
+use smidgen_draws::{Draws, Run, Scalar};
 
 use replace::replace;
 
@@ -99,22 +99,80 @@ pub fn write_draws(path: &Path, run: &Run) -> Result<WriteReport, SinkError> {
     Ok(WriteReport { skipped })
 }
 
-/// The scalars of a run as rows: chain by chain, draw by draw.
+/// Writes a file as a whole, under a temporary name first.
+pub(crate) fn replace_bytes(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let written = replace(path, |mut file| {
+        io::Write::write_all(&mut file, bytes)?;
+        Ok(file)
+    });
+    written.map_err(|problem| {
+        let whole = SinkError { path: PathBuf::new(), problem }.to_string();
+        whole.trim_start_matches(": ").to_owned()
+    })
+}
+
+/// What is written beside the quantities: the name of a statistic ends so, and the column that tells rows of the
+/// warm-up is called so.
+pub(crate) const ASIDE: &str = "__";
+pub(crate) const WARMUP: &str = "warmup__";
+
+/// The scalars of a run as rows: chain by chain, the warm-up first, draw by draw.
 struct Rows {
     scalars: Vec<Scalar>,
     /// How many rows each chain has.
     lengths: Vec<usize>,
+    /// How many of them are of the warm-up, if there are any.
+    warmup: Option<Vec<usize>>,
 }
 
 impl Rows {
     fn new(run: &Run) -> Rows {
-        let scalars = run.draws.scalars();
-        let chains = scalars.iter().map(|scalar| scalar.chains.len()).max().unwrap_or(0);
-        let length = |chain: usize| {
-            scalars.iter().filter_map(|s| s.chains.get(chain)).map(Vec::len).max().unwrap_or(0)
-        };
-        let lengths = (0..chains).map(length).collect();
-        Rows { scalars, lengths }
+        let mut scalars = with_statistics(&run.draws, &run.stats);
+        let warm = with_statistics(&run.warmup, &run.warmup_stats);
+        if scalars.is_empty() {
+            let empty = |s: &Scalar| Scalar { name: s.name.clone(), chains: Vec::new() };
+            scalars = warm.iter().map(empty).collect();
+        }
+        let warmup = (!warm.is_empty()).then(|| lengths(&warm));
+        if let Some(warmup) = &warmup {
+            for scalar in &mut scalars {
+                let warm = warm.iter().find(|warm| warm.name == scalar.name);
+                prepend(scalar, warm, warmup);
+            }
+        }
+        Rows { lengths: lengths(&scalars), scalars, warmup }
+    }
+
+    /// The number of a row in its part of a chain, and whether that is the warm-up.
+    fn draw(&self, chain: usize, row: usize) -> (usize, bool) {
+        let warm = self.warmup.as_ref().and_then(|w| w.get(chain)).copied().unwrap_or(0);
+        if row < warm { (row, true) } else { (row - warm, false) }
+    }
+}
+
+fn with_statistics(draws: &Draws, stats: &Draws) -> Vec<Scalar> {
+    let mut scalars = draws.scalars();
+    let named = |s: Scalar| Scalar { name: format!("{}{ASIDE}", s.name), ..s };
+    scalars.extend(stats.scalars().into_iter().map(named));
+    scalars
+}
+
+fn lengths(scalars: &[Scalar]) -> Vec<usize> {
+    let chains = scalars.iter().map(|scalar| scalar.chains.len()).max().unwrap_or(0);
+    let length = |chain: usize| {
+        scalars.iter().filter_map(|s| s.chains.get(chain)).map(Vec::len).max().unwrap_or(0)
+    };
+    (0..chains).map(length).collect()
+}
+
+/// Puts the warm-up before the draws. What it lacks is no number.
+fn prepend(scalar: &mut Scalar, warm: Option<&Scalar>, lengths: &[usize]) {
+    scalar.chains.resize(scalar.chains.len().max(lengths.len()), Vec::new());
+    for ((k, chain), length) in scalar.chains.iter_mut().enumerate().zip(lengths) {
+        let mut all = warm.and_then(|w| w.chains.get(k)).cloned().unwrap_or_default();
+        all.resize(*length, f64::NAN);
+        all.append(chain);
+        *chain = all;
     }
 }
 

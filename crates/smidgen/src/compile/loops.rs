@@ -34,7 +34,7 @@ impl Compiler<'_> {
                     let hint = format!("load it first: [table {} \"path.csv\"]", name.name);
                     return Err(vec![Diagnostic::error(name.span, message).hint(hint)]);
                 };
-                (Bounds::Rows(table.rows()), scope.with_row(variable.name, table))
+                (Bounds::Rows(table.clone()), scope.with_row(variable.name, table))
             }
             ForSource::Range { low, high, .. } => {
                 let low = lower::lower(low, scope, self.catalog)?;
@@ -71,7 +71,7 @@ impl Compiler<'_> {
         if diagnostics.is_empty() {
             missing::skip_together(&mut steps);
             if let (ForSource::Table(table), Bounds::Rows(rows)) = (source, &bounds) {
-                missing::remark(self.catalog, table.name, *rows, &steps);
+                missing::remark(self.catalog, table.name, rows.rows(), &steps);
             }
             let body: Vec<Arc<Step>> = steps.into_iter().map(Arc::new).collect();
             let rows = row_texts(&body);
@@ -99,6 +99,7 @@ struct Observed<'a> {
     before: usize,
     expr: &'a ExprRef,
     value: &'a ExprRef,
+    name: &'a Option<String>,
     step: &'a Step,
     absences: Vec<Absence>,
 }
@@ -116,10 +117,10 @@ fn row_texts(body: &[Arc<Step>]) -> Option<Vec<Step>> {
                 absences.extend(missing::seen_from_row(&step.absences, lets.len() as u32)?);
                 lets.push(expr);
             }
-            StepKind::Observe { expr, value } => {
+            StepKind::Observe { expr, value, name } => {
                 let own = missing::seen_from_row(&step.absences, lets.len() as u32)?;
                 let absences = absences.iter().cloned().chain(own).collect();
-                observations.push(Observed { before: lets.len(), expr, value, step, absences });
+                observations.push(Observed { before: lets.len(), expr, value, name, step, absences });
             }
             _ => return None,
         }
@@ -136,7 +137,7 @@ fn row_texts(body: &[Arc<Step>]) -> Option<Vec<Step>> {
             *count += usize::from(uses_frame(expr, (before - 1 - k) as u32));
         }
     }
-    let text = |Observed { before, expr, value, step, absences }: Observed<'_>| {
+    let text = |Observed { before, expr, value, name, step, absences }: Observed<'_>| {
         let (mut observed, mut known) = (expr, before);
         while let ExprKind::Local { depth, .. } = observed.kind
             && let Some(k) = known.checked_sub(1 + depth as usize)
@@ -147,6 +148,7 @@ fn row_texts(body: &[Arc<Step>]) -> Option<Vec<Step>> {
         let kind = StepKind::Observe {
             expr: written_out(observed, &lets[..known]),
             value: written_out(value, &lets[..before]),
+            name: name.clone(),
         };
         Step { number: step.number, label: step.label.clone(), span: step.span, kind, absences }
     };

@@ -7,7 +7,7 @@ use smidgen_engine::{EvalError, Model};
 use smidgen_lang::core::ExprRef;
 use smidgen_value::{Rng, Value};
 
-pub(super) enum Watch {
+pub(crate) enum Watch {
     Operand(String, Operand),
     Expression(String, ExprRef),
 }
@@ -24,6 +24,16 @@ impl Watch {
             Watch::Operand(_, root) => Ok(model.ties(root)),
             Watch::Expression(_, expr) => {
                 model.ties_of(Code { expr, environment: &Environment::default() }, rng)
+            }
+        }
+    }
+
+    /// The address of the free choice that it is, if it is one.
+    pub fn address(&self, model: &mut Model, rng: &mut Rng) -> Option<u64> {
+        match self {
+            Watch::Operand(_, root) => model.choice_address(root),
+            Watch::Expression(_, expr) => {
+                model.address_of(Code { expr, environment: &Environment::default() }, rng)
             }
         }
     }
