@@ -1,7 +1,7 @@
 //! Directives to steps: all text is lowered, tables are loaded and constants defined. A step can
 //! be executed on any number of traces.
 
-mod loops;
+pub(crate) mod loops;
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -18,7 +18,7 @@ use smidgen_lang::{Diagnostic, SourceMap, Span, printer};
 use smidgen_value::{Rng, Symbol, Table};
 
 use crate::catalog::Catalog;
-use crate::{columns, impute, missing, tables};
+use crate::{columns, impute, tables};
 
 /// A directive ready to run.
 pub struct Step {
@@ -287,7 +287,8 @@ impl<'a> Compiler<'a> {
             let row = text.rfind('[').map_or("", |at| &text[at..]);
             let own = directive.label.as_ref().map(|label| format!("{}{row}", label.name));
             let label = own.or(Some(text.clone()));
-            let (kind, span) = (StepKind::Predict { expr, text, is_observed: false }, directive.span);
+            let (kind, span) =
+                (StepKind::Predict { expr, text, is_observed: false }, directive.span);
             steps.push(Arc::new(Step { number, label, span, kind, absences: vec![] }));
         }
         let (kind, span) = (StepKind::Together(steps), directive.span);

@@ -475,8 +475,8 @@ impl Plan<'_> {
             self.progress.done.fetch_add(1, Ordering::Relaxed);
             made += 1;
         }
-        let draws = draws.unwrap_or_default();
-        pulse.iter_mut().for_each(|pulse| pulse.end(&Run::default(), &draws));
+        let diary = diary.unwrap_or_else(|| Diary::new(&[], self.request));
+        pulse.iter_mut().for_each(|pulse| pulse.end(&Run::default(), &diary.draws));
         let Inferred { kernels, warnings, .. } = done.unwrap_or_default();
         let records = kernels.iter().map(|report| {
             let mut record = KernelRecord::default();
@@ -490,7 +490,7 @@ impl Plan<'_> {
         Ok(Chain {
             records: records.collect(),
             kernels: kernels.into_iter().map(|report| report.kernel).collect(),
-            diary: diary.unwrap_or_else(|| Diary::new(&[], self.request)),
+            diary,
             marks: Vec::new(),
             warnings,
             seconds: begun.seconds(),
@@ -596,7 +596,7 @@ impl Plan<'_> {
             }
             Ok(())
         })();
-        pulse.iter_mut().for_each(|pulse| pulse.end(&run, &draws));
+        pulse.iter_mut().for_each(|pulse| pulse.end(&run, &diary.draws));
         match result {
             Err(error @ EvalError { .. }) if !error.is_interruption() => return Err(error),
             _ => {}

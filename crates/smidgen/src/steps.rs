@@ -69,7 +69,7 @@ fn other_program(then: usize, now: usize) -> Diagnostic {
 
 /// What stands for the rows or rounds of a loop; 0 for other directives.
 fn rows_of(executor: &mut Executor<'_>, step: &Step) -> Result<u64, Diagnostic> {
-    let StepKind::For { bounds, body } = &step.kind else { return Ok(0) };
+    let StepKind::For { bounds, body, .. } = &step.kind else { return Ok(0) };
     let mut state = FxHasher::default();
     if let Bounds::Range { .. } = bounds {
         let rng = &mut *executor.desk.rng;
@@ -84,7 +84,7 @@ fn hash_tables(bounds: &Bounds, body: &[Arc<Step>], state: &mut FxHasher) {
         state.write_u64(fingerprint(table));
     }
     for step in body {
-        if let StepKind::For { bounds, body } = &step.kind {
+        if let StepKind::For { bounds, body, .. } = &step.kind {
             hash_tables(bounds, body, state);
         }
     }

@@ -8,10 +8,10 @@
 
 use std::sync::Arc;
 
+use smidgen_lang::Diagnostic;
 use smidgen_lang::core::{Expr, ExprKind, ExprRef};
 use smidgen_lang::lower::{self, Absence, Scope, uses_frame};
 use smidgen_lang::syntax::{Directive, DirectiveKind, ForSource, Named};
-use smidgen_lang::Diagnostic;
 use smidgen_value::{Symbol, Value};
 
 use super::{Bounds, Compiled, Compiler, Step, StepKind};
@@ -106,7 +106,7 @@ struct Observed<'a> {
 
 /// The observations of a body that has nothing else but names for them, each as the row alone sees it: no name of
 /// the round is free in it.
-fn row_texts(body: &[Arc<Step>]) -> Option<Vec<Step>> {
+pub(crate) fn row_texts(body: &[Arc<Step>]) -> Option<Vec<Step>> {
     let mut lets: Vec<&ExprRef> = Vec::new();
     // What is missing for the names, seen from the row.
     let mut absences: Vec<Absence> = Vec::new();
@@ -120,7 +120,14 @@ fn row_texts(body: &[Arc<Step>]) -> Option<Vec<Step>> {
             StepKind::Observe { expr, value, name } => {
                 let own = missing::seen_from_row(&step.absences, lets.len() as u32)?;
                 let absences = absences.iter().cloned().chain(own).collect();
-                observations.push(Observed { before: lets.len(), expr, value, name, step, absences });
+                observations.push(Observed {
+                    before: lets.len(),
+                    expr,
+                    value,
+                    name,
+                    step,
+                    absences,
+                });
             }
             _ => return None,
         }
