@@ -411,13 +411,13 @@ fn a_wrong_recipe_is_caught() {
         RecipeStep::Curve(Curve::Exp, a) => RecipeStep::Curve(Curve::Expm1, a),
         other => other,
     });
-    let no_wall = changed("bernoulli 0.5", |step| match step {
+    let no_wall = changed("pareto 1 3", |step| match step {
         RecipeStep::Curve(Curve::Wall, a) => RecipeStep::Multiply(a, Part::Number(0.0)),
         other => other,
     });
     assert!(check("normal real positive", form("normal 0 1", 2, 0), &no_minus).is_err());
     assert!(check("poisson positive", form("poisson 1", 1, 1), &linear).is_err());
-    let bernoulli = form("bernoulli 0.5", 1, 0);
-    assert!(check("bernoulli probability", bernoulli, &no_wall).is_ok());
-    assert!(check_walls("bernoulli probability", bernoulli, &no_wall).is_err());
+    let pareto = form("pareto 1 3", 2, 0);
+    assert!(check("pareto positive positive", pareto, &no_wall).is_ok());
+    assert!(check_walls("pareto positive positive", pareto, &no_wall).is_err());
 }
