@@ -1,8 +1,12 @@
 //! What can be typed: commands and their options.
 
+mod criticism;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use criticism::{CalibrateArgs, EnumerateArgs, LooArgs, PredictArgs};
 
 #[derive(Parser)]
 #[command(
@@ -22,9 +26,33 @@ pub enum Command {
     Run(RunArgs),
     /// Draw from the posterior with several chains and summarise the draws
     Sample(SampleArgs),
-    /// Compare subsampled with exact inference on a program
+    /// Predict what a program observes, with the draws of a run
     ///
-    /// The program is sampled as it is written and with every subsampled_mh replaced by its exact
+    /// Every choice that the draws have keeps its value; the observations are drawn, for the rows that were
+    /// observed or, with `--data NAME=new.csv`, for others, whose table need not have the observed column. A choice
+    /// that only new rows need (a new group) is drawn from its prior given the rest. Predictions are named by label
+    /// or column, and row: y[17].
+    Predict(PredictArgs),
+    /// Estimate how well a program predicts what it has not seen (PSIS-LOO)
+    ///
+    /// A round of a loop is one unit of data. elpd_loo is the sum over units of the log density of each given all
+    /// others; k_hat above 0.7 says that the estimate for a unit is not to be trusted.
+    Loo(LooArgs),
+    /// Check by simulation whether a program is sampled rightly
+    ///
+    /// Simulation-based calibration: choices are drawn from the prior and data from the program given them, row by
+    /// row; the posterior is sampled and each truth ranked among its draws. The last line of the text and the field
+    /// "verdict" of the JSON are PASS, WARN or FAIL; a program that is right fails with probability 1% at most.
+    Calibrate(CalibrateArgs),
+    /// Give exact answers for a program whose choices are finite
+    ///
+    /// All runs of the program are gone through: the law of what is recorded, given the observations, and the
+    /// evidence. A choice with infinitely many values is refused, with its place.
+    Enumerate(EnumerateArgs),
+    /// Compare two models by how they predict, or one program's subsampled with exact inference
+    ///
+    /// With several programs each is sampled (or its draws are given, by --draws-from in the same order), and they
+    /// are compared by PSIS-LOO: elpd, difference with its standard error, stacking weights. With one, the program is sampled as it is written and with every subsampled_mh replaced by its exact
     /// twin, and some decisions are made both ways. The report says how decisions and posterior
     /// differ, and whether it pays. The exit code is 0 whatever the verdict: PASS, WARN or FAIL is
     /// the last line of the text and the field "verdict" of the JSON.
@@ -112,7 +140,7 @@ pub struct SampleArgs {
     #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
     pub thin: usize,
     /// Independent chains
-    #[arg(long, allow_negative_numbers = true, value_name = "C", default_value_t = 4, value_parser = at_least_one)]
+    #[arg(long, allow_negative_numbers = true, value_name = "C", default_value_t = 4, value_parser = chains)]
     pub chains: usize,
     #[command(flatten)]
     pub seed: SeedArgs,
@@ -134,14 +162,45 @@ pub struct SampleArgs {
     /// Let the default kernel use subsampling
     #[arg(long)]
     pub approximate: bool,
+    /// Draw from the prior instead: observations are drawn as well, nothing is conditioned on
+    #[arg(long, conflicts_with_all = ["kernel", "approximate", "init", "stats", "keep_warmup"])]
+    pub prior: bool,
+    /// Keep statistics of every draw: lp__, acceptance_rate__, step_size__, tree_depth__, energy__,
+    /// diverging__, n_used__ and n_total__ (sections or rows read)
+    #[arg(long)]
+    pub stats: bool,
+    /// Keep the draws of the warm-up too, in rows with warmup__ = 1
+    #[arg(long)]
+    pub keep_warmup: bool,
+    /// Keep the states of the program beside --out, for predict and loo: up to 256 MB, all, or none.
+    /// Where the draws have every random choice, they are enough and no file of states is written
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Keep::Auto)]
+    pub keep_states: Keep,
+    /// Begin at these values: a JSON object of values by name (or a list of them, one per chain), or the
+    /// draws of a former run
+    #[arg(long, value_name = "FILE")]
+    pub init: Option<PathBuf>,
     #[command(flatten)]
     pub inputs: InputArgs,
 }
 
+/// Which states are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Keep {
+    /// As many as there is room for
+    Auto,
+    All,
+    No,
+}
+
 #[derive(Args)]
 pub struct CompareArgs {
-    /// The program
-    pub file: PathBuf,
+    /// The program, or several to be compared by how they predict
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// With several programs: the draws of each, in the same order (repeatable)
+    #[arg(long, value_name = "DRAWS")]
+    pub draws_from: Vec<PathBuf>,
     /// The kernel of one draw, instead of the program's own [infer ...]
     #[arg(long, value_name = "KERNEL")]
     pub kernel: Option<String>,
@@ -155,7 +214,7 @@ pub struct CompareArgs {
     #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
     pub thin: usize,
     /// Independent chains, in each run
-    #[arg(long, allow_negative_numbers = true, value_name = "C", default_value_t = 2, value_parser = at_least_one)]
+    #[arg(long, allow_negative_numbers = true, value_name = "C", default_value_t = 2, value_parser = chains)]
     pub chains: usize,
     #[command(flatten)]
     pub seed: SeedArgs,
@@ -325,8 +384,8 @@ pub struct BenchArgs {
     /// A program with hand-written code for the same models, to be run beside
     #[arg(long, value_name = "PATH")]
     pub anchor: Option<std::path::PathBuf>,
-    /// Only one part: small programs, kernels, sections, or (not otherwise) growth with the data or
-    /// instruction counts
+    /// Only one part: small programs, kernels, sections, models, or (not otherwise) growth with the
+    /// data or instruction counts
     #[arg(long, value_enum, value_name = "PART")]
     pub only: Option<Part>,
     /// Earlier counts, as `--only instructions --format json` printed them: counts that have grown by
@@ -350,6 +409,8 @@ pub enum Part {
     Kernels,
     /// What one section costs
     Sections,
+    /// Whole runs of models by the default kernel: 4 chains of 1000 + 1000
+    Models,
     /// What a transition costs from a thousand rows on
     Growth,
     /// Instructions per transition, counted by valgrind's callgrind
@@ -361,6 +422,15 @@ fn at_least_one(text: &str) -> Result<usize, String> {
         Ok(0) => Err("it must be at least 1".to_owned()),
         Ok(n) => Ok(n),
         Err(_) => Err("it must be a whole number, at least 1".to_owned()),
+    }
+}
+
+/// Each chain has a model of its own.
+fn chains(text: &str) -> Result<usize, String> {
+    const MOST: usize = 1_000_000;
+    match at_least_one(text)? {
+        n if n > MOST => Err(format!("it must be at most {MOST}")),
+        n => Ok(n),
     }
 }
 

@@ -12,13 +12,18 @@ use crate::interrupt::Interrupt;
 use crate::{inputs, progress, report, screen, target};
 
 pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
+    if !args.draws_from.is_empty() {
+        let message = "--draws-from compares several programs: give more than one".to_owned();
+        return Err(Failure::Usage(message));
+    }
+    let file = &args.files[0];
     if let Some(path) = &args.html {
         target::check("--html", path)?;
     }
     let seed = Seed::new(&args.seed);
     let interrupt = Interrupt::listen(true);
     let mut session = inputs::session(&args.inputs, seed.value, interrupt.flag.clone())?;
-    let program = inputs::parse(&mut session, &args.file)?;
+    let program = inputs::parse(&mut session, file)?;
     inputs::check_data_used(&session, &program)?;
     seed.show();
     let request = request(args, seed.value);
@@ -30,7 +35,7 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
         }
         result => result.map_err(|error| Failure::sample(&session, error))?,
     };
-    comparison.file = args.file.display().to_string();
+    comparison.file = file.display().to_string();
     let written = args
         .html
         .as_ref()

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::ExitCode;
 
 use smidgen::io::source::DECODER;
 use smidgen::lang::printer::printable;
@@ -57,32 +56,30 @@ impl Failure {
     }
 
     /// Says what is wrong, on the standard error stream.
-    pub fn report(self) -> ExitCode {
+    pub fn report(self) -> u8 {
         match self {
             Failure::Wrong(diagnostics, sources) => {
                 render::show(&diagnostics, &sources);
-                ExitCode::FAILURE
+                1
             }
             Failure::Usage(message) => {
                 say(&format!(
                     "error: {}\n\nFor more information, try '--help'.",
                     printable(&message)
                 ));
-                ExitCode::from(2)
+                2
             }
             Failure::Interrupted => {
                 say("interrupted");
-                ExitCode::from(INTERRUPTED)
+                INTERRUPTED
             }
             // Whoever read our output has seen enough.
-            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                ExitCode::SUCCESS
-            }
+            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
             Failure::Output(error) => {
                 say(&format!("error: cannot write the output: {error}"));
-                ExitCode::FAILURE
+                1
             }
-            Failure::Bug => ExitCode::FAILURE,
+            Failure::Bug => 1,
         }
     }
 }

@@ -166,3 +166,33 @@ pub fn summary(draws: &Draws) -> String {
     }
     text
 }
+
+/// Prints a text as a whole, with a line end.
+pub fn line(text: &str) -> Result<(), crate::failure::Failure> {
+    use std::io::Write as _;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", text.trim_end_matches('\n'))?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Lines of a table of predictions.
+const MOST_LINES: usize = 40;
+
+/// The table of the first predictions, and how many there are.
+pub fn spread(draws: &Draws) -> String {
+    let scalars = draws.scalars();
+    let rows: Vec<_> = scalars.iter().take(MOST_LINES).map(draws::summarise_scalar).collect();
+    let mut text = if rows.is_empty() { String::new() } else { draws::table(&rows) };
+    if scalars.len() > MOST_LINES {
+        let more = scalars.len() - MOST_LINES;
+        text.push_str(&format!("... and {more} more; --out FILE has all of them\n"));
+    }
+    for (name, reason) in draws.unflattened() {
+        text.push_str(&format!("{name}: {reason}\n"));
+    }
+    if text.is_empty() {
+        text.push_str("nothing to predict: the program observes nothing\n");
+    }
+    text
+}

@@ -11,15 +11,28 @@ use smidgen::lang::{Diagnostic, Severity, SourceMap, Span, printer};
 
 use crate::failure::say;
 
+/// More than anybody reads at once.
+const MOST_SHOWN: usize = 50;
+
 /// Shows diagnostics on the standard error stream, with a count if there are several errors.
 pub fn show(diagnostics: &[Diagnostic], sources: &SourceMap) {
     let renderer = renderer(use_colours());
-    for diagnostic in diagnostics {
+    // Errors first: remarks about the rest can wait.
+    let (errors, others): (Vec<_>, Vec<_>) =
+        diagnostics.iter().partition(|d| d.severity == Severity::Error);
+    let is_long = diagnostics.len() > MOST_SHOWN;
+    let shown: Vec<&Diagnostic> = match is_long {
+        true => errors.iter().chain(&others).copied().take(MOST_SHOWN).collect(),
+        false => diagnostics.iter().collect(),
+    };
+    for diagnostic in &shown {
         say(&render(diagnostic, sources, &renderer));
     }
-    let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
-    if errors > 1 {
-        say(&format!("{errors} errors"));
+    if is_long {
+        say(&format!("... and {} more", diagnostics.len() - shown.len()));
+    }
+    if errors.len() > 1 {
+        say(&format!("{} errors", errors.len()));
     }
 }
 

@@ -1,15 +1,15 @@
 //! `smidgen repl`: directives and expressions, typed or piped in, on one trace. An error leaves
 //! everything as it was.
 
+mod pieces;
 mod prompt;
 mod reader;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use smidgen::lang::lexer::{Bracket, TokenKind, lex};
+use smidgen::lang::Diagnostic;
 use smidgen::lang::syntax::{Directive, DirectiveKind};
-use smidgen::lang::{Diagnostic, SourceId};
 use smidgen::{Outcome, OutcomeKind, Session, TopDirective};
 
 use crate::args::{Picture, ReplArgs, View};
@@ -17,6 +17,7 @@ use crate::failure::{Failure, guarded, say};
 use crate::inputs::Seed;
 use crate::interrupt::Interrupt;
 use crate::{debug, help, inputs, output, render, run, screen};
+use pieces::{Piece, pieces};
 use reader::{Entry, Reader};
 
 const COMMANDS: &str = "\
@@ -57,21 +58,40 @@ struct Repl {
 }
 
 impl Repl {
-    /// Does what was typed. False when it was the wish to leave.
+    /// Does what was typed or pasted, piece by piece; after a mistake the rest is left. False when it was the wish to
+    /// leave.
     fn answer(&mut self, text: &str) -> Result<bool, Failure> {
-        let text = text.trim();
-        match text.strip_prefix(':') {
-            Some(command) => {
-                let words: Vec<&str> = command.split_whitespace().collect();
-                if matches!(words.as_slice(), ["quit" | "q" | "exit"]) {
-                    return Ok(false);
+        let pieces = pieces(text);
+        for (k, piece) in pieces.iter().enumerate() {
+            let went_well = match piece {
+                Piece::Command(command) => {
+                    let words: Vec<&str> = command.split_whitespace().collect();
+                    if matches!(words.as_slice(), ["quit" | "q" | "exit"]) {
+                        return Ok(false);
+                    }
+                    match self.command(&words) {
+                        Ok(shown) => screen::show(&shown)?,
+                        Err(message) => render::error(&message),
+                    }
+                    true
                 }
-                match self.command(&words) {
-                    Ok(shown) => screen::show(&shown)?,
-                    Err(message) => render::error(&message),
+                Piece::Directives(text) => {
+                    let program = self.session.parse_text("<repl>", text);
+                    self.execute_all(program)?
                 }
+                Piece::Expression(text) => {
+                    let program = self.expression(text);
+                    self.execute_all(program)?
+                }
+            };
+            let left = pieces.len() - k - 1;
+            if !went_well && left > 0 {
+                let plural = if left == 1 { "" } else { "s" };
+                say(&format!(
+                    "what followed in the same text was not done ({left} piece{plural} left)"
+                ));
+                break;
             }
-            None => self.execute_text(text)?,
         }
         Ok(true)
     }
@@ -90,25 +110,29 @@ impl Repl {
         }
     }
 
-    fn execute_text(&mut self, text: &str) -> Result<(), Failure> {
-        match self.parse(text) {
+    /// False if something failed.
+    fn execute_all(
+        &mut self,
+        program: Result<Vec<TopDirective>, Vec<Diagnostic>>,
+    ) -> Result<bool, Failure> {
+        match program {
             Ok(program) => {
                 for top in &program {
                     if !self.execute(top)? {
-                        break;
+                        return Ok(false);
                     }
                 }
+                Ok(true)
             }
-            Err(diagnostics) => render::show(&diagnostics, self.session.sources()),
+            Err(diagnostics) => {
+                render::show(&diagnostics, self.session.sources());
+                Ok(false)
+            }
         }
-        Ok(())
     }
 
-    /// The directives of a text; a bare expression is `[sample expression]`.
-    fn parse(&mut self, text: &str) -> Result<Vec<TopDirective>, Vec<Diagnostic>> {
-        if !is_expression(text) {
-            return self.session.parse_text("<repl>", text);
-        }
+    /// A bare expression is `[sample expression]`.
+    fn expression(&mut self, text: &str) -> Result<Vec<TopDirective>, Vec<Diagnostic>> {
         let expr = self.session.parse_option("<repl>", text).map_err(|error| error.0)?;
         let span = expr.span;
         let directive = Directive { label: None, kind: DirectiveKind::Sample { expr }, span };
@@ -153,17 +177,6 @@ impl Repl {
         screen::show(&shown)?;
         run::show_warnings(outcomes);
         Ok(())
-    }
-}
-
-/// Whether a text is an expression, not directives (with or without a label).
-fn is_expression(text: &str) -> bool {
-    let tokens = lex(SourceId(0), text);
-    match tokens.as_slice() {
-        [] => false,
-        [first, ..] if first.kind == TokenKind::Open(Bracket::Square) => false,
-        [_, second, ..] if second.kind == TokenKind::Colon => false,
-        _ => true,
     }
 }
 

@@ -3,15 +3,18 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use smidgen::draws::{KeepStates, Run};
+use smidgen::io::states_path;
+use smidgen::predict::{self, PredictRequest};
 use smidgen::report::{RunPage, run_report};
 use smidgen::sampling::{self, Progress};
 use smidgen::{SampleRequest, Sampled, Session, TopDirective};
 
-use crate::args::{Format, SampleArgs};
+use crate::args::{Format, Keep, SampleArgs};
 use crate::failure::{Failure, say};
 use crate::inputs::Seed;
 use crate::interrupt::Interrupt;
-use crate::{inputs, output, progress, render, report, screen, target};
+use crate::{init, inputs, output, progress, render, report, screen, target};
 
 pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
     if let Some(path) = &args.out {
@@ -26,17 +29,70 @@ pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
     let program = inputs::parse(&mut session, &args.file)?;
     inputs::check_data_used(&session, &program)?;
     seed.show();
-    let sampled = draw(&mut session, &program, &request(args, seed.value), &interrupt)?;
-    let written = args.out.as_ref().map_or(Ok(()), |path| write(path, &sampled));
-    let reported = args.html.as_ref().map_or(Ok(()), |path| write_report(path, args, &sampled));
+    if args.prior {
+        return prior(args, &mut session, &program, seed.value, &interrupt);
+    }
+    let request = request(args, seed.value)?;
+    let sampled = draw(&mut session, &program, &request, &interrupt)?;
+    let written = args.out.as_ref().map_or(Ok(()), |path| {
+        write(path, &sampled.run)?;
+        write_states(path, &sampled)
+    });
+    let reported = args.html.as_ref().map_or(Ok(()), |path| write_report(path, args, &sampled.run));
     show(&sampled, args.format)?;
     written.and(reported)?;
     if sampled.interrupted { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
-fn request(args: &SampleArgs, seed: u64) -> SampleRequest {
+/// Draws from the prior.
+fn prior(
+    args: &SampleArgs,
+    session: &mut Session,
+    program: &[TopDirective],
+    seed: u64,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let record = args.record.clone();
+    let request = PredictRequest { seed, draws: None, record, threads: threads(args.threads) };
+    let progress = Progress::default();
+    let size = (args.chains, args.draws);
+    let drawn = progress::with_bar(&progress, || {
+        predict::prior(session, program, size, &request, &progress)
+    });
+    match drawn {
+        Err(_) if interrupt.is_set() => Err(Failure::Interrupted),
+        result => {
+            let run = result.map_err(|error| Failure::sample(session, error))?;
+            if let Some(path) = &args.html {
+                write_report(path, args, &run)?;
+            }
+            deliver(&run, args.out.as_deref(), args.format)
+        }
+    }
+}
+
+/// Writes and shows draws that no kernel made.
+pub fn deliver(run: &Run, out: Option<&Path>, format: Format) -> Result<(), Failure> {
+    let written = out.map_or(Ok(()), |path| write(path, run));
+    match format {
+        Format::Json => output::line(&smidgen::io::run_to_json(run).to_string())?,
+        Format::Text => output::line(&output::spread(&run.draws))?,
+    }
+    written
+}
+
+pub fn threads(given: Option<usize>) -> usize {
+    given.unwrap_or(SampleRequest::default().threads)
+}
+
+fn request(args: &SampleArgs, seed: u64) -> Result<SampleRequest, Failure> {
     let default = SampleRequest::default();
-    SampleRequest {
+    let keep_states = match (args.keep_states, &args.out) {
+        (Keep::No, _) | (_, None) => KeepStates::No,
+        (Keep::Auto, _) => KeepStates::Auto,
+        (Keep::All, _) => KeepStates::All,
+    };
+    Ok(SampleRequest {
         kernel: args.kernel.clone(),
         draws: args.draws,
         warmup: args.warmup,
@@ -46,8 +102,12 @@ fn request(args: &SampleArgs, seed: u64) -> SampleRequest {
         record: args.record.clone(),
         approximate: args.approximate,
         threads: args.threads.unwrap_or(default.threads),
+        stats: args.stats,
+        keep_warmup: args.keep_warmup,
+        keep_states,
+        init: args.init.as_deref().map(init::read).transpose()?,
         ..default
-    }
+    })
 }
 
 fn draw(
@@ -71,7 +131,7 @@ fn draw(
 // ---------------------------------------------------------------- the file of draws
 
 /// A file that cannot be written is better known before the chains run.
-fn check_target(path: &Path) -> Result<(), Failure> {
+pub fn check_target(path: &Path) -> Result<(), Failure> {
     const KNOWN: [&str; 4] = ["csv", "json", "parquet", "arrow"];
     let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
     let shown = path.display();
@@ -87,9 +147,34 @@ fn check_target(path: &Path) -> Result<(), Failure> {
     target::check("--out", path)
 }
 
-fn write(path: &Path, sampled: &Sampled) -> Result<(), Failure> {
-    let report = smidgen::io::write_draws(path, &sampled.run)
-        .map_err(|error| Failure::message(error.to_string()))?;
+/// The states of the program beside the draws. What stands there from another run would not belong to these.
+fn write_states(path: &Path, sampled: &Sampled) -> Result<(), Failure> {
+    let beside = states_path(path);
+    match &sampled.states {
+        Some(Ok(states)) if !states.is_recorded => {
+            if let Some(thinned) = states.thinned() {
+                say(&thinned);
+            }
+            smidgen::io::write_states(&beside, states).map_err(Failure::message)
+        }
+        states => {
+            if let Some(Err(reason)) = states {
+                say(&format!("no states are kept, which predict and loo need: {reason}"));
+            }
+            match std::fs::remove_file(&beside) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    let beside = beside.display();
+                    Err(Failure::message(format!("{beside}: cannot be removed: {error}")))
+                }
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+fn write(path: &Path, run: &Run) -> Result<(), Failure> {
+    let report =
+        smidgen::io::write_draws(path, run).map_err(|error| Failure::message(error.to_string()))?;
     for (name, reason) in report.skipped {
         render::warn(&format!("{} does not hold `{name}`: {reason}", path.display()));
     }
@@ -97,17 +182,17 @@ fn write(path: &Path, sampled: &Sampled) -> Result<(), Failure> {
 }
 
 /// The page about the draws, with what only this call knows.
-fn write_report(path: &Path, args: &SampleArgs, sampled: &Sampled) -> Result<(), Failure> {
+fn write_report(path: &Path, args: &SampleArgs, run: &Run) -> Result<(), Failure> {
     let file = args.file.display().to_string();
     let title = format!("Draws of {file}");
     let fact = |name: &str, text: String| (name.to_owned(), text);
     let facts = vec![
         fact("program", file),
-        fact("seed", sampled.run.seed.to_string()),
+        fact("seed", run.seed.to_string()),
         fact("warm-up", format!("{} per chain", args.warmup)),
         fact("thinning", format!("{} per draw", args.thin)),
     ];
-    let page = RunPage { title, run: &sampled.run, facts, only: Vec::new() };
+    let page = RunPage { title, run, facts, only: Vec::new() };
     report::write_page("--html", path, &run_report(&page).html)
 }
 

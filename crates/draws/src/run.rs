@@ -44,16 +44,42 @@ pub struct Approximation {
     pub predicted_usage: f64,
 }
 
+/// What is known about each draw, where somebody asked for it: the log joint density, the mean acceptance of the
+/// transitions it took, of those along a gradient the last step size and energy, the greatest depth and whether one
+/// diverged, sections or rows read and how many there were. In files their columns end in `__`.
+pub const STATISTICS: [&str; 8] = [
+    "lp",
+    "acceptance_rate",
+    "step_size",
+    "tree_depth",
+    "energy",
+    "diverging",
+    "n_used",
+    "n_total",
+];
+
 /// A finished (or interrupted) run of `sample`.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     pub seed: u64,
     pub chains: usize,
     pub draws: Draws,
+    /// [`STATISTICS`] of the draws, if they were asked for.
+    pub stats: Draws,
+    /// Draws of the warm-up, if they were asked for or there are no others, and their statistics.
+    pub warmup: Draws,
+    pub warmup_stats: Draws,
     pub kernels: Vec<KernelReport>,
     pub warnings: Vec<String>,
     /// The text of the program.
     pub program: String,
     /// The version of smidgen that ran it.
     pub version: String,
+}
+
+impl Run {
+    /// A number that this run has and others have not, whatever file its draws were in.
+    pub fn fingerprint(&self) -> u64 {
+        self.draws.fingerprint().wrapping_add(self.warmup.fingerprint().rotate_left(1))
+    }
 }

@@ -99,6 +99,22 @@ impl Draws {
         joined
     }
 
+    /// Adds what another store of the same quantities has beyond the first `known` draws of each chain, or all of it if
+    /// this one is empty. Gives the number of draws of the longest chain now.
+    pub fn extend_from(&mut self, other: &Draws, known: usize) -> usize {
+        if self.quantities.len() != other.quantities.len() {
+            *self = other.clone();
+        } else {
+            for (quantity, more) in self.quantities.iter_mut().zip(&other.quantities) {
+                for (chain, more) in quantity.chains.iter_mut().zip(&more.chains) {
+                    chain.extend_from_slice(more.get(known..).unwrap_or(&[]));
+                }
+            }
+        }
+        let chains = self.quantities.iter().flat_map(|quantity| &quantity.chains);
+        chains.map(Vec::len).max().unwrap_or(0)
+    }
+
     pub fn quantities(&self) -> &[Quantity] {
         &self.quantities
     }
@@ -131,6 +147,26 @@ impl Draws {
             }
         }
         scalars
+    }
+
+    /// A number that these draws have and others have not, whatever file they were in: of their numbers, in any
+    /// order of the quantities.
+    pub fn fingerprint(&self) -> u64 {
+        let mix =
+            |hash: u64, x: u64| (hash ^ x).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(23);
+        let mut sum = 0u64;
+        for scalar in self.scalars() {
+            let name = scalar.name.bytes().fold(0xCBF2_9CE4_8422_2325, |h, b| mix(h, u64::from(b)));
+            let number = |hash, x: &f64| {
+                let x = if x.is_nan() { f64::NAN } else { *x + 0.0 };
+                mix(hash, x.to_bits())
+            };
+            let chain =
+                |hash, chain: &Vec<f64>| chain.iter().fold(mix(hash, chain.len() as u64), number);
+            let drawn = scalar.chains.iter().filter(|chain| !chain.is_empty());
+            sum = sum.wrapping_add(drawn.fold(name, chain));
+        }
+        sum
     }
 
     /// The quantities that [`Draws::scalars`] leaves out, as (name, reason).

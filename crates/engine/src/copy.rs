@@ -82,6 +82,7 @@ impl Trace {
             impossible: Default::default(),
             interrupt: self.interrupt.clone(),
             given: None,
+            explorer: None,
             #[cfg(feature = "twins")]
             fault: self.fault,
         };

@@ -34,6 +34,28 @@ const CHECKS: usize = 4;
 const PAIRS: usize = 24;
 const PAIR_WEIGHTS: usize = 20_000_000;
 
+/// What transitions along a gradient were like since somebody last took this.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Motion {
+    pub trajectories: u64,
+    /// Added over them.
+    pub acceptance: f64,
+    /// Of the last one.
+    pub step: f64,
+    pub energy: f64,
+    /// The greatest.
+    pub depth: u32,
+}
+
+impl Motion {
+    pub fn add(&mut self, acceptance: f64, step: f64, depth: u32, energy: f64) {
+        self.trajectories += 1;
+        self.acceptance += acceptance;
+        self.depth = self.depth.max(depth);
+        (self.step, self.energy) = (step, energy);
+    }
+}
+
 #[derive(Default)]
 pub struct Run {
     /// One per kernel of the program, by its number.
@@ -60,6 +82,7 @@ pub struct Run {
     pub left: Option<u64>,
     /// What chains of one program share.
     pub shared: Arc<Shared>,
+    pub motion: Motion,
 }
 
 /// What hangs on the program and its data alone, by addresses of choices: the first chain that comes makes it, the others wait
@@ -100,6 +123,13 @@ impl Run {
 
     pub fn is_interrupted(&self) -> bool {
         self.left == Some(0) || self.interrupt.load(Ordering::Relaxed)
+    }
+
+    /// What all kernels did since the counts began.
+    pub fn total(&self) -> Tally {
+        let mut total = Tally::default();
+        self.kernels.iter().for_each(|kernel| total.add(&kernel.tally));
+        total
     }
 
     pub fn kernel(&mut self, number: usize) -> &mut KernelRecord {

@@ -9,7 +9,7 @@
 //! printed text. Long lists are not deep.
 
 use serde_json::{Map, Number, Value as Json, json};
-use smidgen_draws::{Draws, KernelReport, Run};
+use smidgen_draws::{Draws, KernelReport, Run, SummaryRow, summarise};
 use smidgen_value::Value;
 
 /// Levels of nesting that are kept as JSON.
@@ -137,7 +137,7 @@ fn from_json(json: &Json, depth: usize) -> Result<Value, String> {
 
 /// The object of `sample --format json`, with the program and the version.
 pub fn run_to_json(run: &Run) -> Json {
-    json!({
+    let mut object = json!({
         "seed": run.seed,
         "chains": run.chains,
         "draws": draws_to_json(&run.draws),
@@ -145,7 +145,39 @@ pub fn run_to_json(run: &Run) -> Json {
         "warnings": run.warnings,
         "program": run.program,
         "version": run.version,
-    })
+    });
+    if !run.draws.is_empty() {
+        object["summary"] = summary_to_json(&run.draws);
+    }
+    if !run.stats.is_empty() {
+        object["stats"] = draws_to_json(&run.stats);
+    }
+    if !run.warmup.is_empty() {
+        object["warmup"] = json!({"draws": draws_to_json(&run.warmup)});
+        if !run.warmup_stats.is_empty() {
+            object["warmup"]["stats"] = draws_to_json(&run.warmup_stats);
+        }
+    }
+    object
+}
+
+/// The table that the text format ends with: one object for each number. What is not known is `"nan"`.
+pub fn summary_to_json(draws: &Draws) -> Json {
+    let row = |row: &SummaryRow| {
+        json!({
+            "name": row.name,
+            "mean": number_to_json(row.mean),
+            "sd": number_to_json(row.sd),
+            "mcse": number_to_json(row.mcse),
+            "q5": number_to_json(row.q5),
+            "q50": number_to_json(row.q50),
+            "q95": number_to_json(row.q95),
+            "ess_bulk": number_to_json(row.ess_bulk),
+            "ess_tail": number_to_json(row.ess_tail),
+            "r_hat": number_to_json(row.r_hat),
+        })
+    };
+    summarise(draws).iter().map(row).collect()
 }
 
 /// `{"NAME": [[v, ...], ...]}`, chains x draws.

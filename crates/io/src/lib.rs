@@ -3,6 +3,7 @@
 //! * [`source`]: tables that programs observe, by file extension;
 //! * [`sink`]: draws to CSV, JSON, Parquet and Arrow files, by file extension;
 //! * [`recorded`]: draws read back from such files;
+//! * [`mod@states`]: states of a run, in a file beside its draws;
 //! * [`json`]: values and runs as JSON.
 
 /// Whether this build reads and writes Parquet, Arrow and NumPy files.
@@ -12,11 +13,13 @@ pub mod json;
 pub mod recorded;
 pub mod sink;
 pub mod source;
+pub mod states;
 
 pub use json::{json_to_value, run_to_json, value_to_json};
 pub use recorded::{RecordedError, join_runs, read_run};
 pub use sink::{SinkError, WriteReport, write_draws};
 pub use source::{
-    ColumnSelection, DataError, Progress, Reading, TableOptions, VectorColumn, read_table,
-    read_table_with,
+    ColumnSelection, DataError, Progress, Reading, TableOptions, VectorColumn, bind_vectors,
+    read_table, read_table_with,
 };
+pub use states::{read_states, states_path, write_states};

@@ -5,11 +5,12 @@
 //! [`scale`] and [`plot`] (plots as SVG, on top of [`svg`]), [`picture`] and `png` (plots as files of
 //! their own), [`density`] (what is plotted of draws),
 //! [`page`] (the skeleton of a page), [`run`] (the report of `smidgen report`),
-//! [`comparison`] (that of `smidgen compare`).
+//! [`comparison`] (that of `smidgen compare`), [`calibration`] (that of `smidgen calibrate`).
 //!
 //! Whatever a run can produce must come out as a page: constant draws, no draws, infinities.
 //! A number that is not known is NaN, and is written as a dash.
 
+pub mod calibration;
 pub mod comparison;
 pub mod density;
 mod mark;
@@ -25,6 +26,7 @@ pub mod svg;
 pub mod table;
 mod verdict;
 
+pub use calibration::{CalibrationPage, calibration_html, calibration_text, calibration_verdict};
 pub use comparison::{Comparison, comparison_html, comparison_json, comparison_text};
 pub use run::{RunPage, RunReport, run_report};
 pub use verdict::{Finding, Verdict};

@@ -26,7 +26,7 @@ pub fn check(session: &mut Session, program: &[TopDirective]) -> Vec<Diagnostic>
     let mut found = Vec::new();
     let mut steps = Vec::new();
     let mut assumed: HashSet<Symbol> = HashSet::default();
-    let mut compiler = Compiler { catalog: &mut session.catalog, sources: &session.sources };
+    let mut compiler = Compiler::new(&mut session.catalog, &session.sources);
     for top in program {
         if let DirectiveKind::Assume { name, .. } = &top.directive.kind {
             if assumed.contains(&name.name) {
@@ -74,9 +74,10 @@ pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
 fn check_step(step: &Step, assumed: &HashSet<Symbol>, found: &mut Vec<Diagnostic>) {
     match &step.kind {
         StepKind::Assume { expr, .. }
+        | StepKind::Let { expr }
         | StepKind::Predict { expr, .. }
         | StepKind::Sample { expr } => check_names(expr, assumed, found),
-        StepKind::Observe { expr, value } | StepKind::Force { expr, value } => {
+        StepKind::Observe { expr, value, .. } | StepKind::Force { expr, value } => {
             check_names(expr, assumed, found);
             check_names(value, assumed, found);
         }
@@ -86,6 +87,9 @@ fn check_step(step: &Step, assumed: &HashSet<Symbol>, found: &mut Vec<Diagnostic
         _ => {}
     }
 }
+
+/// Mistakes with a name for which a similar one is looked for.
+const MOST_HINTED: usize = 100;
 
 /// Every place where an expression uses a name that nothing binds, or calls a built-in procedure in vain.
 fn check_names(expr: &ExprRef, assumed: &HashSet<Symbol>, found: &mut Vec<Diagnostic>) {
@@ -97,6 +101,11 @@ fn check_names(expr: &ExprRef, assumed: &HashSet<Symbol>, found: &mut Vec<Diagno
             {
                 let message = format!("the name `{name}` is unbound");
                 let mut diagnostic = Diagnostic::error(expr.span, message);
+                // To look for a similar name takes time in proportion to the program.
+                if found.len() >= MOST_HINTED {
+                    found.push(diagnostic);
+                    continue;
+                }
                 let candidates = assumed.iter().map(|a| a.as_str()).chain(registry::names());
                 if let Some(close) = smidgen_lang::diagnostic::closest(name.as_str(), candidates) {
                     diagnostic = diagnostic.hint(format!("did you mean `{close}`?"));

@@ -1,6 +1,8 @@
 //! Directives to steps: all text is lowered, tables are loaded and constants defined. A step can
 //! be executed on any number of traces.
 
+pub(crate) mod loops;
+
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,13 +11,14 @@ use smidgen_engine::Model;
 use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Code;
 use smidgen_lang::core::ExprRef;
+use smidgen_lang::forms::FACTOR;
 use smidgen_lang::lower::{self, Absence, Purpose, Scope};
 use smidgen_lang::syntax::{Directive, DirectiveKind, ForSource, Named, Syntax, SyntaxKind};
 use smidgen_lang::{Diagnostic, SourceMap, Span, printer};
-use smidgen_value::{Rng, Symbol};
+use smidgen_value::{Rng, Symbol, Table};
 
 use crate::catalog::Catalog;
-use crate::{columns, impute, missing, tables};
+use crate::{columns, impute, tables};
 
 /// A directive ready to run.
 pub struct Step {
@@ -33,14 +36,21 @@ pub enum StepKind {
         name: Symbol,
         expr: ExprRef,
     },
+    /// In a loop: the frames of the rest of the round have its value.
+    Let {
+        expr: ExprRef,
+    },
+    /// `name`: what it is called when there is no label; a weight has none.
     Observe {
         expr: ExprRef,
         value: ExprRef,
+        name: Option<String>,
     },
-    /// `text`: what names its draws when there is no label.
+    /// `text`: what names its draws when there is no label. `is_observed`: it stands for an observation.
     Predict {
         expr: ExprRef,
         text: String,
+        is_observed: bool,
     },
     /// A kernel keeps state, so each trace reads the program for itself.
     Infer {
@@ -69,19 +79,31 @@ pub enum StepKind {
     For {
         bounds: Bounds,
         body: Vec<Arc<Step>>,
+        /// Where the body only observes: each observation with the names of its round written out.
+        rows: Option<Vec<Step>>,
     },
     /// One directive that does several things.
     Together(Vec<Arc<Step>>),
 }
 
 pub enum Bounds {
-    Rows(usize),
+    Rows(Arc<Table>),
     Range { low: ExprRef, high: ExprRef },
 }
 
 pub struct Compiler<'a> {
     pub catalog: &'a mut Catalog,
     pub sources: &'a SourceMap,
+    pub observations: Observations,
+}
+
+/// What becomes of observations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Observations {
+    #[default]
+    Constrain,
+    /// They are predicted instead. What was observed is not looked at, and `force` does nothing.
+    Predict,
 }
 
 /// Definitions may make so many procedures, as a power of two, before their numbers meet those of the next.
@@ -89,7 +111,11 @@ const CREATIONS: u32 = 40;
 
 pub(crate) type Compiled<T> = Result<T, Vec<Diagnostic>>;
 
-impl Compiler<'_> {
+impl<'a> Compiler<'a> {
+    pub fn new(catalog: &'a mut Catalog, sources: &'a SourceMap) -> Compiler<'a> {
+        Compiler { catalog, sources, observations: Observations::Constrain }
+    }
+
     /// The step of a directive. None if it acts on the catalog alone, which has then happened.
     pub fn top_level(
         &mut self,
@@ -127,6 +153,11 @@ impl Compiler<'_> {
                 }
                 self.catalog.note_assumed(name.name);
                 self.step(directive, number, &scope).map(Some)
+            }
+            DirectiveKind::Let { name, .. } => {
+                let message = "let stands in a for: it names something for the rest of a round";
+                let hint = format!("for the whole program write [assume {} ...]", name.name);
+                Err(vec![Diagnostic::error(directive.span, message).hint(hint)])
             }
             _ => self.step(directive, number, &scope).map(Some),
         }
@@ -175,9 +206,22 @@ impl Compiler<'_> {
                 name: name.name,
                 expr: lower::lower_named(expr, scope, catalog, name.name).map(noted)?,
             },
+            DirectiveKind::Let { name, expr } => StepKind::Let {
+                expr: lower::lower_named(expr, scope, catalog, name.name).map(noted)?,
+            },
             DirectiveKind::Observe { expr, value } => {
-                let (expr, value) = both(expr, value)?;
-                StepKind::Observe { expr, value }
+                let name = self.observed_name(expr, value);
+                // A weight cannot be drawn: it stays what it is, and weighs nothing that is drawn forward.
+                if self.observations == Observations::Predict && name.is_some() {
+                    StepKind::Predict {
+                        expr: lower(expr)?,
+                        text: name.unwrap_or_default(),
+                        is_observed: true,
+                    }
+                } else {
+                    let (expr, value) = both(expr, value)?;
+                    StepKind::Observe { expr, value, name }
+                }
             }
             DirectiveKind::Force { expr, value } => {
                 let (expr, value) = both(expr, value)?;
@@ -186,6 +230,7 @@ impl Compiler<'_> {
             DirectiveKind::Predict { expr } => StepKind::Predict {
                 text: printer::squeeze(self.sources.text(expr.span)),
                 expr: lower(expr)?,
+                is_observed: false,
             },
             DirectiveKind::Sample { expr } => StepKind::Sample { expr: lower(expr)? },
             DirectiveKind::Infer { kernel } => {
@@ -213,6 +258,22 @@ impl Compiler<'_> {
         Ok(Step { number, label, span: directive.span, kind, absences: absences.take() })
     }
 
+    /// What an observation without a label is called: by the column that it was seen in, else by its text. A
+    /// weight is no observation.
+    fn observed_name(&self, expr: &Syntax, value: &Syntax) -> Option<String> {
+        if let SyntaxKind::List(items) = &expr.kind
+            && matches!(items.first()?.kind, SyntaxKind::Name(name) if name.as_str() == FACTOR)
+        {
+            return None;
+        }
+        let column = match value.kind {
+            SyntaxKind::Name(name) => name.as_str().split_once('.').map(|(_, column)| column),
+            _ => None,
+        };
+        let text = || printer::squeeze(self.sources.text(expr.span));
+        Some(column.map_or_else(text, str::to_owned))
+    }
+
     /// `[predict t.x]` of a column whose missing cells are drawn: each of them.
     fn predict_all(
         &mut self,
@@ -226,66 +287,21 @@ impl Compiler<'_> {
             let row = text.rfind('[').map_or("", |at| &text[at..]);
             let own = directive.label.as_ref().map(|label| format!("{}{row}", label.name));
             let label = own.or(Some(text.clone()));
-            let (kind, span) = (StepKind::Predict { expr, text }, directive.span);
+            let (kind, span) =
+                (StepKind::Predict { expr, text, is_observed: false }, directive.span);
             steps.push(Arc::new(Step { number, label, span, kind, absences: vec![] }));
         }
         let (kind, span) = (StepKind::Together(steps), directive.span);
         Ok(Step { number, label: None, span, kind, absences: vec![] })
     }
+}
 
-    fn for_loop(
-        &mut self,
-        variable: &Named<Symbol>,
-        source: &ForSource,
-        body: &[Directive],
-        number: usize,
-        scope: &Scope,
-    ) -> Compiled<StepKind> {
-        let (bounds, inner) = match source {
-            ForSource::Table(name) => {
-                let table = lower::Catalog::table(self.catalog, name.name);
-                let Some(table) = table else {
-                    let message = format!("there is no table `{}`", name.name);
-                    let hint = format!("load it first: [table {} \"path.csv\"]", name.name);
-                    return Err(vec![Diagnostic::error(name.span, message).hint(hint)]);
-                };
-                (Bounds::Rows(table.rows()), scope.with_row(variable.name, table))
-            }
-            ForSource::Range { low, high, .. } => {
-                let low = lower::lower(low, scope, self.catalog)?;
-                let high = lower::lower(high, scope, self.catalog)?;
-                (Bounds::Range { low, high }, scope.with_variable(variable.name))
-            }
-        };
-        let mut steps = Vec::new();
-        let mut diagnostics = Vec::new();
-        for directive in body {
-            if let DirectiveKind::Assume { .. } = directive.kind {
-                let message = "assume in a for is an error: each name is bound once";
-                let hint = "assume a memoised procedure of the index instead: [assume f (mem (lambda (i) ...))]";
-                diagnostics.push(Diagnostic::error(directive.span, message).hint(hint));
-                continue;
-            }
-            if let DirectiveKind::Clear = directive.kind {
-                let message = "clear stands at the top level of a program, not in a for";
-                diagnostics.push(Diagnostic::error(directive.span, message));
-                continue;
-            }
-            match self.step(directive, number, &inner) {
-                Ok(step) => steps.push(step),
-                Err(mut more) => diagnostics.append(&mut more),
-            }
-        }
-        if diagnostics.is_empty() {
-            missing::skip_together(&mut steps);
-            if let (ForSource::Table(table), Bounds::Rows(rows)) = (source, &bounds) {
-                missing::remark(self.catalog, table.name, *rows, &steps);
-            }
-            let body = steps.into_iter().map(Arc::new).collect();
-            Ok(StepKind::For { bounds, body })
-        } else {
-            Err(diagnostics)
-        }
+/// Whether a directive records something.
+pub fn predicts(directive: &Directive) -> bool {
+    match &directive.kind {
+        DirectiveKind::Predict { .. } => true,
+        DirectiveKind::For { body, .. } => body.iter().any(predicts),
+        _ => false,
     }
 }
 
@@ -304,6 +320,7 @@ fn visit_directive(directive: &Directive, found: &mut dyn FnMut(Symbol)) {
     let mut each = |parts: &[&Syntax]| parts.iter().for_each(|part| visit_syntax(part, found));
     match &directive.kind {
         DirectiveKind::Assume { expr, .. }
+        | DirectiveKind::Let { expr, .. }
         | DirectiveKind::Predict { expr }
         | DirectiveKind::Sample { expr } => each(&[expr]),
         DirectiveKind::Observe { expr, value } | DirectiveKind::Force { expr, value } => {

@@ -7,19 +7,21 @@ use smidgen_engine::environment::Environment;
 use smidgen_engine::model::{Code, RowError, RowObservation};
 use smidgen_engine::operand::Operand;
 use smidgen_engine::{EvalError, Model};
-use smidgen_infer::spec::Reader;
 use smidgen_infer::{Program, Run};
 use smidgen_lang::core::ExprRef;
-use smidgen_lang::lower::{self, Scope};
+use smidgen_lang::lower::Scope;
 use smidgen_lang::syntax::Syntax;
-use smidgen_lang::{Diagnostic, SourceMap, Span, printer};
-use smidgen_value::{Rng, Symbol, Value};
+use smidgen_lang::{Diagnostic, SourceMap, Span};
+use smidgen_value::{Rng, Value};
 
 use crate::catalog::Catalog;
 use crate::compile::{Bounds, Step, StepKind};
 use crate::impute::is_internal;
+use crate::kernels::KernelReader;
 use crate::missing;
+use crate::noted::Noted;
 use crate::outcome::{Inferred, Outcome, OutcomeKind};
+use crate::simulated::Simulated;
 
 /// What `infer`, `sample` and `report` do.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,6 +53,12 @@ pub struct ExecutionContext<'a> {
     /// and the kernels.
     pub predicted: Vec<(String, u64, Operand)>,
     pub programs: Vec<Program>,
+    /// Whether all values are given from elsewhere: what would only move them does nothing.
+    pub replays: bool,
+    /// What is observed instead of what the program says.
+    pub simulated: Option<Simulated>,
+    /// Which observations there are, if somebody wants to know.
+    pub noted: Option<Noted>,
 }
 
 impl<'a> ExecutionContext<'a> {
@@ -71,6 +79,9 @@ impl<'a> ExecutionContext<'a> {
             tentative: false,
             predicted: Vec::new(),
             programs: Vec::new(),
+            replays: false,
+            simulated: None,
+            noted: None,
         }
     }
 }
@@ -95,9 +106,16 @@ impl Executor<'_> {
             StepKind::Infer { kernel, scope } => {
                 self.infer(step, kernel, scope, env, suffix).map_err(|d| in_directive(d, step.span))
             }
-            StepKind::For { bounds, body } if infers(step) => {
+            StepKind::For { bounds, body, .. } if infers(step) => {
                 self.each(bounds, step, env, suffix, |this, env, suffix| {
-                    body.iter().try_for_each(|inner| this.at_top(inner, env, suffix))
+                    let mut env = env.clone();
+                    for inner in body {
+                        match &inner.kind {
+                            StepKind::Let { .. } => env = env.push([this.name(inner, &env)?]),
+                            _ => this.at_top(inner, &env, suffix)?,
+                        }
+                    }
+                    Ok(())
                 })
             }
             StepKind::Clear => {
@@ -120,6 +138,16 @@ impl Executor<'_> {
                 result
             }
         }
+    }
+
+    /// What a round of a loop has a name for.
+    pub(crate) fn name(&mut self, step: &Step, env: &Environment) -> Result<Operand, Diagnostic> {
+        let desk = &mut self.desk;
+        let named = self.model.prepare(|model| desk.name(model, step, env));
+        if !desk.tentative {
+            self.model.conclude(true);
+        }
+        named
     }
 
     fn each(
@@ -145,6 +173,9 @@ impl Executor<'_> {
         env: &Environment,
         suffix: &str,
     ) -> Result<(), Diagnostic> {
+        if self.desk.replays {
+            return Ok(());
+        }
         let mut program = self.read_program(kernel, scope, env)?;
         if self.desk.mode == Mode::Sample {
             self.desk.programs.push(program);
@@ -251,19 +282,18 @@ impl ExecutionContext<'_> {
         if let StepKind::Together(steps) = &step.kind {
             return steps.iter().try_for_each(|inner| self.inside(model, inner, env, suffix));
         }
-        if let StepKind::For { bounds, body } = &step.kind {
+        if let StepKind::For { bounds, body, rows: texts } = &step.kind {
             let rows = range_of(model, bounds, step.span, env, self.rng)?;
-            if self.observe_rows(model, step, (bounds, body), rows.clone(), env, suffix)? {
+            if let Some(texts) = texts
+                && self.observe_rows(model, step, (bounds, texts), rows.clone(), env, suffix)?
+            {
                 return Ok(());
             }
             for i in rows {
                 self.check_interrupt(step.span)?;
                 let inner = env.push([Operand::Constant(Value::Number(i as f64))]);
-                let suffix = format!("{suffix}[{i}]");
-                for inner_step in body {
-                    self.inside(model, inner_step, &inner, &suffix)
-                        .map_err(|diagnostic| in_round(diagnostic, bounds, i, step.span))?;
-                }
+                self.round(model, body, inner, &format!("{suffix}[{i}]"))
+                    .map_err(|diagnostic| in_round(diagnostic, bounds, i, step.span))?;
             }
             return Ok(());
         }
@@ -277,35 +307,94 @@ impl ExecutionContext<'_> {
         Ok(())
     }
 
+    /// One round of a loop.
+    fn round(
+        &mut self,
+        model: &mut Model,
+        body: &[Arc<Step>],
+        mut env: Environment,
+        suffix: &str,
+    ) -> Result<(), Diagnostic> {
+        for step in body {
+            match &step.kind {
+                StepKind::Let { .. } => env = env.push([self.name(model, step, &env)?]),
+                _ => self.inside(model, step, &env, suffix)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn name(
+        &mut self,
+        model: &mut Model,
+        step: &Step,
+        environment: &Environment,
+    ) -> Result<Operand, Diagnostic> {
+        let StepKind::Let { expr } = &step.kind else { unreachable!("only a let is a name") };
+        // In a row that is left out nothing asks for the name.
+        if self.leaves_out(model, step, environment)? {
+            return Ok(Operand::Constant(Value::Nil));
+        }
+        model
+            .name(Code { expr, environment }, self.rng)
+            .map_err(|error| in_directive(error.into_diagnostic(), step.span))
+    }
+
     /// A loop of observations alone, all rows at once. False if they have to be made one by one.
     fn observe_rows(
         &mut self,
         model: &mut Model,
         step: &Step,
-        (bounds, body): (&Bounds, &[Arc<Step>]),
+        (bounds, texts): (&Bounds, &[Step]),
         rows: std::ops::Range<i64>,
         env: &Environment,
         suffix: &str,
     ) -> Result<bool, Diagnostic> {
-        let mut observations = Vec::with_capacity(body.len());
+        let lacks = texts.iter().any(|inner| !inner.absences.is_empty());
+        let simulated = match &self.simulated {
+            // Which rows are seen is known one by one.
+            Some(_) if lacks => return Ok(false),
+            Some(simulated) => match simulated.columns(texts.len(), &rows, step.span) {
+                Some(outcomes) => Some(outcomes),
+                None => return Ok(false),
+            },
+            None => None,
+        };
+        let mut observations = Vec::with_capacity(texts.len());
         let mut apart = Vec::new();
-        for inner in body {
-            let StepKind::Observe { expr, value } = &inner.kind else { return Ok(false) };
+        for inner in texts {
+            let StepKind::Observe { expr, value, .. } = &inner.kind else { return Ok(false) };
             let label = inner.label.as_ref().map(|label| format!("{label}{suffix}"));
+            let outcome = match simulated.as_ref() {
+                Some(outcomes) => &outcomes[observations.len()],
+                None => value,
+            };
             let found = missing::rows_of(inner, model, env, rows.clone(), self.rng)
                 .map_err(|error| in_directive(error.into_diagnostic(), inner.span))?;
             apart.extend(found.apart.into_iter().map(|row| (row, inner)));
-            observations.push(RowObservation { expr, outcome: value, label, rows: found.together });
+            observations.push(RowObservation { expr, outcome, label, rows: found.together });
         }
+        let first = model.next_number();
+        let taken = texts.len() * (rows.end - rows.start).max(0) as usize;
         let in_round = |diagnostic, row| in_round(diagnostic, bounds, row, step.span);
         let done = model.observe_rows(&observations, env, rows, self.rng).map_err(
             |RowError { row, error }| {
-                let place = body.first().map_or(step.span, |inner| inner.span);
+                let place = texts.first().map_or(step.span, |inner| inner.span);
                 in_round(in_directive(error.into_diagnostic(), place), row)
             },
         )?;
         if !done {
             return Ok(false);
+        }
+        if let Some(simulated) = &mut self.simulated {
+            simulated.skip(taken);
+        }
+        if let Some(noted) = &mut self.noted {
+            for (inner, number) in texts.iter().zip(first..) {
+                if let StepKind::Observe { name, .. } = &inner.kind {
+                    noted.observation(inner, number, name, suffix);
+                }
+            }
         }
         apart.sort_by_key(|(row, _)| *row);
         for (row, inner) in apart {
@@ -332,18 +421,34 @@ impl ExecutionContext<'_> {
                 let shown = OutcomeKind::Assume { name: name.to_string(), value };
                 (!is_internal(*name)).then_some(shown)
             }
-            StepKind::Observe { expr, value } => {
-                let value = model.constant(code(value), rng)?;
-                model.observe(code(expr), value, label, rng)?;
+            StepKind::Observe { expr, value, name } => {
+                let value = match &mut self.simulated {
+                    Some(simulated) => simulated.next(),
+                    None => model.constant(code(value), rng)?,
+                };
+                let number = model.next_number();
+                model.observe(code(expr), value, label.clone(), rng)?;
+                if let Some(noted) = &mut self.noted {
+                    noted.observation(step, number, name, suffix);
+                }
                 None
             }
-            StepKind::Predict { expr, text } => {
+            StepKind::Predict { expr, text, is_observed } => {
                 let name = label.clone().unwrap_or_else(|| format!("{text}{suffix}"));
                 let predicted = model.predict(code(expr), label, rng)?;
+                if let Some(noted) = self.noted.as_mut().filter(|_| *is_observed) {
+                    noted.observation(step, predicted.number, &Some(name.clone()), "");
+                    noted.values.push(predicted.value.clone());
+                }
                 self.predicted.push((name, predicted.number, predicted.root));
                 Some(OutcomeKind::Predict(predicted.value))
             }
             StepKind::Sample { .. } | StepKind::Report { .. } if self.mode == Mode::Sample => None,
+            StepKind::Force { .. } | StepKind::LogJoint | StepKind::LogLikelihood
+                if self.replays =>
+            {
+                None
+            }
             StepKind::Sample { expr } => Some(OutcomeKind::Sample(model.sample(code(expr), rng)?)),
             StepKind::Force { expr, value } => {
                 let value = model.constant(code(value), rng)?;
@@ -360,7 +465,8 @@ impl ExecutionContext<'_> {
             }
             StepKind::LogJoint => Some(OutcomeKind::LogJoint(model.log_joint()?)),
             StepKind::LogLikelihood => Some(OutcomeKind::LogLikelihood(model.log_likelihood()?)),
-            StepKind::Infer { .. }
+            StepKind::Let { .. }
+            | StepKind::Infer { .. }
             | StepKind::For { .. }
             | StepKind::Together(_)
             | StepKind::Clear => {
@@ -417,7 +523,7 @@ pub(crate) fn range_of(
         })
     };
     match bounds {
-        Bounds::Rows(rows) => Ok(0..*rows as i64),
+        Bounds::Rows(table) => Ok(0..table.rows() as i64),
         Bounds::Range { low, high } => {
             let range = end(low)?..end(high)?;
             if range.end.saturating_sub(range.start) > MOST_ROUNDS {
@@ -426,46 +532,5 @@ pub(crate) fn range_of(
             }
             Ok(range)
         }
-    }
-}
-
-struct KernelReader<'a> {
-    catalog: &'a Catalog,
-    sources: &'a SourceMap,
-    scope: &'a Scope,
-    environment: &'a Environment,
-    model: &'a mut Model,
-    rng: &'a mut Rng,
-    mode: Mode,
-}
-
-fn first(mut diagnostics: Vec<Diagnostic>) -> Diagnostic {
-    diagnostics.swap_remove(0)
-}
-
-impl Reader for KernelReader<'_> {
-    fn value(&mut self, syntax: &Syntax) -> Result<Value, Diagnostic> {
-        let expr = lower::lower(syntax, self.scope, self.catalog).map_err(first)?;
-        let code = Code { expr: &expr, environment: self.environment };
-        self.model.constant(code, self.rng).map_err(EvalError::into_diagnostic)
-    }
-
-    fn is_loop_variable(&self, name: Symbol) -> bool {
-        self.scope.binds(name)
-    }
-
-    fn code(&mut self, syntax: &Syntax) -> Result<(String, ExprRef), Diagnostic> {
-        let name = printer::squeeze(self.sources.text(syntax.span));
-        let expr = lower::lower(syntax, self.scope, self.catalog).map_err(first)?;
-        Ok((name, expr))
-    }
-
-    /// Where a program has no scope at all, a kernel for one moves nothing, which is for `check` to find.
-    fn scopes(&self) -> Option<&[Value]> {
-        self.catalog.scopes().filter(|scopes| self.mode == Mode::Check || !scopes.is_empty())
-    }
-
-    fn text(&self, span: Span) -> String {
-        printer::squeeze(self.sources.text(span))
     }
 }

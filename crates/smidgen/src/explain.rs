@@ -60,7 +60,7 @@ pub fn explain(
 ) -> Result<Explained, SampleError> {
     let kernel = kernel.map(|text| session.parse_option("--kernel", text)).transpose()?;
     check_parameters(session, program, kernel.iter())?;
-    let mut compiler = Compiler { catalog: &mut session.catalog, sources: &session.sources };
+    let mut compiler = Compiler::new(&mut session.catalog, &session.sources);
     let mut steps = Vec::new();
     for top in program {
         let step = compiler.top_level(&top.directive, top.number, &top.folder);

@@ -14,6 +14,7 @@ use smidgen_lang::{Diagnostic, Span};
 use smidgen_value::{Column, MissingRule, Symbol, Table};
 
 use crate::catalog::Catalog;
+use crate::compile::loops::row_texts;
 use crate::compile::{Bounds, Compiled, Compiler, Step, StepKind};
 
 /// The procedure that draws missing cells. No program can name it: it contains a blank.
@@ -199,16 +200,19 @@ impl Compiler<'_> {
             row: RowNumber::Frame(0),
             cell: cell.clone(),
         }));
-        let kind = StepKind::Observe { expr: law, value };
+        let kind = StepKind::Observe { expr: law, value, name: Some(cell.clone()) };
         let observed = Step { number, label: Some(cell), span, kind, absences };
-        let bounds = Bounds::Rows(found.column.len());
-        let kind = StepKind::For { bounds, body: vec![Arc::new(observed)] };
+        let bounds = Bounds::Rows(found.table.clone());
+        let body = vec![Arc::new(observed)];
+        let rows = row_texts(&body);
+        let kind = StepKind::For { bounds, body, rows };
         Ok(Step { number, label: None, span, kind, absences: vec![] })
     }
 }
 
 /// What `[impute]` names.
 struct Found {
+    table: Arc<Table>,
     column: Column,
     /// Which entry of a vector.
     entry: Option<usize>,
@@ -217,10 +221,11 @@ struct Found {
     is_unnamed_vector: bool,
 }
 
-fn find(table: &Table, wanted: Symbol) -> Option<Found> {
+fn find(table: &Arc<Table>, wanted: Symbol) -> Option<Found> {
     if let Some(column) = table.column(wanted) {
         let missing = table.missing(wanted);
         return Some(Found {
+            table: table.clone(),
             column: column.clone(),
             entry: None,
             mask: missing.map(|missing| missing.mask.clone()),
@@ -232,6 +237,7 @@ fn find(table: &Table, wanted: Symbol) -> Option<Found> {
         let entry = missing.parts.iter().position(|part| part.name == wanted)?;
         let part = &missing.parts[entry];
         Some(Found {
+            table: table.clone(),
             column: table.column(*vector)?.clone(),
             entry: Some(entry),
             mask: part.mask.clone(),

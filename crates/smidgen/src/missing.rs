@@ -90,44 +90,73 @@ pub fn rows_of(
     Ok(found)
 }
 
+/// What is missing, as the row alone sees it and not a directive after so many names of the round, each of which has a
+/// frame. None if that is not known before the names are.
+pub fn seen_from_row(absences: &[Absence], names: u32) -> Option<Vec<Absence>> {
+    absences.iter().map(|absence| shifted(absence, |depth| depth.checked_sub(names))).collect()
+}
+
+/// The same absence seen from another frame. A row number that is computed is known where it stands only.
+fn shifted(absence: &Absence, shift: impl Fn(u32) -> Option<u32>) -> Option<Absence> {
+    let row = match &absence.row {
+        RowNumber::Frame(depth) => RowNumber::Frame(shift(*depth)?),
+        computed if shift(0) == Some(0) => computed.clone(),
+        RowNumber::Computed(_) => return None,
+    };
+    Some(Absence { row, ..absence.clone() })
+}
+
 /// A row of a loop is left out whole: what one directive of the body lacks, all lack.
 pub fn skip_together(steps: &mut [Step]) {
     let mut skipped: Vec<Absence> = Vec::new();
-    for step in steps.iter() {
-        collect_skipped(step, 0, &mut skipped);
-    }
+    collect_skipped(steps.iter(), 0, &mut skipped);
+    let mut names = 0;
     for step in steps {
-        step.absences.retain(|absence| absence.kind != AbsenceKind::Skipped);
-        step.absences.extend(skipped.iter().cloned());
+        // What cannot be seen from the row stays where it is.
+        let is_own = |absence: &Absence| shifted(absence, |d| d.checked_sub(names)).is_none();
+        step.absences.retain(|absence| absence.kind != AbsenceKind::Skipped || is_own(absence));
+        let seen = |absence: &Absence| shifted(absence, |depth| Some(depth + names));
+        step.absences.extend(skipped.iter().filter_map(seen));
+        names += u32::from(matches!(step.kind, StepKind::Let { .. }));
     }
 }
 
-/// What a step and the loops in it lack of the rows around `inner` of its loops.
-fn collect_skipped(step: &Step, inner: u32, found: &mut Vec<Absence>) {
-    for absence in step.absences.iter().filter(|a| a.kind == AbsenceKind::Skipped) {
-        let mut outer = absence.clone();
-        match &mut outer.row {
-            RowNumber::Frame(depth) if *depth >= inner => *depth -= inner,
-            RowNumber::Computed(_) if inner == 0 => {}
-            _ => continue,
+/// What the steps of a loop, and of the loops in it, lack of the rows `frames` around.
+fn collect_skipped<'a>(
+    steps: impl Iterator<Item = &'a Step>,
+    mut frames: u32,
+    found: &mut Vec<Absence>,
+) {
+    for step in steps {
+        let skipped = step.absences.iter().filter(|a| a.kind == AbsenceKind::Skipped);
+        for outer in skipped.filter_map(|a| shifted(a, |depth| depth.checked_sub(frames))) {
+            let is_same = |known: &Absence| match (&known.row, &outer.row) {
+                (RowNumber::Frame(a), RowNumber::Frame(b)) => a == b && known.mask == outer.mask,
+                _ => false,
+            };
+            if !found.iter().any(is_same) {
+                found.push(outer);
+            }
         }
-        let is_same = |known: &Absence| match (&known.row, &outer.row) {
-            (RowNumber::Frame(a), RowNumber::Frame(b)) => a == b && known.mask == outer.mask,
-            _ => false,
-        };
-        if !found.iter().any(is_same) {
-            found.push(outer);
+        if let StepKind::For { body, .. } = &step.kind {
+            collect_skipped(body.iter().map(|step| &**step), frames + 1, found);
         }
-    }
-    if let StepKind::For { body, .. } = &step.kind {
-        body.iter().for_each(|step| collect_skipped(step, inner + 1, found));
+        frames += u32::from(matches!(step.kind, StepKind::Let { .. }));
     }
 }
 
 /// Says how many rows of a loop over a table are left out or not observed.
 pub fn remark(catalog: &mut Catalog, table: Symbol, rows: usize, steps: &[Step]) {
-    let count = |kind: AbsenceKind, steps: &[Step]| {
-        let masks = steps.iter().flat_map(|step| &step.absences);
+    let mut names = 0;
+    let absences = steps.iter().map(|step| {
+        let seen = |absence: &Absence| shifted(absence, |depth| depth.checked_sub(names));
+        let absences: Vec<Absence> = step.absences.iter().filter_map(seen).collect();
+        names += u32::from(matches!(step.kind, StepKind::Let { .. }));
+        absences
+    });
+    let absences: Vec<Vec<Absence>> = absences.collect();
+    let count = |kind: AbsenceKind, absences: &[Vec<Absence>]| {
+        let masks = absences.iter().flatten();
         let masks: Vec<&Absence> =
             masks.filter(|a| a.kind == kind && matches!(a.row, RowNumber::Frame(0))).collect();
         let gone = (0..rows).filter(|row| masks.iter().any(|a| a.mask.get(*row) == Some(&true)));
@@ -136,14 +165,14 @@ pub fn remark(catalog: &mut Catalog, table: Symbol, rows: usize, steps: &[Step])
         cells.dedup();
         (gone.count(), cells.join(", "))
     };
-    let (skipped, cells) = count(AbsenceKind::Skipped, steps);
+    let (skipped, cells) = count(AbsenceKind::Skipped, &absences);
     if skipped > 0 {
         catalog.remark(format!(
             "{skipped} of {rows} rows of `{table}` are left out of a loop, where {cells} is missing"
         ));
     }
-    for step in steps {
-        let (unobserved, cells) = count(AbsenceKind::NotObserved, std::slice::from_ref(step));
+    for absences in &absences {
+        let (unobserved, cells) = count(AbsenceKind::NotObserved, std::slice::from_ref(absences));
         if unobserved > 0 {
             catalog.remark(format!(
                 "{unobserved} of {rows} cells {cells} of `{table}` are missing and not observed"

@@ -4,13 +4,17 @@
 //! draws do not depend on the number of threads. One draw is one application of the kernel.
 
 mod assemble;
-mod watch;
+mod diary;
+mod init;
+mod live;
+pub(crate) mod watch;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use smidgen_draws::{self as draws, Draws};
+use smidgen_draws::states::StepMark;
+use smidgen_draws::{self as draws, KeepStates, States};
 use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Ties;
 use smidgen_engine::operand::Operand;
@@ -31,7 +35,14 @@ use crate::load::TopDirective;
 use crate::outcome::{Inferred, OutcomeKind};
 use crate::population::{Context, ParticlePopulation, makes_particles};
 use crate::session::Session;
+use crate::simulated::Simulated;
+use crate::steps::run_steps;
 use crate::stopwatch::Stopwatch;
+use diary::Diary;
+pub use init::Init;
+use init::Start;
+use live::Pulse;
+pub use live::{ChainPhase, ChainProgress, Live};
 use watch::Watch;
 
 #[derive(Clone, Debug)]
@@ -57,6 +68,16 @@ pub struct SampleRequest {
     /// Note the time of every draw, and stop a chain after so many processor seconds, warm-up
     /// included. What a chain has by then is a complete run.
     pub budget: Option<f64>,
+    /// Where the chains publish how far they are, and their draws, while they run.
+    pub live: Option<Arc<Live>>,
+    /// Keep [`draws::STATISTICS`] of every draw.
+    pub stats: bool,
+    /// Keep the draws of the warm-up.
+    pub keep_warmup: bool,
+    /// Keep states of the program, for predictions and log likelihoods.
+    pub keep_states: KeepStates,
+    /// Where the chains begin.
+    pub init: Option<Arc<Init>>,
 }
 
 impl Default for SampleRequest {
@@ -76,12 +97,19 @@ impl Default for SampleRequest {
             detailed: false,
             audit: None,
             budget: None,
+            live: None,
+            stats: false,
+            keep_warmup: false,
+            keep_states: KeepStates::No,
+            init: None,
         }
     }
 }
 
 /// Numbers of the streams that `--record` draws from: beyond those of all chains.
 const RECORDING: u64 = 1 << 32;
+/// The same in the warm-up.
+const WARMING_UP: u64 = 1 << 33;
 
 /// How far the chains are, in applications of the kernel, warm-up included, over all chains.
 pub use smidgen_io::Progress;
@@ -99,6 +127,8 @@ pub struct Sampled {
     pub interrupted: bool,
     /// What there is to be said about the data.
     pub notes: Vec<String>,
+    /// States of the draws, if they were asked for, or why there are none.
+    pub states: Option<Result<States, String>>,
 }
 
 #[derive(Debug)]
@@ -124,10 +154,15 @@ struct Plan<'a> {
     failed: AtomicBool,
     /// What all chains would prepare alike.
     shared: Arc<Shared>,
+    start: Start,
+    /// What is observed instead of what the program says.
+    data: Option<Arc<[Value]>>,
 }
 
 struct Chain {
-    draws: Draws,
+    diary: Diary,
+    /// Where its directives stood, see [`StepMark`].
+    marks: Vec<StepMark>,
     kernels: Vec<String>,
     records: Vec<KernelRecord>,
     warnings: Vec<String>,
@@ -147,6 +182,78 @@ pub fn sample(
     request: &SampleRequest,
     progress: &Progress,
 ) -> Result<Sampled, SampleError> {
+    let prepared = prepare(session, program, request)?;
+    let start = start(session, request)?;
+    let total = request.chains.saturating_mul(request.warmup.saturating_add(request.draws));
+    progress.total.store(total as u64, Ordering::Relaxed);
+    if let Some(live) = &request.live {
+        live.begin(request.chains);
+    }
+    let Session { catalog, sources, interrupt, .. } = &*session;
+    let context = Context { catalog, sources, interrupt };
+    let plan = Plan { start, ..prepared.plan(context, request, progress) };
+    let chains = plan.run_chains()?;
+    Ok(plan.assemble(chains, program))
+}
+
+/// A program that is ready to be sampled.
+pub(crate) struct Prepared {
+    steps: Vec<Arc<Step>>,
+    kernel: Option<Syntax>,
+    record: Vec<(String, ExprRef)>,
+}
+
+impl Prepared {
+    fn plan<'a>(
+        &self,
+        context: Context<'a>,
+        request: &'a SampleRequest,
+        progress: &'a Progress,
+    ) -> Plan<'a> {
+        Plan {
+            steps: self.steps.clone(),
+            kernel: self.kernel.clone(),
+            record: self.record.clone(),
+            catalog: context.catalog,
+            sources: context.sources,
+            request,
+            progress,
+            interrupt: context.interrupt.clone(),
+            failed: AtomicBool::new(false),
+            shared: Arc::default(),
+            start: Start::Anywhere,
+            data: None,
+        }
+    }
+
+    /// What was asked to be recorded.
+    pub(crate) fn watched(&self) -> impl Iterator<Item = Watch> {
+        let record = self.record.iter().cloned();
+        record.map(|(name, expr)| Watch::Expression(name, expr))
+    }
+
+    /// The draws of one chain, with other data if some are given.
+    pub(crate) fn chain(
+        &self,
+        context: Context<'_>,
+        request: &SampleRequest,
+        data: Option<Arc<[Value]>>,
+    ) -> Result<draws::Draws, Diagnostic> {
+        let progress = Progress::default();
+        let plan = Plan { data, ..self.plan(context, request, &progress) };
+        let chain = plan.guarded_chain(0)?;
+        match chain.complete {
+            true => Ok(chain.diary.draws),
+            false => Err(Diagnostic::error(None, "interrupted")),
+        }
+    }
+}
+
+pub(crate) fn prepare(
+    session: &mut Session,
+    program: &[TopDirective],
+    request: &SampleRequest,
+) -> Result<Prepared, SampleError> {
     let kernel = match &request.kernel {
         Some(text) => Some(session.parse_option("--kernel", text)?),
         None => None,
@@ -158,7 +265,7 @@ pub fn sample(
         record.push((text.clone(), syntax));
     }
     check_parameters(session, program, kernel.iter().chain(record.iter().map(|(_, s)| s)))?;
-    let mut compiler = Compiler { catalog: &mut session.catalog, sources: &session.sources };
+    let mut compiler = Compiler::new(&mut session.catalog, &session.sources);
     let mut steps = Vec::new();
     for top in program {
         let step = compiler.top_level(&top.directive, top.number, &top.folder);
@@ -175,22 +282,32 @@ pub fn sample(
         session.catalog.note(&expr);
         lowered.push((name, expr));
     }
-    let total = request.chains.saturating_mul(request.warmup.saturating_add(request.draws));
-    progress.total.store(total as u64, Ordering::Relaxed);
-    let plan = Plan {
-        steps,
-        kernel,
-        record: lowered,
-        catalog: &session.catalog,
-        sources: &session.sources,
-        request,
-        progress,
-        interrupt: session.interrupt.clone(),
-        failed: AtomicBool::new(false),
-        shared: Arc::default(),
+    Ok(Prepared { steps, kernel, record: lowered })
+}
+
+/// Where the chains begin, with all names lowered.
+fn start(session: &mut Session, request: &SampleRequest) -> Result<Start, SampleError> {
+    let (chains, is_strict) = match request.init.as_deref() {
+        None => return Ok(Start::Anywhere),
+        Some(Init::States(states)) => return Ok(Start::States(states.clone())),
+        Some(Init::Values(chains)) => (chains, true),
+        Some(Init::Recorded(chains)) => (chains, false),
     };
-    let chains = plan.run_chains()?;
-    Ok(plan.assemble(chains, program))
+    let mut lowered: Vec<Vec<(ExprRef, Value)>> = Vec::new();
+    for values in chains {
+        let mut chain = Vec::new();
+        for (name, value) in values {
+            let expr = session.lower_option("--init", name);
+            match expr {
+                Ok(expr) => chain.push((expr, value.clone())),
+                // Names of a former run need not be expressions: labels are not.
+                Err(_) if !is_strict => {}
+                Err(error) => return Err(error),
+            }
+        }
+        lowered.push(chain);
+    }
+    Ok(Start::Values { chains: lowered, is_strict })
 }
 
 pub(crate) fn check_parameters<'a>(
@@ -221,6 +338,14 @@ impl Session {
     pub fn parse_option(&mut self, name: &str, text: &str) -> Result<Syntax, SampleError> {
         let source = self.sources.add(name, text);
         parser::parse_expression(source, text).map_err(SampleError)
+    }
+
+    /// The same, ready to be evaluated.
+    pub(crate) fn lower_option(&mut self, name: &str, text: &str) -> Result<ExprRef, SampleError> {
+        let syntax = self.parse_option(name, text)?;
+        let expr = lower::lower(&syntax, &Scope::global(), &self.catalog).map_err(SampleError)?;
+        self.catalog.note(&expr);
+        Ok(expr)
     }
 }
 
@@ -286,9 +411,19 @@ impl Plan<'_> {
             Mode::Sample,
         );
         let mut executor = Executor { model: &mut model, desk };
-        for step in &self.steps {
-            executor.execute(step)?;
+        executor.desk.simulated = self.data.clone().map(Simulated::new);
+        let former = match &self.start {
+            Start::States(states) if !states.last.is_empty() => Some(states),
+            _ => None,
+        };
+        if let Some(states) = former {
+            executor.model.give(&states.last[k % states.last.len()]);
         }
+        let marks = former.map(|states| states.steps.as_slice());
+        let marks = run_steps(&mut executor, &self.steps, marks)?;
+        executor.model.give_no_more();
+        let forced = self.start.force(k, executor.model, executor.desk.rng);
+        forced.map_err(EvalError::into_diagnostic)?;
         let mut program = match &self.kernel {
             Some(kernel) => {
                 executor.read_program(kernel, &Scope::global(), &Environment::default())?
@@ -298,8 +433,11 @@ impl Plan<'_> {
         };
         let predicted = executor.desk.predicted;
         let watch = self.watch(&mut model, predicted).map_err(EvalError::into_diagnostic)?;
-        self.draw(&mut model, [&mut rng, &mut aside], &mut program, &watch)
-            .map_err(EvalError::into_diagnostic)
+        let mut before = Rng::for_chain(self.request.seed, WARMING_UP + k as u64);
+        let streams = [&mut rng, &mut aside, &mut before];
+        let pulse = self.request.live.as_ref().map(|live| live.chain(k));
+        let chain = self.draw(&mut model, streams, &mut program, &watch, pulse);
+        chain.map(|chain| Chain { marks, ..chain }).map_err(EvalError::into_diagnostic)
     }
 
     /// A program that resamples: one draw is a run of its own with new particles, of which one is
@@ -309,7 +447,8 @@ impl Plan<'_> {
         let mut aside = Rng::for_chain(self.request.seed, RECORDING + k as u64);
         let begun = Stopwatch::start();
         let mut done: Option<Inferred> = None;
-        let mut draws: Option<Draws> = None;
+        let mut diary: Option<Diary> = None;
+        let mut pulse = self.request.live.as_ref().map(|live| live.chain(k));
         let mut made = 0;
         let warmup = self.request.warmup as u64;
         self.progress.done.fetch_add(warmup, Ordering::Relaxed);
@@ -327,13 +466,17 @@ impl Plan<'_> {
             let (model, predicted) = stage.one();
             let predicted = predicted.clone();
             let watch = self.watch(model, predicted).map_err(EvalError::into_diagnostic)?;
-            let values = Watch::values(&watch, model, &mut aside);
-            let values = values.map_err(EvalError::into_diagnostic)?;
-            let names = watch.iter().map(|w| w.name().to_owned());
-            draws.get_or_insert_with(|| Draws::new(names, 1)).push(0, values);
+            let diary = diary.get_or_insert_with(|| Diary::new(&watch, self.request));
+            diary
+                .draw(model, &watch, &mut Run::default(), &mut aside)
+                .map_err(EvalError::into_diagnostic)?;
+            diary.stateless = Some("the program resamples particles");
+            pulse.iter_mut().for_each(|pulse| pulse.beat(&Run::default(), &diary.draws));
             self.progress.done.fetch_add(1, Ordering::Relaxed);
             made += 1;
         }
+        let diary = diary.unwrap_or_else(|| Diary::new(&[], self.request));
+        pulse.iter_mut().for_each(|pulse| pulse.end(&Run::default(), &diary.draws));
         let Inferred { kernels, warnings, .. } = done.unwrap_or_default();
         let records = kernels.iter().map(|report| {
             let mut record = KernelRecord::default();
@@ -347,7 +490,8 @@ impl Plan<'_> {
         Ok(Chain {
             records: records.collect(),
             kernels: kernels.into_iter().map(|report| report.kernel).collect(),
-            draws: draws.unwrap_or_default(),
+            diary,
+            marks: Vec::new(),
             warnings,
             seconds: begun.seconds(),
             times: Vec::new(),
@@ -385,12 +529,12 @@ impl Plan<'_> {
     fn draw(
         &self,
         model: &mut Model,
-        [rng, aside]: [&mut Rng; 2],
+        [rng, aside, before]: [&mut Rng; 3],
         program: &mut Program,
         watch: &[Watch],
+        mut pulse: Option<Pulse>,
     ) -> Result<Chain, EvalError> {
-        let names = watch.iter().map(|w| w.name().to_owned());
-        let mut draws = Draws::new(names, 1);
+        let mut diary = Diary::new(watch, self.request);
         let mut run = Run {
             interrupt: self.interrupt.clone(),
             exact: self.request.exact,
@@ -416,11 +560,15 @@ impl Plan<'_> {
             }
             for _ in 0..self.request.warmup {
                 if !self.step(model, rng, program, &mut run)? {
-                    run.begin_draws();
                     return Ok(());
                 }
+                if self.request.keep_warmup {
+                    diary.warm_up(model, watch, &mut run, before)?;
+                }
+                pulse.iter_mut().for_each(|pulse| pulse.beat(&run, &diary.draws));
             }
-            run.begin_draws();
+            pulse.iter_mut().for_each(|pulse| pulse.begin_draws(&run, &diary.draws));
+            diary.begin_draws(&mut run);
             ties = watch.iter().map(|w| w.ties(model, aside)).collect::<Result<_, _>>()?;
             begun = Stopwatch::start();
             for _ in 0..self.request.draws {
@@ -431,7 +579,8 @@ impl Plan<'_> {
                     return Ok(());
                 }
                 self.progress.done.fetch_add(1, Ordering::Relaxed);
-                draws.push(0, Watch::values(watch, model, aside)?);
+                diary.draw(model, watch, &mut run, aside)?;
+                pulse.iter_mut().for_each(|pulse| pulse.beat(&run, &diary.draws));
                 let so_far = run.kernels.iter().map(|kernel| kernel.tally.diverged).sum();
                 if so_far > divergences {
                     (divergences, _) = (so_far, diverged.push(made));
@@ -447,17 +596,28 @@ impl Plan<'_> {
             }
             Ok(())
         })();
+        pulse.iter_mut().for_each(|pulse| pulse.end(&run, &diary.draws));
         match result {
             Err(error @ EvalError { .. }) if !error.is_interruption() => return Err(error),
             _ => {}
         }
+        if run.phase == Phase::Warmup {
+            // Stopped in the warm-up: where it is now is better than nothing.
+            if diary.warmup.is_empty() {
+                diary.warm_up(model, watch, &mut run, before)?;
+            }
+            diary.was_cut = true;
+            diary.begin_draws(&mut run);
+        }
+        diary.end(model, watch, before);
         let records = (0..program.kernels.len()).map(|k| std::mem::take(run.kernel(k))).collect();
         let moved = |ties: Ties| {
             let moved = model.has_moved(&ties);
             (ties, moved)
         };
         Ok(Chain {
-            draws,
+            diary,
+            marks: Vec::new(),
             kernels: program.kernels.clone(),
             records,
             warnings: run.warnings,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use smidgen_engine::Model;
+use smidgen_lang::parser::given::{self, GivenDirective};
 use smidgen_lang::syntax::DirectiveKind;
 use smidgen_lang::{Diagnostic, SourceMap};
 use smidgen_value::{Rng, Symbol, Table, Value};
@@ -105,6 +106,23 @@ impl Session {
         observed.into_iter().for_each(|column| self.catalog.note_observed(column));
     }
 
+    /// Directives that were not written in this language, see [`given`]; their places are in texts that
+    /// [`Session::sources_mut`] has been given. Relative paths start in `folder`.
+    pub fn take(
+        &mut self,
+        given: Vec<GivenDirective>,
+        folder: &Path,
+    ) -> Result<Vec<TopDirective>, Vec<Diagnostic>> {
+        let parsed = given::directives(given, &self.sources);
+        if !parsed.diagnostics.is_empty() {
+            return Err(parsed.diagnostics);
+        }
+        let numbered = (self.directives + 1..).zip(parsed.directives);
+        let folder = folder.to_path_buf();
+        let top = |(number, directive)| TopDirective { number, directive, folder: folder.clone() };
+        Ok(numbered.map(top).collect())
+    }
+
     /// Parameters given from outside that a program never mentions: typos must not vanish.
     /// `also` are further names that are mentioned elsewhere (in a `--kernel`).
     pub fn unused_parameters(&self, program: &[TopDirective], also: &[String]) -> Vec<String> {
@@ -128,7 +146,7 @@ impl Session {
     /// Executes one directive: whole or not at all.
     pub fn execute(&mut self, top: &TopDirective) -> Result<Vec<Outcome>, Vec<Diagnostic>> {
         self.directives = self.directives.max(top.number);
-        let mut compiler = Compiler { catalog: &mut self.catalog, sources: &self.sources };
+        let mut compiler = Compiler::new(&mut self.catalog, &self.sources);
         let step = compiler.top_level(&top.directive, top.number, &top.folder)?;
         let Some(step) = step else { return Ok(Vec::new()) };
         let context =

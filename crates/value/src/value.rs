@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{Link, Matrix, Symbol, Vector};
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub enum Value {
     /// The empty list.
     #[default]
@@ -48,6 +48,18 @@ pub enum Value {
 }
 
 const _: () = assert!(size_of::<Value>() == 16);
+
+/// Numbers and truths, by far the most frequent, are copied on the spot; everything else in one place.
+impl Clone for Value {
+    #[inline]
+    fn clone(&self) -> Value {
+        match self {
+            Value::Number(x) => Value::Number(*x),
+            Value::Bool(truth) => Value::Bool(*truth),
+            other => other.clone_any(),
+        }
+    }
+}
 
 /// A link of a list (or a plain pair, when `rest` is no list).
 #[derive(Debug)]
@@ -192,9 +204,31 @@ impl Value {
         }
     }
 
+    #[inline(never)]
+    fn clone_any(&self) -> Value {
+        match self {
+            Value::Nil => Value::Nil,
+            Value::Bool(truth) => Value::Bool(*truth),
+            Value::Number(x) => Value::Number(*x),
+            Value::Linked(link, x) => Value::Linked(*link, *x),
+            Value::Symbol(name) => Value::Symbol(*name),
+            Value::Text(text) => Value::Text(text.clone()),
+            Value::Pair(pair) => Value::Pair(pair.clone()),
+            Value::Array(items) => Value::Array(items.clone()),
+            Value::Vector(numbers) => Value::Vector(numbers.clone()),
+            Value::Matrix(matrix) => Value::Matrix(matrix.clone()),
+            Value::Dict(entries) => Value::Dict(entries.clone()),
+            Value::Procedure(procedure) => Value::Procedure(procedure.clone()),
+            Value::Environment(environment) => Value::Environment(environment.clone()),
+        }
+    }
+
     /// A whole number.
+    #[inline]
     pub fn as_integer(&self) -> Option<i64> {
-        self.as_number().filter(|x| x.fract() == 0.0 && x.abs() < 9.0e15).map(|x| x as i64)
+        let x = self.as_number()?;
+        let whole = x as i64;
+        (whole as f64 == x && x.abs() < 9.0e15).then_some(whole)
     }
 
     pub fn as_procedure(&self) -> Option<&Arc<Opaque>> {
@@ -294,7 +328,7 @@ impl Value {
             Value::Matrix(m) if m.rows() * m.cols() > 30 => {
                 format!("of {} x {}", m.rows(), m.cols())
             }
-            _ => self.to_string(),
+            _ => show::Beginning(self).to_string(),
         };
         if full.chars().count() <= 60 {
             return full;
@@ -401,6 +435,21 @@ mod tests {
         assert!(a.to_string().len() > 200_000);
         let long = Value::list((0..300_000).map(|i| Value::Number(f64::from(i))));
         assert_eq!(long.elements().map(|e| e.len()), Some(300_000));
+    }
+
+    #[test]
+    fn a_value_that_holds_a_part_many_times_over_is_not_walked_for_ever() {
+        // 2^60 leaves in sixty arrays, and the same in lists.
+        let grown = |step: fn(Value) -> Value| (0..60).fold(Value::Number(1.0), |v, _| step(v));
+        let array: fn(Value) -> Value = |v| Value::array(vec![v.clone(), v]);
+        let list: fn(Value) -> Value = |v| Value::list([v.clone(), v]);
+        let dict: fn(Value) -> Value = |v| Value::dict([(0.0.into(), v.clone()), (1.0.into(), v)]);
+        for step in [array, list, dict] {
+            let (a, b) = (grown(step), grown(step));
+            assert!(a == b && hash(&a) == hash(&b));
+            assert!(a < grown(step).max(step(a.clone())) || a > step(a.clone()));
+            assert!(a.to_string().contains("...") && a.brief().len() <= 60);
+        }
     }
 
     #[test]

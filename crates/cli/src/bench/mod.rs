@@ -4,6 +4,7 @@
 mod anchor;
 mod instructions;
 mod kernels;
+mod models;
 mod sections;
 mod subjects;
 mod transitions;
@@ -37,6 +38,9 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     }
     if asked(Part::Sections) {
         costs.extend(sections::measure_all(&folder.0, args.seconds, &anchor)?);
+    }
+    if asked(Part::Models) {
+        costs.extend(models::measure_all(&folder.0, args.seconds)?);
     }
     let growth = match args.only {
         Some(Part::Growth) => sections::growth(args.seconds, args.rows, &anchor)?,

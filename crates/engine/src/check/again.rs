@@ -8,11 +8,12 @@
 //! refreshed in a copy.
 
 use rustc_hash::FxHashMap;
-use smidgen_value::Value;
+use smidgen_value::{State, Value};
 
 use super::dump::dump_without_history;
 use crate::model::Model;
 use crate::trace::Trace;
+use crate::trace::script::Given;
 
 /// How far two log joint densities may lie apart, relative to 1 and to their size: statistics that are kept step by
 /// step round otherwise than those of a fresh run.
@@ -42,7 +43,8 @@ impl Choices {
 
     /// What the model evaluates from now on takes its choices from these instead of drawing.
     pub fn give(self, model: &mut Model) {
-        model.trace_mut().given = Some(Box::new(self.0));
+        let state = State::new(self.0.into_iter().collect()).expect("an address has one value");
+        model.trace_mut().given = Some(Box::new(Given { state, is_whole: true }));
     }
 }
 

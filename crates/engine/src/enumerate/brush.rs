@@ -17,6 +17,7 @@ use crate::environment::Environment;
 use crate::id::NodeId;
 use crate::operand::Operand;
 use crate::procedure::Procedure;
+use crate::tag::name_of_scope;
 use crate::trace::Trace;
 use crate::trace::address::address;
 use crate::trace::eval::Portion;
@@ -59,6 +60,12 @@ pub(super) struct BrushEvaluator {
     /// Whether nothing but constants was read, and nothing drawn.
     pub(super) constant: bool,
     depth: u32,
+}
+
+/// A portion that was left for another, and its stream, if it has one of its own. A stream is large, and mostly there is none.
+pub(super) struct Outside {
+    portion: Option<Portion>,
+    stream: Option<Box<Rng>>,
 }
 
 /// What a maker made aside.
@@ -108,15 +115,15 @@ impl BrushEvaluator {
     }
 
     /// Goes on with a portion of T'. Gives what to go back to.
-    pub(super) fn enter(&mut self, portion: Portion) -> (Option<Portion>, Option<Rng>) {
-        let stream = if self.replays { self.open.take() } else { None };
-        (self.portion.replace(portion), stream)
+    pub(super) fn enter(&mut self, portion: Portion) -> Outside {
+        let stream = if self.replays { self.open.take().map(Box::new) } else { None };
+        Outside { portion: self.portion.replace(portion), stream }
     }
 
-    pub(super) fn leave(&mut self, (portion, stream): (Option<Portion>, Option<Rng>)) {
-        self.portion = portion;
+    pub(super) fn leave(&mut self, outside: Outside) {
+        self.portion = outside.portion;
         if self.replays {
-            self.open = stream;
+            self.open = outside.stream.map(|stream| *stream);
         }
     }
 
@@ -126,6 +133,18 @@ impl BrushEvaluator {
             DrawnFrom::Scope(scope) if self.scope.as_ref() == Some(scope) => {}
             DrawnFrom::Scope(scope) => self.scope = Some(scope.clone()),
             _ => self.scope = None,
+        }
+    }
+}
+
+impl BrushEvaluator {
+    /// Whether choices of a memoised body count in the scope: those of a name do so in its own applications alone.
+    pub(super) fn counts_in(&self, trace: &Trace, memo: NodeId) -> bool {
+        match &self.scope {
+            Some(scope) if name_of_scope(scope).is_some() => {
+                trace.memo(memo).scope.as_ref() == Some(scope)
+            }
+            _ => self.in_scope,
         }
     }
 }
@@ -423,7 +442,11 @@ impl Bench<'_> {
         let outside = brush.enter(brush.family(trace, memo, values)?);
         let target = trace.memo(memo).target.clone();
         let outer = std::mem::replace(&mut self.brush().constant, true);
-        let value = self.apply(trace, &target, values, want)?;
+        let counts = self.brush().counts_in(trace, memo);
+        let outer_scope = std::mem::replace(&mut self.brush().in_scope, counts);
+        let value = self.apply(trace, &target, values, want);
+        self.brush().in_scope = outer_scope;
+        let value = value?;
         self.brush().leave(outside);
         if want.is_none() {
             self.brush().keep(trace, &target, values, &value);
@@ -495,7 +518,7 @@ impl BrushEvaluator {
     }
 
     /// The observed value was taken, with this log density.
-    fn observe(&mut self, log_p: f64) -> Option<()> {
+    pub(super) fn observe(&mut self, log_p: f64) -> Option<()> {
         if log_p.is_nan() {
             return None;
         }

@@ -95,7 +95,7 @@ impl BrushEvaluator {
             Body::Draw { scope, operator, .. } => (scope, *operator),
         };
         let distribution = distribution(trace, operator)?;
-        let counts = self.in_scope || scope.is_some() && *scope == self.scope;
+        let counts = self.counts_in(trace, memo) || scope.is_some() && *scope == self.scope;
         if counts || !distribution.is_proper() {
             return Some(None);
         }
@@ -176,8 +176,8 @@ fn holds_no_variable(expr: &ExprRef) -> bool {
 
 /// The distribution that a name of the program stands for.
 fn distribution(trace: &Trace, name: Symbol) -> Option<&'static dyn Distribution> {
-    match Procedure::of(trace.known_global(name)?.constant()?)? {
-        Procedure::Builtin(Builtin::Distribution(distribution)) => Some(*distribution),
+    match trace.known_builtin(name)? {
+        Builtin::Distribution(distribution) => Some(distribution),
         _ => None,
     }
 }

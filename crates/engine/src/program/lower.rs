@@ -260,7 +260,7 @@ fn compare(
 }
 
 /// The item that the index, a mark, names: number by number.
-fn choose(program: &mut Program, index: f64, items: &[Value]) -> Lowered {
+pub(crate) fn choose(program: &mut Program, index: f64, items: &[Value]) -> Lowered {
     let (first, rest) = items.split_first().ok_or("a choice among nothing")?;
     if first.as_number().is_some() && rest.iter().all(|item| item.as_number().is_some()) {
         let options: Vec<f64> = items.iter().filter_map(Value::as_number).collect();
@@ -295,10 +295,15 @@ pub(crate) fn either(program: &mut Program, c: &Value, otherwise: &Value, then: 
     if !is_marked(condition) {
         return Ok(if condition != 0.0 { then.clone() } else { otherwise.clone() });
     }
-    let (a, zero) = (program.register(condition), program.register(0.0));
-    let out = program.push(Op::Compare(Comparison::Different, a, zero), 1);
-    let index = program.mark(out);
+    let index = truth(program, condition);
     choose(program, index, &[otherwise.clone(), then.clone()])
+}
+
+/// 1 where a number is not 0, else 0.
+pub(crate) fn truth(program: &mut Program, x: f64) -> f64 {
+    let (a, zero) = (program.register(x), program.register(0.0));
+    let out = program.push(Op::Compare(Comparison::Different, a, zero), 1);
+    program.mark(out)
 }
 
 /// Σ a_k b_k

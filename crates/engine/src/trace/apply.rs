@@ -11,14 +11,14 @@ use crate::error::{EvalError, Mistake};
 use crate::id::{FamilyId, NodeId};
 use crate::operand::{Operand, Operands};
 use crate::procedure::Procedure;
-use crate::tag::Tags;
+use crate::tag::{Tag, Tags};
 use crate::trace::Trace;
 use crate::trace::address::address;
 use crate::trace::eval::{Evaluation, Phase, Portion, Site};
 use crate::trace::journal::Edit;
 use crate::trace::node::{Made, MemoEntry, MemoKey, Observed, Op, StructureKind};
 use crate::trace::proposal::given_up;
-use crate::trace::script::not_alike;
+use crate::trace::script::{does_not_fit, not_alike};
 
 impl Trace {
     pub(crate) fn apply(
@@ -161,7 +161,15 @@ impl Trace {
                 let draw = |rng: &mut Rng| {
                     self.with_operands(&operands, |values| distribution.sample(values, rng))
                 };
-                match self.drawn(site.span, cx, draw)? {
+                let drawn = match self.explorer.is_some() {
+                    false => self.drawn(site.span, cx, draw)?,
+                    true => {
+                        let list = |values: &[&Value]| distribution.enumerate(values);
+                        let values = self.with_operands(&operands, list);
+                        self.explored(name, values, site.span)?
+                    }
+                };
+                match drawn {
                     Ok(value) => value,
                     Err(error) => {
                         let hangs = may_change(distribution, &error, |i| operands.get(i));
@@ -170,6 +178,10 @@ impl Trace {
                 }
             }
         };
+        let value = match self.given.is_some() && observed.is_none() {
+            true => self.fitting(distribution, &operands, value, site.span)?,
+            false => value,
+        };
         if cx.rehearsal.is_some() {
             return self.rehearsed_choice(value, site, cx);
         }
@@ -177,6 +189,22 @@ impl Trace {
         let id = self.add_node(Op::Random(distribution), operands, value, place);
         self.finish_choice(id, observed.is_some(), cx)?;
         Ok(Operand::Node(id))
+    }
+
+    /// A value that was given, in the type that the distribution draws.
+    #[cold]
+    fn fitting(
+        &self,
+        distribution: &'static dyn Distribution,
+        operands: &Operands,
+        value: Value,
+        span: Span,
+    ) -> Result<Value, EvalError> {
+        let admitted = distribution.admit(&value).ok().filter(|value| {
+            let support = self.with_operands(operands, |values| distribution.support(values));
+            support.is_ok_and(|support| support.contains(value))
+        });
+        admitted.ok_or_else(|| does_not_fit(distribution.spec().name, &value, span))
     }
 
     /// An application of what a maker made.
@@ -203,7 +231,15 @@ impl Trace {
                 let draw = |rng: &mut Rng| {
                     self.with_params(maker, |params| self.statistics(maker).sample(params, rng))
                 };
-                match self.drawn(span, cx, draw)? {
+                let drawn = match self.explorer.is_some() {
+                    false => self.drawn(span, cx, draw)?,
+                    true => {
+                        let list = |params: &[&Value]| self.statistics(maker).enumerate(params);
+                        let values = self.with_params(maker, list);
+                        self.explored(name, values, span)?
+                    }
+                };
+                match drawn {
                     Ok(value) => value,
                     Err(error) => {
                         let hangs = self.has_changing_argument(maker);
@@ -211,6 +247,13 @@ impl Trace {
                     }
                 }
             }
+        };
+        let value = match self.given.is_some() && observed.is_none() {
+            true => {
+                let admitted = self.statistics(maker).admit(&value);
+                admitted.map_err(|_| does_not_fit(name, &value, span))?
+            }
+            false => value,
         };
         let place = (cx.family, cx.tags.clone(), span);
         let id = self.add_node(Op::Draw(maker), [], value.clone(), place);
@@ -281,6 +324,12 @@ impl Trace {
             maker.latent().map_or_else(|| maker.empty(values).map(Some), |_| Ok(None))
         });
         let made = match (made, maker.latent()) {
+            (Ok(None), Some(latent)) if self.explorer.is_some() => {
+                let list = |values: &[&Value]| latent.enumerate(values);
+                let values = self.with_operands(&operands, list);
+                self.explored(maker.spec().name, values, site.span)?
+                    .and_then(|value| maker.empty(&[&value]).map(|statistics| (value, statistics)))
+            }
             (Ok(None), Some(latent)) => {
                 let draw = |rng: &mut Rng| {
                     self.with_operands(&operands, |values| latent.sample(values, rng))
@@ -309,6 +358,21 @@ impl Trace {
         Ok(Operand::Constant(Procedure::Made(id).into_value(self.next_creation())))
     }
 
+    /// The value of the choice to be made next in a run that is one of all.
+    #[cold]
+    fn explored(
+        &mut self,
+        name: &str,
+        values: Result<Option<Vec<Value>>, ArgumentError>,
+        span: Span,
+    ) -> Result<Result<Value, ArgumentError>, EvalError> {
+        let explorer = self.explorer.as_mut().expect("asked for where there is one");
+        match values {
+            Ok(values) => explorer.choose(name, values, span).map(Ok),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+
     /// A draw for the choice to be made next, or what the script of a particle has for it.
     #[inline]
     fn drawn(
@@ -325,7 +389,11 @@ impl Trace {
         let Some(script) = cx.script() else {
             return match &self.given {
                 None => Ok(draw(cx.rng)),
-                Some(given) => given.get(&at()).cloned().map(Ok).ok_or_else(|| not_alike(span)),
+                Some(given) => match given.state.get(at()) {
+                    Some(value) => Ok(Ok(value.clone())),
+                    None if given.is_whole => Err(not_alike(span)),
+                    None => Ok(draw(cx.rng)),
+                },
             };
         };
         if let Some(value) = script.next(at(), span)? {
@@ -389,15 +457,21 @@ impl Trace {
         let table = self.memo_mut(memo);
         table.families.insert(key.clone(), MemoEntry::InProgress);
         let target = Operand::Constant(table.target.clone());
+        let scope = table.scope.clone();
         let address = address(self.node(memo).address, self.address_of_values(&key));
         let family = self.add_family(address);
         self.families[family.index()].memo = Some(Box::new((memo, key.clone())));
         let outer = std::mem::replace(&mut cx.family, family);
+        let mut tags = cx.tags.in_memoised_body();
+        if let Some(scope) = scope {
+            tags = tags.tagged(scope, application_tag(&key));
+        }
+        let outer_tags = std::mem::replace(&mut cx.tags, tags);
         let operands = key.iter().cloned().map(Operand::Constant).collect();
         let outside = cx.enter_portion(Portion::Family(address));
         let root = self.apply(target, operands, Site::at(span), cx, want);
         cx.leave_portion(outside);
-        cx.family = outer;
+        (cx.family, cx.tags) = (outer, outer_tags);
         let root = root?;
         self.families[family.index()].root = Some(root);
         self.memo_mut(memo).families.insert(key, MemoEntry::Family(family));
@@ -430,6 +504,14 @@ impl Trace {
         let span = site.operand_span(error.argument());
         cx.fail(self.argument_error(procedure, error, span))
     }
+}
+
+/// The block of an application of a memoised procedure: its argument, or the list of several.
+pub(crate) fn application_tag(key: &MemoKey) -> Tag {
+    Tag::In(match key.as_slice() {
+        [argument] => argument.clone(),
+        arguments => Value::list(arguments.iter().cloned()),
+    })
 }
 
 /// Whether what is wrong with the arguments of a distribution hangs on one that can change: the one

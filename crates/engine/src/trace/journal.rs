@@ -88,11 +88,15 @@ impl Trace {
 
     pub(crate) fn rollback_to(&mut self, savepoint: Savepoint) {
         while self.journal.len() > savepoint.0 {
-            match self.journal.pop().expect("longer than the savepoint") {
-                // By far the most frequent.
-                Edit::Value(id, value) => drop(self.replace_value(id, value)),
-                edit => self.undo(edit),
+            // By far the most frequent: the value alone is taken out.
+            if let Some(Edit::Value(id, value)) = self.journal.last_mut() {
+                let (id, value) = (*id, std::mem::take(value));
+                self.journal.truncate(self.journal.len() - 1);
+                self.replace_value(id, value);
+                continue;
             }
+            let edit = self.journal.pop().expect("longer than the savepoint");
+            self.undo(edit);
         }
     }
 
@@ -296,7 +300,7 @@ impl Trace {
         self.choices.push(id);
         let node = &mut self.nodes[id.index()];
         node.choice_place = place;
-        node.memberships = self.scopes.enter(id, &node.tags);
+        node.memberships = self.scopes.enter((id, node.address), &node.tags);
     }
 
     pub(crate) fn remove_from_choices(&mut self, id: NodeId) {
@@ -334,8 +338,8 @@ impl Trace {
             return;
         }
         let (memberships, tags) = (self.node(id).memberships.clone(), self.node(id).tags.clone());
-        for (m, block) in memberships.iter().zip(tags.blocks()) {
-            if let Some((moved, to)) = self.scopes.re_enter(id, *m, block) {
+        for (m, block) in memberships.iter().zip(tags.blocks(self.node(id).address)) {
+            if let Some((moved, to)) = self.scopes.re_enter(id, *m, &block) {
                 self.correct_membership(moved, *m, to);
             }
         }

@@ -12,6 +12,7 @@ pub mod bound;
 pub mod density;
 pub mod eval;
 mod evaluation;
+pub(crate) mod explore;
 pub mod family;
 pub mod fault;
 pub mod freshness;
@@ -32,7 +33,6 @@ pub(crate) mod side;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use smidgen_lang::Span;
 use smidgen_value::{Symbol, Value};
@@ -43,9 +43,11 @@ use crate::plate::PlateScratch;
 use crate::tag::{Scopes, Tags};
 use crate::trace::address::address;
 use crate::trace::density::KeptDensity;
+use crate::trace::explore::Explorer;
 use crate::trace::family::Family;
 use crate::trace::journal::Edit;
 use crate::trace::node::{Arg, Args, Node, Observed, Op};
+use crate::trace::script::Given;
 use kept_scaffold::KeptScaffolds;
 use roster::Sections;
 use side::SideTables;
@@ -107,8 +109,10 @@ pub struct Trace {
     pub(crate) impossible: AtomicU64,
     /// Set from outside to stop an evaluation that takes too long.
     pub interrupt: Arc<AtomicBool>,
-    /// Values that choices take instead of being drawn, see [`crate::check::again`].
-    pub(crate) given: Option<Box<FxHashMap<u64, Value>>>,
+    /// Values that choices take instead of being drawn, see `model/state.rs` and [`crate::check::again`].
+    pub(crate) given: Option<Box<Given>>,
+    /// Which values choices take while all runs of a program are gone through.
+    pub(crate) explorer: Option<Box<Explorer>>,
     /// A mistake that was put back.
     #[cfg(feature = "twins")]
     pub(crate) fault: Option<crate::trace::fault::Fault>,
@@ -261,7 +265,9 @@ impl Trace {
 
     pub(crate) fn set_value(&mut self, id: NodeId, value: Value) {
         let old = self.replace_value(id, value);
-        self.journal.push(Edit::Value(id, old));
+        // There is room before it is put together, so that it is written where it stays. Copied from the stack in other
+        // pieces than it was written in, it would hold up the processor.
+        self.journal.extend(std::iter::once_with(|| Edit::Value(id, old)));
     }
 
     /// Writes a value, and nothing down about it.

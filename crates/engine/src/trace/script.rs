@@ -7,10 +7,17 @@
 
 use rustc_hash::FxHashMap;
 use smidgen_lang::Span;
-use smidgen_value::Value;
+use smidgen_value::{State, Value};
 
 use crate::error::EvalError;
 use crate::id::NodeId;
+
+/// Values of choices that are made while this stands.
+pub(crate) struct Given {
+    pub(crate) state: State,
+    /// Whether a choice that it lacks is a mistake; otherwise that is drawn.
+    pub(crate) is_whole: bool,
+}
 
 pub(crate) enum Source {
     Fresh,
@@ -29,6 +36,13 @@ pub(crate) struct Script {
 
 pub(crate) fn not_alike(at: Span) -> EvalError {
     EvalError::other(at, "this part of the program does not run alike when it is run again")
+}
+
+/// A state of another program.
+pub(crate) fn does_not_fit(name: &str, value: &Value, at: Span) -> EvalError {
+    let value = value.brief();
+    EvalError::other(at, format!("the state has {value} for this choice, which {name} cannot draw"))
+        .hint("the state is one of another program: draw from this one again")
 }
 
 impl Script {

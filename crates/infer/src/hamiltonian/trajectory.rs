@@ -49,6 +49,10 @@ pub struct Drawn {
     pub cut: bool,
     /// Whether it ended elsewhere than it began.
     pub moved: bool,
+    /// Doublings that were begun.
+    pub depth: u32,
+    /// The energy of the state that was drawn, with its momentum.
+    pub energy: f64,
 }
 
 /// One end of the trajectory.
@@ -88,6 +92,8 @@ pub struct Sampler {
     /// The draw from the doubling at hand, and from everything before it.
     fresh: Point,
     draw: Point,
+    /// H₀ − H of the draw from the doubling at hand.
+    fresh_gain: f64,
     log_weight: fn(f64) -> f64,
 }
 
@@ -127,6 +133,7 @@ impl Sampler {
             stack: Vec::new(),
             fresh: point(),
             draw: point(),
+            fresh_gain: 0.0,
             log_weight: |gain| gain,
         }
     }
@@ -150,8 +157,9 @@ impl Sampler {
         self.begin(metric, point, rng);
         let energy = self.future.energy();
         let mut log_sum = (self.log_weight)(0.0);
-        let mut drawn = Drawn { cut: true, ..Drawn::default() };
+        let mut drawn = Drawn { cut: true, energy, ..Drawn::default() };
         for depth in 0..doublings {
+            drawn.depth = depth + 1;
             let forward = rng.coin();
             let h = if forward { step } else { -step };
             let run = Doubling { metric, h, forward, energy, depth };
@@ -165,7 +173,7 @@ impl Sampler {
             };
             if rng.log_uniform() < log_new - log_sum {
                 std::mem::swap(&mut self.draw, &mut self.fresh);
-                drawn.moved = true;
+                (drawn.moved, drawn.energy) = (true, energy - self.fresh_gain);
             }
             log_sum = log_add(log_sum, log_new);
             if self.joins(forward) {
@@ -257,6 +265,7 @@ impl Sampler {
                 self.fresh.z.copy_from_slice(&end.z);
                 self.fresh.gradient.copy_from_slice(&end.gradient);
                 self.fresh.log_p = end.log_p;
+                self.fresh_gain = gain;
             }
             if self.stack.len() == height {
                 self.stack.push(Stretch::new(end.z.len()));

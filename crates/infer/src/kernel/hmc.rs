@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use smidgen_engine::smooth::Form;
 use smidgen_engine::{EvalError, NodeId, Trace};
 use smidgen_lang::Diagnostic;
-use smidgen_value::Rng;
+use smidgen_value::{Rng, math};
 
 use crate::block::Target;
 use crate::explain::{Explanation, Look, blocks};
@@ -94,7 +94,7 @@ impl Kernel for Hmc {
             let smoothed = densities.of(trace, block, "hmc")?;
             let start = smoothed.start(trace, "hmc")?;
             let log_u = rng.log_uniform();
-            let (end, log_ratio) = leapfrogs(&smoothed, &start, *step, *steps, rng);
+            let (end, log_ratio, energy) = leapfrogs(&smoothed, &start, *step, *steps, rng);
             let tally = &mut log.tally;
             tally.transitions += 1;
             tally.trajectories += 1;
@@ -103,6 +103,11 @@ impl Kernel for Hmc {
             tally.sections_used += terms;
             tally.population += terms;
             tally.diverged += u64::from(log_ratio < -1000.0 && log_ratio.is_finite());
+            let acceptance = math::exp(log_ratio.min(0.0));
+            let doublings = steps.next_power_of_two().trailing_zeros();
+            let energy = if log_u < log_ratio { energy - log_ratio } else { energy };
+            log.run.motion.add(acceptance, *step, doublings, energy);
+            let tally = &mut log.tally;
             if log_u < log_ratio {
                 tally.accepted += 1;
                 smoothed.density().install(trace, &end.z, rng)?;
@@ -116,14 +121,14 @@ impl Kernel for Hmc {
     }
 }
 
-/// The end of a trajectory with fresh momentum, and −ΔH.
+/// The end of a trajectory with fresh momentum, −ΔH, and the energy that it began with.
 fn leapfrogs(
     smoothed: &Smoothed,
     start: &Point,
     h: f64,
     steps: u64,
     rng: &mut Rng,
-) -> (Point, f64) {
+) -> (Point, f64, f64) {
     let mut p: Vec<f64> = start.z.iter().map(|_| standard_normal(rng)).collect();
     let kinetic = |p: &[f64]| 0.5 * p.iter().map(|p| p * p).sum::<f64>();
     let before = kinetic(&p) - start.log_p;
@@ -137,7 +142,7 @@ fn leapfrogs(
         }
         point.log_p = smoothed.density().log_density(&point.z, &mut point.gradient);
         if point.log_p == f64::NEG_INFINITY {
-            return (point, f64::NEG_INFINITY);
+            return (point, f64::NEG_INFINITY, before);
         }
         for (p, g) in p.iter_mut().zip(&point.gradient) {
             *p += 0.5 * h * g;
@@ -145,5 +150,5 @@ fn leapfrogs(
     }
     let log_ratio = before - (kinetic(&p) - point.log_p);
     let log_ratio = if log_ratio.is_nan() { f64::NEG_INFINITY } else { log_ratio };
-    (point, log_ratio)
+    (point, log_ratio, before)
 }

@@ -14,7 +14,8 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use smidgen_draws::Run;
 use smidgen_value::Value;
 
-use super::{Chains, Header, json, only_draws, opened};
+use super::{Chains, Header, from_rows, json, opened};
+use crate::sink::WARMUP;
 use crate::source::DECODER;
 
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
@@ -34,14 +35,14 @@ fn decode(path: &Path) -> Result<Run, String> {
     let parquet = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet"));
     let (schema, batches) = if parquet { parquet_batches(file)? } else { arrow_batches(file)? };
     let header = Header::new(schema.fields().iter().map(|field| field.name().clone()))?;
-    let mut chains = Chains::new(&header);
+    let (mut chains, mut warmup) = (Chains::new(&header), Chains::new(&header));
     let mut first = 0;
     for batch in batches {
         let batch = batch.map_err(damaged)?;
-        rows(&batch, &header, &mut chains, first)?;
+        rows(&batch, &header, [&mut chains, &mut warmup], first)?;
         first += batch.num_rows();
     }
-    with_story(only_draws(chains.draws()), schema.metadata())
+    with_story(from_rows(chains, warmup), schema.metadata())
 }
 
 fn damaged(error: impl std::fmt::Display) -> String {
@@ -62,16 +63,18 @@ fn arrow_batches(file: File) -> Result<(arrow_schema::SchemaRef, Batches), Strin
 fn rows(
     batch: &RecordBatch,
     header: &Header,
-    chains: &mut Chains,
+    [chains, warmup]: [&mut Chains; 2],
     first: usize,
 ) -> Result<(), String> {
-    let labels = match header.chain {
-        None => None,
+    let numbers = |name: &str, place: Option<usize>| match place {
+        None => Ok(None),
         Some(place) => match batch.column(place).data_type() {
-            DataType::Int64 => Some(batch.column(place).as_primitive::<Int64Type>()),
-            other => return Err(format!("column `chain`: {other} where Int64 is expected")),
+            DataType::Int64 => Ok(Some(batch.column(place).as_primitive::<Int64Type>())),
+            other => Err(format!("column `{name}`: {other} where Int64 is expected")),
         },
     };
+    let labels = numbers("chain", header.chain)?;
+    let warm = numbers(WARMUP, header.warmup)?;
     let mut columns = HashMap::new();
     for (place, name) in &header.quantities {
         match batch.column(*place).data_type() {
@@ -89,7 +92,9 @@ fn rows(
             let column = columns[&place];
             column.is_valid(row).then(|| Value::Number(column.value(row)))
         };
-        chains.push(chain, |place, _| Ok(cell(place))).map_err(wrong)?;
+        let is_warm = warm.is_some_and(|warm| warm.value(row) == 1);
+        let into = if is_warm { &mut *warmup } else { &mut *chains };
+        into.push(chain, |place, _| Ok(cell(place))).map_err(wrong)?;
     }
     Ok(())
 }

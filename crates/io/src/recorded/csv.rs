@@ -6,7 +6,7 @@ use csv::{ErrorKind, ReaderBuilder, StringRecord};
 use smidgen_draws::Run;
 use smidgen_value::Value;
 
-use super::{Chains, Header, only_draws};
+use super::{Chains, Header, from_rows};
 
 pub(super) fn read(file: File) -> Result<Run, String> {
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(file);
@@ -14,10 +14,11 @@ pub(super) fn read(file: File) -> Result<Run, String> {
     if !reader.read_record(&mut record).map_err(unreadable)? {
         return Err("the file is empty".to_owned());
     }
-    let names = record.iter().map(|name| name.trim_start_matches('\u{feff}').trim().to_owned());
+    let names = record.iter().map(|name| name.trim_start_matches('\u{feff}').trim());
+    let names = names.map(|name| unguarded(name).to_owned());
     let header = Header::new(names)?;
     let columns = record.len();
-    let mut chains = Chains::new(&header);
+    let (mut chains, mut warmup) = (Chains::new(&header), Chains::new(&header));
     while reader.read_record(&mut record).map_err(unreadable)? {
         let line = record.position().map_or(0, csv::Position::line);
         let wrong = |problem: String| format!("line {line}: {problem}");
@@ -29,9 +30,17 @@ pub(super) fn read(file: File) -> Result<Run, String> {
             Some(place) => chain_number(record[place].trim()).map_err(wrong)?,
             None => 0,
         };
-        chains.push(chain, |place, name| value(record[place].trim(), name)).map_err(wrong)?;
+        let is_warm = header.warmup.is_some_and(|place| record[place].trim() == "1");
+        let into = if is_warm { &mut warmup } else { &mut chains };
+        into.push(chain, |place, name| value(record[place].trim(), name)).map_err(wrong)?;
     }
-    Ok(only_draws(chains.draws()))
+    Ok(from_rows(chains, warmup))
+}
+
+/// A name without the apostrophe that keeps spreadsheets from taking it for a formula.
+pub(crate) fn unguarded(name: &str) -> &str {
+    let is_guarded = name.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r']);
+    name.strip_prefix('\'').filter(|_| is_guarded).unwrap_or(name)
 }
 
 fn unreadable(error: csv::Error) -> String {

@@ -23,13 +23,24 @@ pub(super) fn read(file: File) -> Result<Run, String> {
     let Json::Object(object) = json else {
         return Err("it is no object with the field \"draws\"".to_owned());
     };
-    let run = only_draws(draws(&object)?);
+    let run = only_draws(draws(object.get("draws"))?);
+    let part = |json: Option<&Json>| match json {
+        Some(json) => draws(Some(json)),
+        None => Ok(Draws::default()),
+    };
+    let stats = part(object.get("stats"))?;
+    let warm = object.get("warmup");
+    let warmup = part(warm.and_then(|warm| warm.get("draws")))?;
+    let warmup_stats = part(warm.and_then(|warm| warm.get("stats")))?;
     let kernels = object.get("kernels").map_or(Ok(Vec::new()), kernels)?;
     let warnings = object.get("warnings").map_or(Ok(Vec::new()), warnings)?;
     Ok(Run {
         seed: object.get("seed").and_then(Json::as_u64).unwrap_or(0),
         kernels,
         warnings,
+        stats,
+        warmup,
+        warmup_stats,
         program: text(&object, "program"),
         version: text(&object, "version"),
         ..run
@@ -40,8 +51,8 @@ fn text(object: &Map<String, Json>, field: &str) -> String {
     object.get(field).and_then(Json::as_str).unwrap_or_default().to_owned()
 }
 
-fn draws(object: &Map<String, Json>) -> Result<Draws, String> {
-    let Some(Json::Object(quantities)) = object.get("draws") else {
+fn draws(json: Option<&Json>) -> Result<Draws, String> {
+    let Some(Json::Object(quantities)) = json else {
         return Err(
             "there is no object in the field \"draws\", as `sample --format json` writes it".into(),
         );

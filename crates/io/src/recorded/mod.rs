@@ -8,15 +8,17 @@
 
 #[cfg(feature = "columnar")]
 mod columnar;
-mod csv;
+pub(crate) mod csv;
 mod json;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use smidgen_draws::{Draws, Quantity, Run};
+use smidgen_draws::{Draws, Quantity, Run, STATISTICS};
 use smidgen_value::Value;
+
+use crate::sink::{ASIDE, WARMUP};
 
 /// A file that holds no draws that could be read, and why.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +46,7 @@ pub fn read_run(path: &Path) -> Result<Run, RecordedError> {
                   .parquet and .arrow files"
             .to_owned()),
     };
-    let run = run.and_then(|run| match run.draws.is_empty() {
+    let run = run.and_then(|run| match run.draws.is_empty() && run.warmup.is_empty() {
         true => Err("it has no draws".to_owned()),
         false => Ok(run),
     });
@@ -140,13 +142,15 @@ fn read_columnar(_: &Path) -> Result<Run, String> {
 /// Which columns of a table are what.
 struct Header {
     chain: Option<usize>,
+    /// What tells rows of the warm-up.
+    warmup: Option<usize>,
     /// The places and names of the quantities.
     quantities: Vec<(usize, String)>,
 }
 
 impl Header {
     fn new(names: impl IntoIterator<Item = String>) -> Result<Header, String> {
-        let mut header = Header { chain: None, quantities: Vec::new() };
+        let mut header = Header { chain: None, warmup: None, quantities: Vec::new() };
         let mut seen = HashSet::new();
         for (place, name) in names.into_iter().enumerate() {
             if !seen.insert(name.clone()) {
@@ -155,6 +159,7 @@ impl Header {
             match name.as_str() {
                 "chain" => header.chain = Some(place),
                 "draw" => {}
+                WARMUP => header.warmup = Some(place),
                 _ => header.quantities.push((place, name)),
             }
         }
@@ -198,15 +203,31 @@ impl Chains<'_> {
         Ok(())
     }
 
-    fn draws(self) -> Draws {
+    /// The quantities, and the statistics beside them.
+    fn draws(self) -> [Draws; 2] {
         let mut chains: Vec<_> = self.chains.into_values().map(|(_, draws)| draws).collect();
-        let mut draws = Draws::default();
+        let [mut draws, mut stats] = [Draws::default(), Draws::default()];
         for (k, (_, name)) in self.header.quantities.iter().enumerate() {
             let own = chains.iter_mut().map(|chain| std::mem::take(&mut chain[k])).collect();
-            draws.add(Quantity::new(name.clone(), own));
+            match name.strip_suffix(ASIDE).filter(|name| STATISTICS.contains(name)) {
+                Some(name) => stats.add(Quantity::new(name, own)),
+                None => draws.add(Quantity::new(name.clone(), own)),
+            }
         }
-        draws
+        [draws, stats]
     }
+}
+
+/// A run from the rows of its draws and of its warm-up.
+fn from_rows(draws: Chains<'_>, warmup: Chains<'_>) -> Run {
+    let [warmup, warmup_stats] = match warmup.chains.is_empty() {
+        true => [Draws::default(), Draws::default()],
+        false => warmup.draws(),
+    };
+    let [draws, stats] = draws.draws();
+    let run = only_draws(draws);
+    let chains = |d: &Draws| d.quantities().iter().map(|q| q.chains.len()).max().unwrap_or(0);
+    Run { chains: run.chains.max(chains(&warmup)), stats, warmup, warmup_stats, ..run }
 }
 
 /// A run of which only the draws are known.

@@ -12,7 +12,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use serde_json::json;
 use smidgen_draws::Run;
 
-use super::{Problem, Rows};
+use super::{Problem, Rows, WARMUP};
 use crate::json::kernels_to_json;
 
 pub(super) fn write(file: File, rows: &Rows, run: &Run) -> Result<File, Problem> {
@@ -49,6 +49,9 @@ pub(super) fn schema(rows: &Rows) -> Schema {
         Field::new("chain", DataType::Int64, false),
         Field::new("draw", DataType::Int64, false),
     ];
+    if rows.warmup.is_some() {
+        fields.push(Field::new(WARMUP, DataType::Int64, false));
+    }
     fields.extend(rows.scalars.iter().map(|s| Field::new(&s.name, DataType::Float64, true)));
     Schema::new(fields)
 }
@@ -62,8 +65,14 @@ pub(super) fn batch(
     let length = rows.lengths[chain];
     let mut columns: Vec<ArrayRef> = vec![
         Arc::new(Int64Array::from_value(chain as i64, length)),
-        Arc::new(Int64Array::from_iter_values(0..length as i64)),
+        Arc::new(Int64Array::from_iter_values(
+            (0..length).map(|row| rows.draw(chain, row).0 as i64),
+        )),
     ];
+    if rows.warmup.is_some() {
+        let warm = (0..length).map(|row| i64::from(rows.draw(chain, row).1));
+        columns.push(Arc::new(Int64Array::from_iter_values(warm)));
+    }
     for scalar in &rows.scalars {
         let draws = scalar.chains.get(chain).map_or(&[][..], Vec::as_slice);
         columns.push(if draws.len() == length {

@@ -1,27 +1,34 @@
 //! CSV: a header line, then one line per chain and draw. Numbers are the shortest text that
 //! reads back as the same double.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::File;
 
 use csv::{ByteRecord, Writer};
 
-use super::{Problem, Rows};
+use super::{Problem, Rows, WARMUP};
 
 pub(super) fn write(file: File, rows: &Rows) -> Result<File, Problem> {
     let mut writer = Writer::from_writer(file);
-    let names = rows.scalars.iter().map(|scalar| scalar.name.as_str());
-    writer.write_record(["chain", "draw"].into_iter().chain(names)).map_err(encoder)?;
+    let names = rows.scalars.iter().map(|scalar| guarded(&scalar.name));
+    let warmup = rows.warmup.as_ref().map(|_| WARMUP);
+    let head = ["chain", "draw"].into_iter().chain(warmup).map(Cow::Borrowed);
+    writer.write_record(head.chain(names).map(Cow::into_owned)).map_err(encoder)?;
     let mut record = ByteRecord::new();
     let mut cell = String::new();
     for (chain, &length) in rows.lengths.iter().enumerate() {
-        for draw in 0..length {
+        for row in 0..length {
+            let (draw, is_warm) = rows.draw(chain, row);
             record.clear();
             record.push_field(chain.to_string().as_bytes());
             record.push_field(draw.to_string().as_bytes());
+            if warmup.is_some() {
+                record.push_field(if is_warm { b"1" } else { b"0" });
+            }
             for scalar in &rows.scalars {
                 cell.clear();
-                if let Some(x) = scalar.chains.get(chain).and_then(|draws| draws.get(draw)) {
+                if let Some(x) = scalar.chains.get(chain).and_then(|draws| draws.get(row)) {
                     write_number(&mut cell, *x);
                 }
                 record.push_field(cell.as_bytes());
@@ -30,6 +37,15 @@ pub(super) fn write(file: File, rows: &Rows) -> Result<File, Problem> {
         }
     }
     writer.into_inner().map_err(|error| Problem::Io(error.into_error()))
+}
+
+/// A name that a spreadsheet does not take for a formula: one that begins as a formula does, possibly after
+/// such guards, gets an apostrophe in front. `unguarded` of the reader takes it away again.
+pub(super) fn guarded(name: &str) -> Cow<'_, str> {
+    match name.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => Cow::Owned(format!("'{name}")),
+        false => Cow::Borrowed(name),
+    }
 }
 
 fn encoder(error: csv::Error) -> Problem {

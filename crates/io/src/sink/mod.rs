@@ -1,7 +1,6 @@
 //! Draws to files. The extension names the format; one file of this folder per format.
 //!
-//! A file is written under a temporary name beside its target and then renamed, so that an
-//! interrupted write leaves the target as it was.
+//! `replace.rs` puts a file in the place of another so that an interrupted write leaves the target as it was.
 
 #[cfg(feature = "columnar")]
 mod arrow;
@@ -9,13 +8,15 @@ mod csv;
 mod json;
 #[cfg(feature = "columnar")]
 mod parquet;
+mod replace;
 
 use std::fmt;
-use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use smidgen_draws::{Run, Scalar};
+use smidgen_draws::{Draws, Run, Scalar};
+
+use replace::replace;
 
 /// What a file does not contain.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,6 +36,8 @@ pub struct SinkError {
 #[derive(Debug)]
 enum Problem {
     Format,
+    /// A device, a pipe or a socket stands there.
+    NotAFile,
     Io(io::Error),
     /// The encoder of the format refused.
     Encoder(Box<dyn std::error::Error + Send + Sync>),
@@ -48,6 +51,9 @@ impl fmt::Display for SinkError {
                 "the extension names no format that can be written; draws are written to .csv, \
                  .json, .parquet and .arrow files",
             ),
+            Problem::NotAFile => {
+                f.write_str("it is a device or a pipe, not a file that could be replaced")
+            }
             Problem::Io(error) => write!(f, "cannot write the file: {error}"),
             Problem::Encoder(error) => write!(f, "cannot write the draws: {error}"),
         }
@@ -57,7 +63,7 @@ impl fmt::Display for SinkError {
 impl std::error::Error for SinkError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.problem {
-            Problem::Format => None,
+            Problem::Format | Problem::NotAFile => None,
             Problem::Io(error) => Some(error),
             Problem::Encoder(error) => Some(error.as_ref()),
         }
@@ -93,45 +99,92 @@ pub fn write_draws(path: &Path, run: &Run) -> Result<WriteReport, SinkError> {
     Ok(WriteReport { skipped })
 }
 
-/// The scalars of a run as rows: chain by chain, draw by draw.
+/// Writes a file as a whole, under a temporary name first.
+pub(crate) fn replace_bytes(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let written = replace(path, |mut file| {
+        io::Write::write_all(&mut file, bytes)?;
+        Ok(file)
+    });
+    written.map_err(|problem| {
+        let whole = SinkError { path: PathBuf::new(), problem }.to_string();
+        whole.trim_start_matches(": ").to_owned()
+    })
+}
+
+/// What is written beside the quantities: the name of a statistic ends so, and the column that tells rows of the
+/// warm-up is called so.
+pub(crate) const ASIDE: &str = "__";
+pub(crate) const WARMUP: &str = "warmup__";
+
+/// The scalars of a run as rows: chain by chain, the warm-up first, draw by draw.
 struct Rows {
     scalars: Vec<Scalar>,
     /// How many rows each chain has.
     lengths: Vec<usize>,
+    /// How many of them are of the warm-up, if there are any.
+    warmup: Option<Vec<usize>>,
 }
 
 impl Rows {
     fn new(run: &Run) -> Rows {
-        let scalars = run.draws.scalars();
-        let chains = scalars.iter().map(|scalar| scalar.chains.len()).max().unwrap_or(0);
-        let length = |chain: usize| {
-            scalars.iter().filter_map(|s| s.chains.get(chain)).map(Vec::len).max().unwrap_or(0)
-        };
-        let lengths = (0..chains).map(length).collect();
-        Rows { scalars, lengths }
+        let mut scalars = with_statistics(&run.draws, &run.stats);
+        let warm = with_statistics(&run.warmup, &run.warmup_stats);
+        if scalars.is_empty() {
+            let empty = |s: &Scalar| Scalar { name: s.name.clone(), chains: Vec::new() };
+            scalars = warm.iter().map(empty).collect();
+        }
+        let warmup = (!warm.is_empty()).then(|| lengths(&warm));
+        if let Some(warmup) = &warmup {
+            for scalar in &mut scalars {
+                let warm = warm.iter().find(|warm| warm.name == scalar.name);
+                prepend(scalar, warm, warmup);
+            }
+        }
+        Rows { lengths: lengths(&scalars), scalars, warmup }
+    }
+
+    /// The number of a row in its part of a chain, and whether that is the warm-up.
+    fn draw(&self, chain: usize, row: usize) -> (usize, bool) {
+        let warm = self.warmup.as_ref().and_then(|w| w.get(chain)).copied().unwrap_or(0);
+        if row < warm { (row, true) } else { (row - warm, false) }
     }
 }
 
-/// Lets `write` fill a new file and puts it in the place of `path`.
-fn replace(path: &Path, write: impl FnOnce(File) -> Result<File, Problem>) -> Result<(), Problem> {
-    // A link keeps pointing where it points.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if target.is_dir() {
-        return Err(Problem::Io(io::Error::from(io::ErrorKind::IsADirectory)));
+fn with_statistics(draws: &Draws, stats: &Draws) -> Vec<Scalar> {
+    let mut scalars = draws.scalars();
+    let named = |s: Scalar| Scalar { name: format!("{}{ASIDE}", s.name), ..s };
+    scalars.extend(stats.scalars().into_iter().map(named));
+    scalars
+}
+
+fn lengths(scalars: &[Scalar]) -> Vec<usize> {
+    let chains = scalars.iter().map(|scalar| scalar.chains.len()).max().unwrap_or(0);
+    let length = |chain: usize| {
+        scalars.iter().filter_map(|s| s.chains.get(chain)).map(Vec::len).max().unwrap_or(0)
+    };
+    (0..chains).map(length).collect()
+}
+
+/// Puts the warm-up before the draws. What it lacks is no number.
+fn prepend(scalar: &mut Scalar, warm: Option<&Scalar>, lengths: &[usize]) {
+    scalar.chains.resize(scalar.chains.len().max(lengths.len()), Vec::new());
+    for ((k, chain), length) in scalar.chains.iter_mut().enumerate().zip(lengths) {
+        let mut all = warm.and_then(|w| w.chains.get(k)).cloned().unwrap_or_default();
+        all.resize(*length, f64::NAN);
+        all.append(chain);
+        *chain = all;
     }
-    let name = target.file_name().ok_or(io::ErrorKind::InvalidFilename).map_err(io::Error::from)?;
-    let mut temporary_name = std::ffi::OsString::from(".");
-    temporary_name.push(name);
-    temporary_name.push(format!(".{}.partial", std::process::id()));
-    let temporary = target.with_file_name(temporary_name);
-    let written = File::create(&temporary)
-        .map_err(Problem::Io)
-        .and_then(write)
-        .and_then(|file| Ok(file.sync_all()?))
-        .and_then(|()| Ok(fs::rename(&temporary, &target)?));
-    if written.is_err() {
-        // The first error is the one to report; there may be no file to remove.
-        let _ = fs::remove_file(&temporary);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_texts_are_told_apart_by_a_guard() {
+        for (name, written) in [("b", "b"), ("=1+1", "'=1+1"), ("@x", "'@x"), ("'=a", "''=a")] {
+            assert_eq!(csv::guarded(name), written);
+            assert_eq!(crate::recorded::csv::unguarded(written), name);
+        }
     }
-    written
 }

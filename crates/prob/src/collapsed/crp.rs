@@ -54,8 +54,13 @@ struct Seating {
     outside: usize,
 }
 
+/// Labels are kept as whole numbers of 64 bits.
+const LABELS_END: f64 = 18_446_744_073_709_551_616.0;
+
 fn as_label(x: &Value) -> Option<u64> {
-    x.as_integer().filter(|label| *label >= 1).map(|label| label as u64)
+    // Doubles of this size are whole numbers, and labels are told apart as doubles.
+    let label = x.as_number().filter(|x| x.fract() == 0.0 && (1.0..LABELS_END).contains(x));
+    label.map(|label| label as u64)
 }
 
 impl Seating {
@@ -250,10 +255,9 @@ impl Law<Seating> for Restaurant {
     ) -> Result<bool, ArgumentError> {
         let params = parameters(params)?;
         let log_all = seen.log_all(params.0);
-        for table in &seen.tables {
-            values.push(Value::Number(table.label as f64));
-            log_p.push(Seating::log_joining(table, params.1) - log_all);
-        }
+        values.extend(seen.tables.iter().map(|table| Value::Number(table.label as f64)));
+        let joining = |table| Seating::log_joining(table, params.1) - log_all;
+        log_p.extend(seen.tables.iter().map(joining));
         values.push(Value::Number(seen.new_label_after(current) as f64));
         log_p.push(if seen.tables.is_empty() { 0.0 } else { seen.log_opening(params) - log_all });
         Ok(true)

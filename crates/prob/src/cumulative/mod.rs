@@ -32,6 +32,14 @@ pub enum Side {
 }
 
 impl Side {
+    /// 1 below, -1 above.
+    pub(crate) fn sign(self) -> f64 {
+        match self {
+            Side::Below => 1.0,
+            Side::Above => -1.0,
+        }
+    }
+
     pub fn other(self) -> Side {
         match self {
             Side::Below => Side::Above,

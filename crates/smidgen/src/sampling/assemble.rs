@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use smidgen_draws::stuck::whereabouts;
-use smidgen_draws::{self as draws, Draws, KernelReport};
+use smidgen_draws::{self as draws, Draws, KeepStates, KernelReport, States};
 use smidgen_infer::KernelRecord;
 
+use super::diary::Diary;
 use super::{Chain, Plan, Sampled};
 use crate::load::TopDirective;
 
@@ -35,8 +36,14 @@ impl Plan<'_> {
         let marked: Vec<Vec<usize>> =
             chains.iter_mut().map(|chain| std::mem::take(&mut chain.diverged)).collect();
         let times = chains.iter_mut().map(|chain| std::mem::take(&mut chain.times)).collect();
-        let draws =
-            joined(chains.iter_mut().map(|chain| std::mem::take(&mut chain.draws)).collect());
+        let take = |part: fn(&mut Diary) -> &mut Draws, chains: &mut [Chain]| {
+            joined(chains.iter_mut().map(|c| std::mem::take(part(&mut c.diary))).collect())
+        };
+        let cut = chains.iter().filter(|chain| chain.diary.was_cut).count();
+        let draws = take(|diary| &mut diary.draws, &mut chains);
+        let stats = take(|diary| &mut diary.stats, &mut chains);
+        let warmup = take(|diary| &mut diary.warmup, &mut chains);
+        let warmup_stats = take(|diary| &mut diary.warmup_stats, &mut chains);
         let advice = draws::advice(&draws::summarise(&draws));
         let ties = |name: &String| ties.get(name).cloned().unwrap_or_default();
         let ties: Vec<_> = draws.quantities().iter().map(|q| ties(&q.name)).collect();
@@ -53,6 +60,12 @@ impl Plan<'_> {
         for (text, record) in &kernels {
             warnings.extend(record.divergence(text, is_sound, at.clone()));
         }
+        if cut > 0 {
+            let n = chains.len();
+            warnings.push(format!(
+                "stopped in the warm-up of {cut} of {n} chains: of these only where they stood is kept (rows with warmup__ = 1), no draw from the posterior; --init begins there"
+            ));
+        }
         warnings.extend(stuck);
         warnings.extend(advice);
         let reports: Vec<KernelReport> =
@@ -66,13 +79,44 @@ impl Plan<'_> {
             seed: self.request.seed,
             chains: chains.len(),
             draws,
+            stats,
+            warmup,
+            warmup_stats,
             kernels: reports,
             warnings,
             program: text,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
+        let states = self.states(chains, &run);
         let notes = self.catalog.notes().to_vec();
-        Sampled { run, records, seconds, times, interrupted, notes }
+        Sampled { run, records, seconds, times, interrupted, notes, states }
+    }
+}
+
+impl Plan<'_> {
+    /// The states of all chains, or why there are none.
+    fn states(&self, chains: Vec<Chain>, run: &draws::Run) -> Option<Result<States, String>> {
+        if self.request.keep_states == KeepStates::No {
+            return None;
+        }
+        let (fingerprint, is_recorded) =
+            (run.fingerprint(), chains.iter().all(|chain| chain.diary.is_recorded));
+        let mut states = States { fingerprint, is_recorded, ..States::default() };
+        for chain in chains {
+            if let Some(reason) = chain.diary.stateless {
+                return Some(Err(reason.to_owned()));
+            }
+            if states.steps.is_empty() {
+                states.steps = chain.marks;
+            } else if states.steps != chain.marks {
+                let reason = "the chains do not agree on where the choices of the program stand";
+                return Some(Err(reason.to_owned()));
+            }
+            let (kept, last) = chain.diary.states();
+            states.chains.push(kept);
+            states.last.extend(last);
+        }
+        Some(Ok(states))
     }
 }
 
@@ -80,7 +124,7 @@ impl Plan<'_> {
 fn joined_ties(chains: &[Chain]) -> HashMap<String, draws::Ties> {
     let mut joined: HashMap<String, draws::Ties> = HashMap::new();
     for (k, chain) in chains.iter().enumerate() {
-        for (quantity, (ties, moved)) in chain.draws.quantities().iter().zip(&chain.ties) {
+        for (quantity, (ties, moved)) in chain.diary.draws.quantities().iter().zip(&chain.ties) {
             let known = joined.entry(quantity.name.clone()).or_default();
             known.moved.resize(k, true);
             known.moved.push(*moved);
@@ -95,7 +139,7 @@ fn joined_ties(chains: &[Chain]) -> HashMap<String, draws::Ties> {
 
 /// The draws of all chains. What is recorded without a request depends on the values that a chain
 /// begins with: a quantity that some chain lacks is left out.
-fn joined(mut chains: Vec<Draws>) -> Draws {
+pub(super) fn joined(mut chains: Vec<Draws>) -> Draws {
     let names = |draws: &Draws| -> Vec<String> {
         draws.quantities().iter().map(|quantity| quantity.name.clone()).collect()
     };

@@ -210,6 +210,9 @@ impl Trace {
     /// not be counted at the time.
     pub(crate) fn draw_from_prior(&self, id: NodeId, rng: &mut Rng) -> Result<Value, EvalError> {
         let node = self.node(id);
+        if let Some(value) = self.given.as_ref().and_then(|given| given.state.get(node.address)) {
+            return Ok(value.clone());
+        }
         let (name, drawn) = match &node.op {
             Op::Random(distribution) => {
                 let name = || distribution.spec().name;

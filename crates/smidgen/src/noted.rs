@@ -1,0 +1,33 @@
+//! Which observations a program makes, and how they belong together: those of one round of a loop are one unit,
+//! an observation outside of loops is a unit of its own. Weights (`[factor ...]`) count where they stand in a loop.
+
+use smidgen_value::Value;
+
+use crate::compile::Step;
+
+/// An observation that was made: a record of the model.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    pub number: u64,
+    /// Its label, or what it is called without one; None for a weight.
+    pub name: Option<String>,
+    /// The rounds of the loops around it, but for the row of a loop that was observed at once.
+    pub suffix: String,
+    /// Number of the top-level directive.
+    pub directive: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Noted {
+    pub observations: Vec<Observation>,
+    /// Where observations are predicted: what came out.
+    pub values: Vec<Value>,
+}
+
+impl Noted {
+    pub fn observation(&mut self, step: &Step, number: u64, name: &Option<String>, suffix: &str) {
+        let name = name.as_ref().map(|name| step.label.as_ref().unwrap_or(name).clone());
+        let (suffix, directive) = (suffix.to_owned(), step.number);
+        self.observations.push(Observation { number, name, suffix, directive });
+    }
+}
