@@ -58,8 +58,12 @@ fn are_equal(a: f64, b: f64) -> bool {
 
 /// y -= c x
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // Pairs of items are made by a call where this is compiled for size.
 fn subtract(y: &mut [f64], c: f64, x: &[f64]) {
-    y.iter_mut().zip(x).for_each(|(y, x)| *y -= c * x);
+    let x = &x[..y.len()];
+    for k in 0..y.len() {
+        y[k] -= c * x[k];
+    }
 }
 
 /// Row k of Lᵀ, once it is known, leaves all rows below it.

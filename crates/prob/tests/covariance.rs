@@ -86,7 +86,7 @@ fn vectors_are_points_and_matrices_are_covariances() {
         let by_vector = matrix(apply(name, &args(Value::vector(xs.clone()))));
         let column = Value::matrix(Matrix::new(n, 1, xs.clone()));
         assert_eq!(by_vector.as_slice(), matrix(apply(name, &args(column))).as_slice());
-        let list = Value::list(xs.iter().map(|x| Value::Number(*x)).collect());
+        let list = Value::list(xs.iter().map(|x| Value::Number(*x)).collect::<Vec<_>>());
         assert_eq!(by_vector.as_slice(), matrix(apply(name, &args(list))).as_slice());
         let with_noise =
             Matrix::from_fn(n, n, |i, j| by_vector.get(i, j) + if i == j { 1e-8 } else { 0.0 });

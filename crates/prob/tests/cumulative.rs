@@ -281,7 +281,7 @@ fn the_procedures_say_what_is_wrong() {
     close(apply("quantile", &[s("normal"), n(0.975), n(0.0), n(1.0)]), 1.959_963_984_540_054);
     close(apply("log_density", &[s("expon"), n(1.0), n(2.0)]), math::ln(2.0) - 2.0);
     for (name, args, words) in [
-        ("cdf", vec![s("flat"), n(0.0)], "no distribution function"),
+        ("cdf", vec![s("flat"), n(0.0)], "a proper distribution"),
         ("cdf", vec![s("dirichlet"), n(0.0), n(0.0)], "numbers"),
         ("cdf", vec![n(1.0), n(0.0)], "a distribution"),
         ("cdf", vec![s("normal"), n(0.0), n(0.0)], "arguments"),

@@ -25,6 +25,9 @@ const RULE: [(f64, f64); 10] = [
 /// What a panel may add and still not count.
 const NEGLIGIBLE: f64 = 1e-18;
 
+/// Where the log density is below this, the density falls off as an exponential to twelve digits of the logarithm.
+const FAR: f64 = -1e6;
+
 /// The integrals of two functions over (a, b).
 fn panel(a: f64, b: f64, f: &dyn Fn(f64) -> [f64; 2]) -> [f64; 2] {
     let (middle, half) = (0.5 * (a + b), 0.5 * (b - a));
@@ -46,7 +49,9 @@ fn outwards(width: f64, widest: f64, end: f64, f: &dyn Fn(f64) -> [f64; 2]) -> [
         let to = (from + width).min(end);
         let found = panel(from, to, f);
         sums.iter_mut().zip(found).for_each(|(sum, found)| *sum += found);
-        if found[0] <= NEGLIGIBLE * sums[0] || to <= from {
+        // Neither does what is no number.
+        let counts = found[0] > NEGLIGIBLE * sums[0];
+        if !counts || to <= from {
             break;
         }
         (from, width) = (to, to.min(widest).max(width));
@@ -73,6 +78,9 @@ pub fn skew_normal(z: f64, shape: f64) -> [f64; 2] {
         Curve::LogNormalCdf.derivatives(shape * z, &mut slopes);
         let steepness = (shape * slopes[1] - z).abs().max(1.0);
         let start = skew(z, shape);
+        if start < FAR {
+            return start + ln(2.0 / steepness) - HALF_LN_2PI;
+        }
         let integrand = |u: f64| [exp(skew(z + direction * u, shape) - start), 0.0];
         let [integral, _] = outwards(1.0 / steepness, 1.0, f64::INFINITY, &integrand);
         start + ln(2.0 * integral) - HALF_LN_2PI
