@@ -1,0 +1,18 @@
+//! Everything with a name in the language, for stubs, completion and the compiler.
+
+use pyo3::prelude::*;
+
+/// (group, name, aliases, how it is written, what it does, example) of every name.
+#[pyfunction]
+pub fn entries() -> Vec<(&'static str, &'static str, Vec<&'static str>, String, &'static str, &'static str)>
+{
+    smidgen::reference::entries()
+        .into_iter()
+        .map(|e| (e.group, e.name, e.aliases.to_vec(), e.shape, e.summary, e.example))
+        .collect()
+}
+
+#[pyfunction]
+pub fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
