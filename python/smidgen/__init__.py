@@ -23,6 +23,12 @@ from ._result import Result, Summary, load
 from ._run import Run
 from ._session import Session
 
+for _public in (
+    ApproximationWarning, ConvergenceWarning, DataWarning, Interrupted, InterruptedWarning, ModelError,
+    ModelSyntaxError, SmidgenError, SmidgenWarning,
+):  # fmt: skip
+    _public.__module__ = "smidgen"
+
 __version__: str = _version()
 
 __all__ = [

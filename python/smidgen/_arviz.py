@@ -30,8 +30,11 @@ def datasets(result: "Result") -> dict[str, Any]:
     return found
 
 
-def _dataset(xarray: Any, arrays: dict[str, Any], dims: dict[str, Any], attrs: dict[str, Any], draws: bool = True) -> Any:
-    variables, coords = {}, {}
+def _dataset(
+    xarray: Any, arrays: dict[str, Any], dims: dict[str, Any], attrs: dict[str, Any], draws: bool = True
+) -> Any:
+    variables: dict[str, Any] = {}
+    coords: dict[str, Any] = {}
     for name, array in arrays.items():
         array = np.asarray(array)
         axes = ["chain", "draw"] if draws else []
@@ -58,7 +61,7 @@ def to_datatree(result: "Result") -> Any:
 
 def to_arviz(result: "Result") -> Any:
     try:
-        import arviz  # type: ignore[import-not-found, unused-ignore]
+        import arviz
     except ImportError:
         return to_datatree(result)
     if hasattr(arviz, "InferenceData"):

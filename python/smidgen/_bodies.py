@@ -79,7 +79,9 @@ class Bodies:
 
     def _rest(self, body: list[ast.stmt], scope: Scope, function: ast.AST) -> Node:
         if not body:
-            return self.c.mistake("not every way through this function returns a value", function, "end it with `return`")
+            return self.c.mistake(
+                "not every way through this function returns a value", function, "end it with `return`"
+            )
         statement, rest = body[0], body[1:]
         if is_text(statement) or isinstance(statement, ast.Pass):
             return self._rest(rest, scope, function)
@@ -94,7 +96,9 @@ class Bodies:
         if isinstance(statement, ast.FunctionDef):
             return self._function(statement, rest, scope, function)
         if isinstance(statement, ast.For):
-            self.c.mistake("`for` in a function is not part of the model language", _head(statement, statement.iter), RECURSION)
+            self.c.mistake(
+                "`for` in a function is not part of the model language", _head(statement, statement.iter), RECURSION
+            )
             return self._rest(rest, scope, function) if rest else word("0")
         bindings = self._bindings(statement, scope)
         if bindings is None:
@@ -104,7 +108,12 @@ class Bodies:
     def _let(self, bindings: list[Node], rest: Node, statement: ast.AST) -> Node:
         """Names one after the other are one `let`: each sees those before it."""
         content = rest.content
-        if isinstance(content, list) and content and content[0].content == "let" and isinstance(content[1].content, list):
+        if (
+            isinstance(content, list)
+            and content
+            and content[0].content == "let"
+            and isinstance(content[1].content, list)
+        ):
             return call("let", items([*bindings, *content[1].content]), *content[2:], span=rest.span)
         return call("let", items(bindings), rest, span=rest.span)
 
@@ -112,11 +121,15 @@ class Bodies:
 
     def _bindings(self, statement: ast.stmt, scope: Scope) -> list[Node] | None:
         if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-            value = ast.copy_location(
-                ast.BinOp(ast.copy_location(ast.Name(statement.target.id, ast.Load()), statement.target), statement.op, statement.value),
+            changed = ast.copy_location(
+                ast.BinOp(
+                    ast.copy_location(ast.Name(statement.target.id, ast.Load()), statement.target),
+                    statement.op,
+                    statement.value,
+                ),
                 statement,
             )
-            made = self.e(value, scope)
+            made = self.e(changed, scope)
             text = self.c.local(statement.target.id)
             scope.names[statement.target.id] = Word(text)
             return [items([word(text), made])]
@@ -157,9 +170,7 @@ class Bodies:
         value = statement.value
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and scope.find(value.func.id) is None:
             if value.func.id in ("observe", "predict", "force", "infer", "factor"):
-                self.c.mistake(
-                    f"`{value.func.id}` stands at the top level of the model, not in a function", statement
-                )
+                self.c.mistake(f"`{value.func.id}` stands at the top level of the model, not in a function", statement)
                 return
         if isinstance(value, ast.Call):
             before = len(self.c.mistakes)
@@ -243,7 +254,9 @@ def decorated(
     memoised = False
     for decorator in statement.decorator_list:
         name = decorator.func if isinstance(decorator, ast.Call) else decorator
-        is_mem = isinstance(name, ast.Name) and name.id == "mem" or isinstance(name, ast.Attribute) and name.attr == "mem"
+        is_mem = (
+            isinstance(name, ast.Name) and name.id == "mem" or isinstance(name, ast.Attribute) and name.attr == "mem"
+        )
         if not is_mem:
             compiler.mistake("functions of a model have no decorator but `@mem`", decorator)
             continue

@@ -186,9 +186,7 @@ class Compiler:
             raise_mistakes(self.mistakes)
         program = [self._table_directive(use) for use in self.tables.values()] + self.program
         name = self.function.__name__
-        return Compiled(
-            name, write(program), self.tables, self.params, self.dims, self.renamed, self.observed
-        )
+        return Compiled(name, write(program), self.tables, self.params, self.dims, self.renamed, self.observed)
 
     def _arguments(self, node: ast.FunctionDef) -> list[str]:
         arguments = node.args

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._core import Table
 from ._errors import ModelError, SmidgenError
-
-Table = _core.Table
 
 _EXACT = 2**53
 
@@ -122,9 +121,17 @@ def _objects(name: str, array: np.ndarray[Any, Any]) -> tuple[str, str, Any, int
     if all(isinstance(v, str) for v in present):
         return name, "texts", [None if gone else v for v, gone in zip(values, missing)], 1, len(values)
     if all(isinstance(v, (int, float, np.number)) for v in present):
-        return name, "reals", np.array([float("nan") if g else float(v) for v, g in zip(values, missing)]), 1, len(values)
+        return (
+            name,
+            "reals",
+            np.array([float("nan") if g else float(v) for v, g in zip(values, missing)]),
+            1,
+            len(values),
+        )
     kinds = sorted({type(v).__name__ for v in present})
-    raise ModelError(f"column `{name}` holds objects ({', '.join(kinds)}); a table has numbers, booleans, texts and vectors")
+    raise ModelError(
+        f"column `{name}` holds objects ({', '.join(kinds)}); a table has numbers, booleans, texts and vectors"
+    )
 
 
 # ---------------------------------------------------------------- what is known without reading it
@@ -137,6 +144,8 @@ def column_names(frame: Any) -> list[str]:
         return list(frame.columns) + [name for name, _ in frame.unusable()]
     if isinstance(frame, np.ndarray) and frame.dtype.names is not None:
         return list(frame.dtype.names)
+    if type(frame).__name__ == "LazyFrame":
+        return []
     names = getattr(frame, "column_names", None)
     if names is None:
         names = getattr(frame, "columns", [])
@@ -152,7 +161,7 @@ def row_count(frame: Any) -> int:
     if isinstance(frame, dict):
         return len(next(iter(frame.values())))
     shape = getattr(frame, "shape", None)
-    return int(shape[0]) if shape is not None else len(frame)
+    return int(shape[0] if shape is not None else len(frame))
 
 
 def column_values(frame: Any, column: str) -> list[Any] | None:

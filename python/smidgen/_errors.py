@@ -57,7 +57,7 @@ class ModelError(SmidgenError):
         self.places = list(places)
         self.hints = list(hints)
         lines = [message]
-        lines += [f'  at {place.filename}, line {place.line}: {place.text}' for place in self.places]
+        lines += [f"  at {place.filename}, line {place.line}: {place.text}" for place in self.places]
         lines += [f"  hint: {hint}" for hint in self.hints]
         super().__init__("\n".join(lines))
 
@@ -128,7 +128,9 @@ def raise_mistakes(mistakes: list[Mistake]) -> typing.NoReturn:
 # ---------------------------------------------------------------- errors of the engine
 
 
-def model_error(problems: list[dict[str, typing.Any]], find: typing.Callable[[str, int, int], "Span | None"]) -> ModelError:
+def model_error(
+    problems: list[dict[str, typing.Any]], find: typing.Callable[[str, int, int], "Span | None"]
+) -> ModelError:
     """The exception for diagnostics of the engine; ``find`` knows the source of a text's bytes."""
     first = next((p for p in problems if p["is_error"]), problems[0])
     error = _model_error(first, find)
@@ -145,11 +147,9 @@ def _model_error(problem: dict[str, typing.Any], find: typing.Callable[[str, int
     if problem["place"] is not None:
         spans.append(("", find(*problem["place"])))
     places, frames = [], []
-    previous = None
-    for label, span in spans:
-        if span is None or (previous is not None and (span.start, span.end) == (previous.start, previous.end)):
+    for i, (label, span) in enumerate(spans):
+        if span is None or _holds(span, spans[i + 1][1] if i + 1 < len(spans) else None):
             continue
-        previous = span
         line, _ = span.text.position(span.start)
         places.append(Place(span.text.filename, line, " ".join(span.text.segment(span).split())))
         frames.append((span, _function_at(span)))
@@ -158,6 +158,13 @@ def _model_error(problem: dict[str, typing.Any], find: typing.Callable[[str, int
         message += f" ({problem['label']})"
     error = ModelError(message, places, problem["hints"])
     return error.with_traceback(_traceback(frames))
+
+
+def _holds(span: "Span", inner: "Span | None") -> bool:
+    """Whether the next place is inside this one, and so says more."""
+    if inner is None or inner.text.filename != span.text.filename:
+        return False
+    return span.start <= inner.start and inner.end <= span.end
 
 
 def _function_at(span: "Span") -> str:

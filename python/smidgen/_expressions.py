@@ -93,6 +93,8 @@ class Expressions:
         use = self.c.tables.get(row.table)
         if use is not None and use.kind == "arrays" and len(use.sources) == 1:
             return self.cell(row, use.sources[0][0], node)
+        if self.c.is_defining:
+            return word(f"{row.variable}.x", self.c.span(node))
         return self.c.mistake(
             "a row is no value by itself", node, f"ask for a column: {row.variable}.x, or for {row.variable}.index"
         )
@@ -280,7 +282,11 @@ class Expressions:
         span = self.c.span(node)
         if isinstance(index, ast.Slice):
             return self.c.mistake("a slice is not part of the model language", index, REFUSED[ast.Slice][1])
-        if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub) and isinstance(index.operand, ast.Constant):
+        if (
+            isinstance(index, ast.UnaryOp)
+            and isinstance(index.op, ast.USub)
+            and isinstance(index.operand, ast.Constant)
+        ):
             back = number(index.operand.value, self.c.span(index))  # type: ignore[arg-type]
             if container.is_word:
                 return call("lookup", container, call("-", call("size", container), back), span=span)
@@ -307,16 +313,22 @@ class Expressions:
         columns = self._column_list(node.slice, scope)
         if columns is None:
             if self.c.is_defining:
+                if isinstance(node.slice, ast.Slice):
+                    self(node.slice, scope)
                 return word(f"{row.variable}.x", self.c.span(node))
             return self.c.mistake(
-                "a row is asked for a column or a list of columns", node, f'{row.variable}["a name"], {row.variable}[["a", "b"]]'
+                "a row is asked for a column or a list of columns",
+                node,
+                f'{row.variable}["a name"], {row.variable}[["a", "b"]]',
             )
         name = node.slice.id if isinstance(node.slice, ast.Name) else "_".join(columns)
         if use is None:
             return word(f"{row.variable}.{name}", self.c.span(node))
         for column in columns:
             self._check_column(use, column, node)
-        return self.cell(row, self.c.vector(use, name if name.isidentifier() else "vector", columns), node, checked=True)
+        return self.cell(
+            row, self.c.vector(use, name if name.isidentifier() else "vector", columns), node, checked=True
+        )
 
     def _column_list(self, node: ast.expr, scope: Scope) -> tuple[str, ...] | None:
         if isinstance(node, (ast.List, ast.Tuple)):

@@ -114,7 +114,9 @@ class Loops:
         inner.names[target.id] = Row(use.name, variable)
         return variable, use.name
 
-    def _columns_of_array(self, target: ast.Tuple | ast.List, over: ast.Name, value: Any, inner: Scope) -> tuple[str, str]:
+    def _columns_of_array(
+        self, target: ast.Tuple | ast.List, over: ast.Name, value: Any, inner: Scope
+    ) -> tuple[str, str]:
         """`for a, b in xs`: the entries of each row of an array."""
         variable = "row"
         if value is MISSING:
@@ -152,11 +154,11 @@ class Loops:
         else:
             table = "_".join(name for name, _ in sources)
         variable = "row"
-        for part, (name, _) in zip(targets, sources):
+        for part, (source, _) in zip(targets, sources):
             if not isinstance(part, ast.Name):
                 self.c.mistake("names are bound one level deep", part)
                 continue
-            inner.names[part.id] = Cell(word(cell_word(variable, name)))
+            inner.names[part.id] = Cell(word(cell_word(variable, source)))
         return variable, table
 
 
@@ -185,7 +187,13 @@ class Comprehensions:
         return call("apply", word("append"), mapped, span=span) if rest else mapped
 
     def _filtered(
-        self, over: list[Node], parameters: list[str], bindings: list[Node], first: ast.comprehension, inner: Scope, node: ast.expr
+        self,
+        over: list[Node],
+        parameters: list[str],
+        bindings: list[Node],
+        first: ast.comprehension,
+        inner: Scope,
+        node: ast.expr,
     ) -> Node:
         if "filter" not in procedures():
             return self.c.mistake("`if` in a comprehension is not part of the model language", first.ifs[0])
@@ -201,12 +209,15 @@ class Comprehensions:
     def _over(self, first: ast.comprehension, inner: Scope, scope: Scope) -> tuple[list[Node], list[str], list[Node]]:
         """What is gone through, the parameters of the lambda, and names that its body needs."""
         target, over = first.target, first.iter
-        if is_call_of(self.c, over, "enumerate", enumerate, scope) and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        if (
+            is_call_of(self.c, over, "enumerate", enumerate, scope)
+            and isinstance(target, ast.Tuple)
+            and len(target.elts) == 2
+        ):
             assert isinstance(over, ast.Call)
-            inside, bindings = self._names(target.elts[1], inner), []
-            index = self._names(target.elts[0], inner)
+            names = [self._names(part, inner)[0] for part in target.elts]
             container = self.e(over.args[0], scope)
-            return [call("range", word("0"), call("size", container)), container], [index[0], inside[0]], bindings
+            return [call("range", word("0"), call("size", container)), container], names, []
         if is_call_of(self.c, over, "zip", zip, scope) and isinstance(target, ast.Tuple):
             assert isinstance(over, ast.Call)
             names = [self._names(part, inner)[0] for part in target.elts]
@@ -222,7 +233,7 @@ class Comprehensions:
             return [container], self._names(target, inner), []
         if isinstance(target, (ast.Tuple, ast.List)):
             whole = self.c.hidden_name("tuple")
-            bindings = []
+            bindings: list[Node] = []
             for i, part in enumerate(target.elts):
                 name = self._names(part, inner)[0]
                 bindings.append(items([word(name), call("lookup", word(whole), number(i))]))

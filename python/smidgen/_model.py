@@ -94,8 +94,8 @@ class BoundModel:
     @staticmethod
     def _of(compiled: Compiled) -> "BoundModel":
         tables = {name: _table(use) for name, use in compiled.tables.items()}
-        made = (compiled.name, compiled.written, compiled.text, compiled.params, tables, {}, compiled.dims, compiled.renamed)
-        return BoundModel(*made)
+        c = compiled
+        return BoundModel(c.name, c.written, c.text, c.params, tables, {}, c.dims, c.renamed)
 
     # ------------------------------------------------------------ what it is
 
@@ -329,7 +329,9 @@ class _Packed:
         columns = []
         for name, kind, _, _ in self.value.account():
             cells = self.value.column(name)
-            columns.append((name, np.array(cells, dtype=bool if kind == "booleans" else None) if kind != "texts" else cells))
+            columns.append(
+                (name, np.array(cells, dtype=bool if kind == "booleans" else None) if kind != "texts" else cells)
+            )
         return (_repacked, (columns,))
 
 

@@ -152,6 +152,8 @@ def is_frame(value: Any) -> bool:
         return True
     if isinstance(value, np.ndarray):
         return value.dtype.names is not None
+    if type(value).__name__ == "LazyFrame":
+        return True  # it is refused, with a word on what to do
     if hasattr(value, "__arrow_c_stream__") and not hasattr(value, "to_frame"):
         return True
     return hasattr(value, "columns") and hasattr(value, "shape")

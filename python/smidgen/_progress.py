@@ -61,13 +61,13 @@ class Notebook(Display):
         self._handle: Any = None
 
     def _draw(self, progress: Progress, finished: bool) -> None:
-        from IPython.display import HTML, display  # type: ignore[import-not-found, unused-ignore]
+        from IPython import display as ipython
 
         from ._html import progress_html
 
-        page = HTML(progress_html(progress, self._request, finished))
+        page = ipython.HTML(progress_html(progress, self._request, finished))
         if self._handle is None:
-            self._handle = display(page, display_id=True)
+            self._handle = ipython.display(page, display_id=True)
         else:
             self._handle.update(page)
 
@@ -78,7 +78,7 @@ class Marimo(Display):
         self._request = request
 
     def _draw(self, progress: Progress, finished: bool) -> None:
-        import marimo  # type: ignore[import-not-found, unused-ignore]
+        import marimo
 
         from ._html import progress_html
 

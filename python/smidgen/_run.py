@@ -44,7 +44,12 @@ class Run:
     def progress(self) -> dict[str, Any]:
         """How far it is: sweeps ``done`` of ``total`` (tuning included), ``seconds`` so far, ``sweeps_per_second``."""
         done, total, seconds = self._own().progress()
-        return {"done": done, "total": total, "seconds": seconds, "sweeps_per_second": done / seconds if seconds > 0 else 0.0}
+        return {
+            "done": done,
+            "total": total,
+            "seconds": seconds,
+            "sweeps_per_second": done / seconds if seconds > 0 else 0.0,
+        }
 
     def wait(self, timeout: float | None = None) -> Result:
         """The result, when it is there; ``TimeoutError`` after ``timeout`` seconds, while the run goes on."""
@@ -119,8 +124,11 @@ class Run:
             result = None
         if is_interactive() and result is not None:
             made = max(result._outcome.lengths, default=0)
-            warnings.warn(f"stopped: {made} of {self._request['draws']} draws per chain", InterruptedWarning, stacklevel=4)
+            warnings.warn(
+                f"stopped: {made} of {self._request['draws']} draws per chain", InterruptedWarning, stacklevel=4
+            )
             return result
+        _end_as_interrupted()
         error = Interrupted("stopped by Ctrl-C; `.result` has what was drawn")
         error.result = result
         raise error from None
@@ -137,6 +145,25 @@ class Run:
         from ._html import progress_html
 
         return progress_html(self._core.progress(), self._request, self._core.is_finished)
+
+
+def _end_as_interrupted() -> None:
+    """A script that does not catch it ends as scripts do after Ctrl-C: by the signal, which shells call 130."""
+    import atexit
+    import signal
+
+    previous = sys.excepthook
+
+    def hook(kind: type[BaseException], value: BaseException, trace: Any) -> None:
+        previous(kind, value, trace)
+        if issubclass(kind, Interrupted):
+            atexit._run_exitfuncs()
+            sys.stdout.flush()
+            sys.stderr.flush()
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    sys.excepthook = hook
 
 
 def is_interactive() -> bool:

@@ -87,7 +87,7 @@ def definition(function: FunctionType) -> Definition:
     text = Text.of(filename, list(lines))
     whole = "".join(lines)
     try:
-        tree = compile(whole, filename, "exec", _FLAGS | ast.PyCF_ONLY_AST, dont_inherit=True)
+        tree: ast.Module = compile(whole, filename, "exec", _FLAGS | ast.PyCF_ONLY_AST, dont_inherit=True)
     except SyntaxError:
         raise _no_source(function) from None
     found = list(_candidates(tree, function))
@@ -115,7 +115,7 @@ def _candidates(tree: ast.AST, function: FunctionType) -> Iterator[ast.FunctionD
             yield node
 
 
-def _agrees(code: CodeType, tree: ast.AST, node: ast.FunctionDef | ast.Lambda, flags: int) -> bool:
+def _agrees(code: CodeType, tree: ast.Module, node: ast.FunctionDef | ast.Lambda, flags: int) -> bool:
     """Whether the text, or the function alone at the level of a module, compiles to this code."""
     place = (node.lineno, node.col_offset)
     alone: ast.Module = ast.Module(body=[], type_ignores=[])
@@ -125,7 +125,7 @@ def _agrees(code: CodeType, tree: ast.AST, node: ast.FunctionDef | ast.Lambda, f
         alone.body = [node]
     for unit in (tree, alone):
         try:
-            compiled = compile(unit, code.co_filename, "exec", flags, dont_inherit=True)  # type: ignore[arg-type]
+            compiled = compile(unit, code.co_filename, "exec", flags, dont_inherit=True)
         except (SyntaxError, ValueError):
             continue
         for inner in _nested(compiled):
@@ -138,7 +138,9 @@ def _agrees(code: CodeType, tree: ast.AST, node: ast.FunctionDef | ast.Lambda, f
 def _starts_at(code: CodeType, place: tuple[int, int], node: ast.Lambda) -> bool:
     """Several lambdas may stand on a line: the positions of their instructions tell them apart."""
     ends = (node.end_lineno or node.lineno, node.end_col_offset or 0)
-    known = [p for p in code.co_positions() if p[0] is not None and p[2] is not None and p[0] != p[1] or (p[3] or 0) > 0]
+    known = [
+        p for p in code.co_positions() if p[0] is not None and p[2] is not None and p[0] != p[1] or (p[3] or 0) > 0
+    ]
     return all(place <= (p[0] or 0, p[2] or 0) and (p[1] or 0, p[3] or 0) <= ends for p in known)
 
 

@@ -55,7 +55,9 @@ class Statements:
             case ast.AugAssign():
                 name = node.target.id if isinstance(node.target, ast.Name) else "this"
                 self.c.mistake(
-                    f"`{name}` already has a value: in a model every name is bound once", node, "give the new value another name"
+                    f"`{name}` already has a value: in a model every name is bound once",
+                    node,
+                    "give the new value another name",
                 )
             case _:
                 self._assign(node, scope)
@@ -214,7 +216,7 @@ class Statements:
             named = isinstance(tag, ast.Call) and isinstance(tag.func, (ast.Name, ast.Attribute))
             name = (tag.func.id if isinstance(tag.func, ast.Name) else tag.func.attr) if named else ""  # type: ignore[attr-defined]
             if name != "scope" or item.optional_vars is not None or not tag.args:  # type: ignore[attr-defined]
-                self.c.mistake("`with` in a model is `with scope(\"name\", block):`", tag)
+                self.c.mistake('`with` in a model is `with scope("name", block):`', tag)
                 return
             assert isinstance(tag, ast.Call)
             block = self.e.calls.tag(tag.args[1], scope) if len(tag.args) > 1 else word("0")
@@ -276,7 +278,11 @@ class Statements:
             self._name_of_round(target, self._tagged(self.e(value, scope)), value, scope)
             return
         names = [part for part in target.elts if isinstance(part, ast.Name)]
-        if len(names) == len(target.elts) and isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(names):
+        if (
+            len(names) == len(target.elts)
+            and isinstance(value, (ast.Tuple, ast.List))
+            and len(value.elts) == len(names)
+        ):
             made = [self._tagged(self.e(part, scope)) for part in value.elts]
             for name, part, expression in zip(names, made, value.elts):
                 self._name_of_round(name, part, expression, scope)
@@ -291,7 +297,9 @@ class Statements:
         elif self.c.bind(scope, target.id, Cell(made), target):
             # Without `let`, the expression stands wherever the name does: right if it draws nothing.
             if self._draws(value, scope):
-                self.c.mistake("a choice in a loop has no name of its own", value, "make it a memoised function of the index")
+                self.c.mistake(
+                    "a choice in a loop has no name of its own", value, "make it a memoised function of the index"
+                )
 
     def _draws(self, value: ast.expr, scope: Scope) -> bool:
         for part in ast.walk(value):
@@ -318,7 +326,9 @@ class Statements:
         if None not in both and ast.dump(both[0].args[1]) == ast.dump(both[1].args[1]):  # type: ignore[union-attr]
             first, second = both
             choice = ast.copy_location(ast.IfExp(node.test, first.args[0], second.args[0]), node.test)  # type: ignore[union-attr]
-            self._observe(ast.copy_location(ast.Call(first.func, [choice, first.args[1]], first.keywords), node.test), scope)  # type: ignore[union-attr]
+            self._observe(
+                ast.copy_location(ast.Call(first.func, [choice, first.args[1]], first.keywords), node.test), scope
+            )  # type: ignore[union-attr]
             return
         if self._is_constant(node.test, scope):
             for statement in (*node.body, *node.orelse):
@@ -365,7 +375,11 @@ class Statements:
 
     def _label(self, node: ast.Call, scope: Scope) -> str | None:
         for keyword in node.keywords:
-            if keyword.arg == "label" and isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, str):
+            if (
+                keyword.arg == "label"
+                and isinstance(keyword.value, ast.Constant)
+                and isinstance(keyword.value.value, str)
+            ):
                 return keyword.value.value
             self.c.mistake('there is only `label="name"` here', keyword.value)
         return None
@@ -434,11 +448,11 @@ class Statements:
             return
         if self.c.is_defining:
             return
-        names = {
-            name.id: self.c.value_of(name.id, scope) for name in ast.walk(part) if isinstance(name, ast.Name)
-        }
+        names = {name.id: self.c.value_of(name.id, scope) for name in ast.walk(part) if isinstance(name, ast.Name)}
         if MISSING in names.values():
-            self.c.mistake("a kernel is made of what is outside the model", part, 'write it as text: infer("(mh default one 1)")')
+            self.c.mistake(
+                "a kernel is made of what is outside the model", part, 'write it as text: infer("(mh default one 1)")'
+            )
             return
         made = eval(compile(ast.Expression(part), self.c.text.filename, "eval"), names)
         if not isinstance(made, (Kernel, str, int)):

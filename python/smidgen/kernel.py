@@ -65,7 +65,9 @@ def _kernel(name: str, scope: str, block: Block, between: list[Any], options: di
     return Kernel(write)
 
 
-def mh(scope: str = "default", block: Block = "each", *, drift: Any = None, adapt: bool | None = None, n: int = 1) -> Kernel:
+def mh(
+    scope: str = "default", block: Block = "each", *, drift: Any = None, adapt: bool | None = None, n: int = 1
+) -> Kernel:
     """Metropolis-Hastings: from the prior, or by a walk of this scale."""
     return _kernel("mh", scope, block, [], {"drift": drift, "adapt": adapt}, n)
 
@@ -88,21 +90,37 @@ def gibbs(scope: str = "default", block: Block = "each", *, n: int = 1) -> Kerne
     return _kernel("gibbs", scope, block, [], {}, n)
 
 
-def pgibbs(scope: str = "default", block: Block = "ordered", *, particles: int = 20, ancestor: bool | None = None, n: int = 1) -> Kernel:
+def pgibbs(
+    scope: str = "default", block: Block = "ordered", *, particles: int = 20, ancestor: bool | None = None, n: int = 1
+) -> Kernel:
     """Sequences, by conditional sequential Monte Carlo."""
     return _kernel("pgibbs", scope, block, [particles], {"ancestor": ancestor}, n)
 
 
 def slice(
-    scope: str = "default", block: Block = "each", *, width: float | None = None, max_steps: int | None = None, n: int = 1
+    scope: str = "default",
+    block: Block = "each",
+    *,
+    width: float | None = None,
+    max_steps: int | None = None,
+    n: int = 1,
 ) -> Kernel:
     """Single real numbers, by slices."""
-    between = [] if width is None and max_steps is None else [1 if width is None else width, 100 if max_steps is None else max_steps]
+    between = (
+        []
+        if width is None and max_steps is None
+        else [1 if width is None else width, 100 if max_steps is None else max_steps]
+    )
     return _kernel("slice", scope, block, between, {}, n)
 
 
 def slice_doubling(
-    scope: str = "default", block: Block = "each", *, width: float | None = None, max_doublings: int | None = None, n: int = 1
+    scope: str = "default",
+    block: Block = "each",
+    *,
+    width: float | None = None,
+    max_doublings: int | None = None,
+    n: int = 1,
 ) -> Kernel:
     """The same by doubling, for posteriors of unknown width."""
     given = width is not None or max_doublings is not None

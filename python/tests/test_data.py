@@ -13,17 +13,17 @@ FEW = dict(draws=50, tune=50, chains=2, seed=1)
 
 @sm.model
 def line(points):
-    slope, sd = normal(0, 5), half_normal(2)  # noqa: F821
+    slope, sd = normal(0, 5), half_normal(2)
     for row in points:
-        observe(normal(slope * row.x, sd), row.y)  # noqa: F821
+        observe(normal(slope * row.x, sd), row.y)
     return slope, sd
 
 
 @sm.model
 def vectors(table):
-    w = normal(0, 5, size=2)  # noqa: F821
+    w = normal(0, 5, size=2)
     for row in table:
-        observe(normal(dot(w, row.x), 1), row.y)  # noqa: F821
+        observe(normal(dot(w, row.x), 1), row.y)
     return w
 
 
@@ -40,7 +40,14 @@ def test_every_kind_of_frame_gives_the_same_draws(points):
     first = line(points).sample(**FEW)
     frame = pl.DataFrame(points)
     structured = np.array(list(zip(points["x"], points["y"])), dtype=[("x", float), ("y", float)])
-    for other in (frame, pd.DataFrame(points), pa.table(points), duckdb.sql("from frame"), structured, sm.table(points)):
+    for other in (
+        frame,
+        pd.DataFrame(points),
+        pa.table(points),
+        duckdb.sql("from frame"),
+        structured,
+        sm.table(points),
+    ):
         same_draws(first, line(other).sample(**FEW))
 
 
@@ -54,17 +61,17 @@ def test_arrays_of_two_dimensions_are_vectors():
 
 @sm.model
 def zipped(X, Y):
-    w = normal(0, 5, size=2)  # noqa: F821
+    w = normal(0, 5, size=2)
     for x, y in zip(X, Y):
-        observe(normal(dot(w, x), 1), y)  # noqa: F821
+        observe(normal(dot(w, x), 1), y)
     return w
 
 
 @sm.model
 def numbered(ys):
-    mu = normal(0, 5)  # noqa: F821
+    mu = normal(0, 5)
     for i, y in enumerate(ys):
-        observe(normal(mu + 0 * i, 1), y)  # noqa: F821
+        observe(normal(mu + 0 * i, 1), y)
     return mu
 
 
@@ -125,9 +132,9 @@ def test_lazy_frames_and_objects_are_refused(points):
 def test_columns_with_any_name():
     @sm.model
     def spaced(iris):
-        mu = normal(0, 5)  # noqa: F821
+        mu = normal(0, 5)
         for row in iris:
-            observe(normal(mu, 1), row["Sepal Length"])  # noqa: F821
+            observe(normal(mu, 1), row["Sepal Length"])
         return mu
 
     model = spaced({"Sepal Length": [5.0, 5.1, 4.9]})
@@ -140,7 +147,7 @@ def test_values_from_outside_are_those_of_the_call():
 
     @sm.model
     def outside():
-        x = normal(K, 0.001)  # noqa: F821
+        x = normal(K, 0.001)
         return x
 
     first = outside()

@@ -21,11 +21,11 @@ MODELS = ["late", "radon", "lines", "volatility", "lineages"]
 @sm.model
 def keyed(points):
     """Functions are the keys of a memoised one."""
-    scale = mem(lambda f: half_normal(1))  # noqa: F821
-    up = lambda x: x + 1  # noqa: E731
-    down = lambda x: x - 1  # noqa: E731
+    scale = mem(lambda f: half_normal(1))
+    up = lambda x: x + 1
+    down = lambda x: x - 1
     for row in points:
-        observe(normal(0, scale(up) + scale(down)), row.y)  # noqa: F821
+        observe(normal(0, scale(up) + scale(down)), row.y)
     return dict(a=scale(up), b=scale(down))
 
 

@@ -11,7 +11,7 @@ def test_a_session_agrees_with_arithmetic():
     s.assume("mu", "normal(0, 1)")
     s.force("mu", 0.5)
     s.observe("normal(mu, 1)", 2.5, label="y1")
-    normal = lambda x, m: -0.5 * (x - m) ** 2 - 0.5 * np.log(2 * np.pi)  # noqa: E731
+    normal = lambda x, m: -0.5 * (x - m) ** 2 - 0.5 * np.log(2 * np.pi)
     assert abs(s.log_joint() - normal(0.5, 0) - normal(2.5, 0.5)) < 1e-12
     assert abs(s.log_likelihood() - normal(2.5, 0.5)) < 1e-12
     s.forget("y1")
