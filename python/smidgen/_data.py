@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._core import Table
+from ._core import Table as Table
 from ._errors import ModelError, SmidgenError
 
 _EXACT = 2**53

@@ -317,18 +317,16 @@ class Statements:
             return
         pair = self._same_name(node)
         if pair is not None:
-            name, then, other = pair
-            parts = (self.e(node.test, scope), self.e(then, scope), self.e(other, scope))
+            name, value, otherwise = pair
+            parts = (self.e(node.test, scope), self.e(value, scope), self.e(otherwise, scope))
             made = call("if", *parts, span=self.c.span(node.test))
-            self._name_of_round(name, made, ast.IfExp(node.test, then, other), scope)
+            self._name_of_round(name, made, ast.IfExp(node.test, value, otherwise), scope)
             return
-        both = [self._observation(branch, scope) for branch in (node.body, node.orelse)]
-        if None not in both and ast.dump(both[0].args[1]) == ast.dump(both[1].args[1]):  # type: ignore[union-attr]
-            first, second = both
-            choice = ast.copy_location(ast.IfExp(node.test, first.args[0], second.args[0]), node.test)  # type: ignore[union-attr]
-            self._observe(
-                ast.copy_location(ast.Call(first.func, [choice, first.args[1]], first.keywords), node.test), scope
-            )  # type: ignore[union-attr]
+        then, other = (self._observation(branch, scope) for branch in (node.body, node.orelse))
+        if then is not None and other is not None and ast.dump(then.args[1]) == ast.dump(other.args[1]):
+            choice = ast.copy_location(ast.IfExp(node.test, then.args[0], other.args[0]), node.test)
+            observation = ast.Call(then.func, [choice, then.args[1]], then.keywords)
+            self._observe(ast.copy_location(observation, node.test), scope)
             return
         if self._is_constant(node.test, scope):
             for statement in (*node.body, *node.orelse):

@@ -1,6 +1,9 @@
 """The five models of the documentation, as somebody would write them in a file."""
 
-import smidgen as sm, numpy as np
+import numpy as np
+
+import smidgen as sm
+
 
 features = ["dep_delay", "distance", "hour"]
 

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, FixedSizeListArray, Float64Array, RecordBatch, StringArray};
+use arrow_array::{
+    ArrayRef, BooleanArray, FixedSizeListArray, Float64Array, RecordBatch, StringArray,
+};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
@@ -147,8 +149,7 @@ impl Table {
     ) -> PyResult<Table> {
         let options = TableOptions::default();
         let table = py.detach(|| table_of_batches(name, &schema, &batches, &options, lend));
-        let table = table
-            .map_err(|error| failure(py, &[Problem::plain(error.to_string())]))?;
+        let table = table.map_err(|error| failure(py, &[Problem::plain(error.to_string())]))?;
         // What was copied need not be held twice.
         let kept = if lend { batches } else { Vec::new() };
         Ok(Table { table: Arc::new(table), batches: kept, schema, reason })

@@ -30,7 +30,7 @@ mod _core {
     #[pymodule_export]
     use crate::data::Table;
     #[pymodule_export]
-    use crate::names::{entries, version};
+    use crate::names::{entries, main, version};
     #[pymodule_export]
     use crate::program::Program;
     #[pymodule_export]

@@ -4,12 +4,18 @@ use pyo3::prelude::*;
 
 /// (group, name, aliases, how it is written, what it does, example) of every name.
 #[pyfunction]
-pub fn entries() -> Vec<(&'static str, &'static str, Vec<&'static str>, String, &'static str, &'static str)>
-{
+pub fn entries()
+-> Vec<(&'static str, &'static str, Vec<&'static str>, String, &'static str, &'static str)> {
     smidgen::reference::entries()
         .into_iter()
         .map(|e| (e.group, e.name, e.aliases.to_vec(), e.shape, e.summary, e.example))
         .collect()
+}
+
+/// The command; gives its exit code.
+#[pyfunction]
+pub fn main(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
+    py.detach(|| smidgen_cli::command(arguments))
 }
 
 #[pyfunction]

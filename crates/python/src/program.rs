@@ -102,7 +102,9 @@ impl Program {
             let program = program.map_err(|found| Problem::all(&found, session.sources()))?;
             let explained = smidgen::explain::explain(&mut session, &program, kernel, seed);
             explained
-                .map(|explained| in_words(&explained))
+                .map(|explained| {
+                    smidgen_cli::explain_page(&explained, &self.parts.name, session.sources())
+                })
                 .map_err(|error| Problem::all(&error.0, session.sources()))
         });
         text.map_err(|problems: Vec<Problem>| failure(py, &problems))
@@ -162,16 +164,4 @@ impl Program {
         };
         Ok(Run::start(self.parts.clone(), request, record))
     }
-}
-
-fn in_words(explained: &smidgen::explain::Explained) -> String {
-    let mut lines = vec![match explained.is_default {
-        true => format!("the default kernel, {} random choices", explained.choices),
-        false => format!("{} kernels, {} random choices", explained.kernels.len(), explained.choices),
-    }];
-    for kernel in &explained.kernels {
-        lines.push(format!("{}: {}", kernel.kernel, kernel.target));
-        lines.extend(kernel.notes.iter().chain(&kernel.advice).map(|note| format!("  {note}")));
-    }
-    lines.join("\n")
 }

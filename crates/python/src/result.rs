@@ -83,7 +83,10 @@ fn labelled(draws: &Draws, labels: &[(String, String)]) -> Draws {
     let first = draws.quantities().len().saturating_sub(labels.len());
     for (k, quantity) in draws.quantities().iter().enumerate() {
         let label = k.checked_sub(first).map(|i| labels[i].0.clone());
-        named.add(Quantity::new(label.unwrap_or_else(|| quantity.name.clone()), quantity.chains.clone()));
+        named.add(Quantity::new(
+            label.unwrap_or_else(|| quantity.name.clone()),
+            quantity.chains.clone(),
+        ));
     }
     named
 }
@@ -218,7 +221,14 @@ impl Outcome {
         let rows = py.detach(|| draws::summarise(&self.inner.run.draws));
         let each = |row: draws::SummaryRow| {
             let numbers = [
-                row.mean, row.sd, row.mcse, row.q5, row.q50, row.q95, row.ess_bulk, row.ess_tail,
+                row.mean,
+                row.sd,
+                row.mcse,
+                row.q5,
+                row.q50,
+                row.q95,
+                row.ess_bulk,
+                row.ess_tail,
                 row.r_hat,
             ];
             (row.name, numbers)
@@ -289,9 +299,8 @@ impl Outcome {
 
     #[staticmethod]
     fn from_state(state: &Bound<'_, PyDict>) -> PyResult<Outcome> {
-        let get = |name: &str| {
-            state.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
-        };
+        let get =
+            |name: &str| state.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()));
         let about: String = get("about")?.extract()?;
         let mut run = smidgen::io::recorded::run_from_json(&about)
             .map_err(pyo3::exceptions::PyValueError::new_err)?;
