@@ -69,13 +69,6 @@ class Run:
             pass
         return self._finished(stacklevel=3, cancelled=True)
 
-    def inspect(self) -> Result:
-        """What has been drawn so far, while the run goes on."""
-        outcome = self._own().inspect()
-        if outcome is None:
-            raise SmidgenError("nothing has been drawn yet")
-        return Result(outcome, self._model, self._request)
-
     def _finished(self, stacklevel: int, cancelled: bool = False) -> Result:
         if self._display is not None:
             self._display.close(self._core.progress())

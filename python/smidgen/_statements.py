@@ -13,7 +13,7 @@ from ._expressions import Expressions
 from ._loops import Loops
 from ._outside import MISSING
 from ._registry import DIRECTIVES, directives, procedures
-from ._scope import Binding, Cell, Input, Procedure, Scope, Word
+from ._scope import Binding, Cell, Input, Procedure, Row, Scope, Word
 from ._syntax import Node, call, directive, items, word
 
 OBSERVE = "observe(choice, value): the choice is a call of a distribution"
@@ -391,10 +391,60 @@ class Statements:
             self.c.mistake("the first part is data: observe(choice, value)", choice, "exchange the two")
             return
         label = self._label(node, scope)
+        columns = None if scope.in_loop else self._columns(choice, value, scope)
+        if columns is not None:
+            table, inner = columns
+            parts = (self._tagged(self.e(choice, inner)), self.e(value, inner))
+            made = directive("observe", *parts, span=self.c.span(node), label=label)
+            self.emit(directive("for", word("row"), word("in"), word(table), made, span=self.c.span(node)))
+            return
         made = directive(
             "observe", self._tagged(self.e(choice, scope)), self.e(value, scope), span=self.c.span(node), label=label
         )
         self.emit(made)
+
+    def _columns(self, choice: ast.expr, value: ast.expr, scope: Scope) -> tuple[str, Scope] | None:
+        """Whole columns or arrays that are observed at once are gone through row by row: the table and its names."""
+        inner = scope.inner("loop")
+        if isinstance(value, (ast.Attribute, ast.Subscript)) and isinstance(value.value, ast.Name):
+            use = self.e.table_of(value.value, scope)
+            if use is None or not self._is_single(choice, scope):
+                return None
+            inner.names[value.value.id] = Row(use.name, "row")
+            return use.name, inner
+        if not isinstance(value, ast.Name) or not self._is_single(choice, scope):
+            return None
+        length = self._length(value, scope)
+        if length is None:
+            return None
+        names = dict.fromkeys(part.id for part in (value, *ast.walk(choice)) if isinstance(part, ast.Name))
+        sources = []
+        for name in names:
+            found = ast.Name(name, ast.Load())
+            if self._length(found, scope) == length:
+                array = self.c.value_of(name, scope)
+                sources.append((name, array.to_numpy() if outside.is_series(array) else array))
+                inner.names[name] = Cell(word(f"row.{name}"))
+        return self.c.arrays_table(sources).name, inner
+
+    def _is_single(self, choice: ast.expr, scope: Scope) -> bool:
+        """Whether a choice is a call of a distribution whose draws are numbers."""
+        if not isinstance(choice, ast.Call) or any(keyword.arg == "size" for keyword in choice.keywords):
+            return False
+        name = choice.func.id if isinstance(choice.func, ast.Name) else getattr(choice.func, "attr", "")
+        entry = procedures().get(name) if scope.find(name) is None else None
+        return entry is not None and entry.is_distribution and not entry.is_plural
+
+    def _length(self, node: ast.Name, scope: Scope) -> int | None:
+        """The length of an array from outside."""
+        value = self.c.value_of(node.id, scope)
+        if value is MISSING or not (outside.is_array(value) or outside.is_series(value)):
+            return None
+        return (
+            len(value)
+            if len(value) and not isinstance(value[0] if isinstance(value, (list, tuple)) else 0, str)
+            else None
+        )
 
     def _is_data(self, node: ast.expr, scope: Scope) -> bool:
         if isinstance(node, ast.Constant):

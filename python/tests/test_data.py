@@ -86,6 +86,20 @@ def test_loops_over_arrays():
         zipped(x, y[:50])
 
 
+@sm.model
+def at_once(x, y, table):
+    slope, sd = normal(0, 5), half_normal(2)
+    observe(normal(slope * x, sd), y)
+    observe(normal(slope * table.x, sd), table.y)
+    return slope, sd
+
+
+def test_columns_and_arrays_are_observed_at_once(points):
+    model = at_once(points["x"], points["y"], points)
+    assert model.text.count("[for row in") == 2, model.text
+    assert abs(model.sample(**FEW)["slope"].mean() - 2) < 0.3
+
+
 def test_polars_is_lent_and_pandas_copied(points):
     pl, pd = pytest.importorskip("polars"), pytest.importorskip("pandas")
     lent = line(pl.DataFrame(points)).explain()
