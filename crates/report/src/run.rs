@@ -9,6 +9,7 @@ mod html;
 mod pairs;
 mod plots;
 mod tables;
+mod vectors;
 
 use std::collections::HashSet;
 

@@ -2,7 +2,7 @@
 //! and the program.
 
 use super::findings::{findings, in_words, lengths};
-use super::{Material, Names, Picture, RunPage, RunReport, pairs, plots, tables};
+use super::{Material, Names, Picture, RunPage, RunReport, pairs, plots, tables, vectors};
 use crate::Verdict;
 use crate::number::{count, plural};
 use crate::page::{Figure, Page};
@@ -106,6 +106,11 @@ impl Writer<'_> {
         let scalars = &self.material.scalars;
         if scalars.is_empty() {
             return;
+        }
+        let vectors = vectors::figures(scalars);
+        if !vectors.is_empty() {
+            let figures = self.keep(vectors);
+            self.page.section("Vectors").figures(&figures);
         }
         let most = if self.of.only.is_empty() { PLOTTED } else { PLOTTED_BY_NAME };
         let shown = self.material.worst(most);
