@@ -54,7 +54,7 @@ impl Failure {
         Failure::Wrong(vec![Diagnostic::error(None, message)], SourceMap::default())
     }
 
-    /// Says what is wrong, on the standard error stream; gives the exit code.
+    /// Says what is wrong, on the standard error stream.
     pub fn report(self) -> u8 {
         match self {
             Failure::Wrong(diagnostics, sources) => {

@@ -1,5 +1,5 @@
-//! The command `smidgen`: programs in files or at a prompt, results as text or JSON. A library, so that the
-//! Python package has the same command.
+//! The command `smidgen`: programs in files or at a prompt, results as text or JSON. It is a function, [`main_with`], so that
+//! whoever installs a command of their own can call it.
 //!
 //! Reading order: [`args`] (what can be typed), [`failure`] (how a command ends badly), then one
 //! file per command: [`run`], [`sample`], [`compare`], [`report`], [`explain`], [`check`], [`repl`],
@@ -34,13 +34,27 @@ use clap::Parser;
 use args::{Cli, Command};
 use failure::Failure;
 
+/// What `smidgen explain` prints: an explanation in words.
 pub use explain::page as explain_page;
 
-/// The command with these arguments, the first of which is its own name; gives its exit code. Wrong
-/// arguments and `--help` end the process.
-pub fn command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+/// Runs the command as if it had been typed with these words, the command's own name first, and gives its exit code: 0 fine,
+/// 1 the program or its data are wrong, 2 wrong usage, 130 interrupted. What it has to say goes to the process's standard
+/// output and error streams. Another front end may install this as its own command.
+///
+/// ```
+/// assert_eq!(smidgen_cli::main_with(["smidgen", "help", "normal"]), 0);
+/// assert_eq!(smidgen_cli::main_with(["smidgen", "dance"]), 2);
+/// ```
+pub fn main_with<Word: Into<OsString> + Clone>(words: impl IntoIterator<Item = Word>) -> u8 {
     failure::describe_bugs_in_one_line();
-    let command = Cli::parse_from(arguments).command;
+    let command = match Cli::try_parse_from(words) {
+        Ok(cli) => cli.command,
+        // Help and the version are no mistakes. If nobody listens, that is no news.
+        Err(said) => {
+            let _ = said.print();
+            return if said.use_stderr() { 2 } else { 0 };
+        }
+    };
     let done = failure::guarded(|| execute(&command)).unwrap_or(Err(Failure::Bug));
     done.map_or_else(Failure::report, |()| 0)
 }

@@ -21,6 +21,6 @@ pub use sink::{SinkError, WriteReport, write_draws};
 #[cfg(feature = "columnar")]
 pub use source::table_of_batches;
 pub use source::{
-    ColumnSelection, DataError, Progress, Reading, TableOptions, VectorColumn, read_table,
-    read_table_with,
+    ColumnSelection, DataError, Progress, Reading, TableOptions, VectorColumn, bind_vectors,
+    read_table, read_table_with,
 };

@@ -15,7 +15,7 @@ pub fn entries()
 /// The command; gives its exit code.
 #[pyfunction]
 pub fn main(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
-    py.detach(|| smidgen_cli::command(arguments))
+    py.detach(|| smidgen_cli::main_with(arguments))
 }
 
 #[pyfunction]

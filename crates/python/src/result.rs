@@ -63,12 +63,21 @@ impl Outcome {
         labels: &[(String, String)],
         seconds: f64,
     ) -> Outcome {
-        let mut run = sampled.run;
+        Outcome::with_labels(sampled.run, program, labels, seconds, sampled.interrupted)
+    }
+
+    pub fn with_labels(
+        mut run: draws::Run,
+        program: String,
+        labels: &[(String, String)],
+        seconds: f64,
+        interrupted: bool,
+    ) -> Outcome {
         if !labels.is_empty() {
             run.draws = labelled(&run.draws, labels);
         }
         run.program = program;
-        Outcome::of(run, seconds, sampled.interrupted)
+        Outcome::of(run, seconds, interrupted)
     }
 
     fn of(run: draws::Run, seconds: f64, interrupted: bool) -> Outcome {

@@ -6,7 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use smidgen::sampling::{Progress, sample};
+use smidgen::draws::Run as Drawn;
+use smidgen::sampling::{ChainPhase, ChainProgress, Live, Progress, sample};
 use smidgen::{SampleRequest, Sampled};
 
 use crate::error::{Problem, failure};
@@ -16,6 +17,7 @@ use crate::result::Outcome;
 #[derive(Default)]
 struct State {
     progress: Progress,
+    live: Arc<Live>,
     interrupt: Arc<AtomicBool>,
     finished: Mutex<Option<Result<Outcome, Vec<Problem>>>>,
     bell: Condvar,
@@ -32,13 +34,23 @@ impl State {
 pub struct Run {
     state: Arc<State>,
     begun: Instant,
+    about: About,
+}
+
+/// What the result of a run says beside its draws.
+struct About {
+    labels: Vec<(String, String)>,
+    text: String,
+    seed: u64,
 }
 
 impl Run {
     /// `labels` are (name, text) of the expressions that are recorded.
-    pub fn start(parts: Parts, request: SampleRequest, labels: Vec<(String, String)>) -> Run {
+    pub fn start(parts: Parts, mut request: SampleRequest, labels: Vec<(String, String)>) -> Run {
         let state = Arc::new(State::default());
         let own = state.clone();
+        request.live = Some(state.live.clone());
+        let about = About { labels: labels.clone(), text: parts.text.clone(), seed: request.seed };
         let begun = Instant::now();
         let spawned = std::thread::Builder::new().name("smidgen".to_owned()).spawn(move || {
             let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -51,7 +63,7 @@ impl Run {
         if let Err(error) = spawned {
             state.finish(Err(vec![Problem::plain(format!("no thread for the run: {error}"))]));
         }
-        Run { state, begun }
+        Run { state, begun, about }
     }
 }
 
@@ -68,6 +80,8 @@ fn draw(
         .map_err(|error| Problem::all(&error.0, session.sources()))?;
     Ok(Outcome::new(sampled, parts.text.clone(), labels, begun.elapsed().as_secs_f64()))
 }
+
+type Chain = (&'static str, usize, usize, u64, Option<f64>, Option<f64>, Option<f64>, f64);
 
 #[pymethods]
 impl Run {
@@ -96,6 +110,38 @@ impl Run {
         let progress = &self.state.progress;
         let seconds = self.begun.elapsed().as_secs_f64();
         (progress.done.load(Ordering::Relaxed), progress.total.load(Ordering::Relaxed), seconds)
+    }
+
+    /// (phase, tuning sweeps, draws, divergences, acceptance, step size, share of the data, sweeps a second) of each chain.
+    fn chains(&self) -> Vec<Chain> {
+        let each = |chain: ChainProgress| {
+            let phase = match chain.phase {
+                ChainPhase::Waiting => "waiting",
+                ChainPhase::Warmup => "tuning",
+                ChainPhase::Drawing => "drawing",
+                ChainPhase::Finished => "finished",
+            };
+            let ChainProgress { warmup, draws, divergences, acceptance, step_size, .. } = chain;
+            let rest = (chain.share_read, chain.per_second);
+            (phase, warmup, draws, divergences, acceptance, step_size, rest.0, rest.1)
+        };
+        self.state.live.progress().into_iter().map(each).collect()
+    }
+
+    /// What was drawn so far, while it goes on; None before the first draws are published.
+    fn inspect(&self, py: Python<'_>) -> Option<Outcome> {
+        py.detach(|| {
+            let draws = self.state.live.draws();
+            if draws.is_empty() {
+                return None;
+            }
+            let chains = draws.quantities().first().map_or(0, |quantity| quantity.chains.len());
+            let version = env!("CARGO_PKG_VERSION").to_owned();
+            let (seed, text) = (self.about.seed, self.about.text.clone());
+            let run = Drawn { seed, chains, draws, version, ..Drawn::default() };
+            let seconds = self.begun.elapsed().as_secs_f64();
+            Some(Outcome::with_labels(run, text, &self.about.labels, seconds, true))
+        })
     }
 
     /// What was drawn, once it has finished.
