@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from typing import Mapping, Sequence
 
+from . import _core
+
 _STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:13px;margin:4px 0"
 _CELL = "padding:2px 10px;text-align:right;border:none"
 _HEAD = _CELL + ";opacity:.65;font-weight:normal;border-bottom:1px solid currentColor"
@@ -28,14 +30,33 @@ def program_html(text: str) -> str:
     return f'<pre style="font-size:12px;line-height:1.35">{html.escape(text)}</pre>'
 
 
-def progress_html(progress: tuple[int, int, float], request: Mapping[str, int], finished: bool) -> str:
-    done, total, seconds = progress
+def progress_html(core: _core.Run, request: Mapping[str, int], finished: bool) -> str:
+    """A row per chain, and a bar while there is something to wait for."""
+    done, total, seconds = core.progress()
     share = done / total if total else 0.0
+    rows = []
+    for i, (phase, tune, draws, diverged, accepted, step, read, speed) in enumerate(core.chains()):
+        made = f"{tune} of {request['tune']}" if phase == "tuning" else f"{draws} of {request['draws']}"
+        rows.append(
+            (
+                f"chain {i}",
+                phase,
+                made,
+                str(diverged),
+                _share(accepted),
+                "–" if step is None else f"{step:.3g}",
+                _share(read),
+                f"{speed:.0f}",
+            )
+        )
+    table = table_html(("", "", "sweeps", "divergences", "accepted", "step", "data read", "sweeps/s"), rows)
+    state = "finished" if finished else "sampling"
     bar = (
         '<div style="width:240px;height:8px;background:#8884;border-radius:4px">'
         f'<div style="width:{240 * share:.0f}px;height:8px;background:#3a7;border-radius:4px"></div></div>'
     )
-    sweeps = f"{done / seconds:.0f}" if seconds > 0 else "–"
-    state = "finished" if finished else "sampling"
-    row = (state, str(request["chains"]), f"{done} of {total}", sweeps, f"{seconds:.1f}")
-    return table_html(("", "chains", "sweeps", "sweeps/s", "seconds"), [row]) + ("" if finished else bar)
+    return table + notes_html([f"{state}, {seconds:.1f} s"]) + ("" if finished else bar)
+
+
+def _share(x: float | None) -> str:
+    return "–" if x is None else f"{100 * x:.3g} %"

@@ -6,10 +6,10 @@ import sys
 import time
 from typing import Any, Mapping
 
+from . import _core
+
 #: Seconds between two pictures.
 PERIOD = 0.25
-
-Progress = tuple[int, int, float]
 
 
 class Display:
@@ -18,16 +18,16 @@ class Display:
     def __init__(self) -> None:
         self._last = 0.0
 
-    def paint(self, progress: Progress) -> None:
+    def paint(self, core: _core.Run) -> None:
         now = time.monotonic()
         if now - self._last >= PERIOD:
             self._last = now
-            self._draw(progress, False)
+            self._draw(core, False)
 
-    def close(self, progress: Progress) -> None:
-        self._draw(progress, True)
+    def close(self, core: _core.Run) -> None:
+        self._draw(core, True)
 
-    def _draw(self, progress: Progress, finished: bool) -> None:
+    def _draw(self, core: _core.Run, finished: bool) -> None:
         raise NotImplementedError
 
 
@@ -37,8 +37,8 @@ class Terminal(Display):
         self._request = request
         self._painted = False
 
-    def _draw(self, progress: Progress, finished: bool) -> None:
-        done, total, seconds = progress
+    def _draw(self, core: _core.Run, finished: bool) -> None:
+        done, total, seconds = core.progress()
         if finished:
             if self._painted:
                 sys.stderr.write("\r\x1b[K")
@@ -60,12 +60,12 @@ class Notebook(Display):
         self._request = request
         self._handle: Any = None
 
-    def _draw(self, progress: Progress, finished: bool) -> None:
+    def _draw(self, core: _core.Run, finished: bool) -> None:
         from IPython import display as ipython
 
         from ._html import progress_html
 
-        page = ipython.HTML(progress_html(progress, self._request, finished))
+        page = ipython.HTML(progress_html(core, self._request, finished))
         if self._handle is None:
             self._handle = ipython.display(page, display_id=True)
         else:
@@ -77,12 +77,12 @@ class Marimo(Display):
         super().__init__()
         self._request = request
 
-    def _draw(self, progress: Progress, finished: bool) -> None:
+    def _draw(self, core: _core.Run, finished: bool) -> None:
         import marimo
 
         from ._html import progress_html
 
-        marimo.output.replace(marimo.Html(progress_html(progress, self._request, finished)))
+        marimo.output.replace(marimo.Html(progress_html(core, self._request, finished)))
 
 
 def display(wanted: bool | None, request: Mapping[str, int]) -> Display | None:

@@ -16,6 +16,9 @@ from ._result import Result
 if TYPE_CHECKING:
     from ._model import BoundModel
 
+#: What is known about a chain while it runs.
+CHAIN = ("phase", "tune", "draws", "divergences", "acceptance", "step_size", "share_of_data", "sweeps_per_second")
+
 #: How often a waiting call looks at signals and at the display.
 GLANCE = 0.05
 
@@ -42,9 +45,11 @@ class Run:
 
     @property
     def progress(self) -> dict[str, Any]:
-        """How far it is: sweeps ``done`` of ``total`` (tuning included), ``seconds`` so far, ``sweeps_per_second``."""
+        """How far it is: sweeps ``done`` of ``total`` (tuning included), ``seconds``, ``sweeps_per_second``, and ``chains``."""
         done, total, seconds = self._own().progress()
+        chains = [dict(zip(CHAIN, chain)) for chain in self._core.chains()]
         return {
+            "chains": chains,
             "done": done,
             "total": total,
             "seconds": seconds,
@@ -69,9 +74,16 @@ class Run:
             pass
         return self._finished(stacklevel=3, cancelled=True)
 
+    def inspect(self) -> Result:
+        """What has been drawn so far, while the run goes on."""
+        outcome = self._own().inspect()
+        if outcome is None:
+            raise SmidgenError("nothing has been drawn yet")
+        return Result(outcome, self._model, self._request)
+
     def _finished(self, stacklevel: int, cancelled: bool = False) -> Result:
         if self._display is not None:
-            self._display.close(self._core.progress())
+            self._display.close(self._core)
             self._display = None
         if self._result is None:
             try:
@@ -89,7 +101,7 @@ class Run:
 
     def _repaint(self) -> None:
         if self._display is not None:
-            self._display.paint(self._core.progress())
+            self._display.paint(self._core)
 
     def _wait_here(self, progress: bool | None) -> Result:
         """Waits as ``sample`` does: Ctrl-C stops the run and keeps what was drawn."""
@@ -137,7 +149,7 @@ class Run:
     def _repr_html_(self) -> str:
         from ._html import progress_html
 
-        return progress_html(self._core.progress(), self._request, self._core.is_finished)
+        return progress_html(self._core, self._request, self._core.is_finished)
 
 
 def _end_as_interrupted() -> None:

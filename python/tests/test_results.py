@@ -179,6 +179,11 @@ def test_a_run_in_the_background():
     assert "running" in repr(run) and "<table" in run._repr_html_()
     with pytest.raises(TypeError):
         pickle.dumps(run)
+    first = run.inspect()
+    while run.inspect()["(x 0)"].shape[1] <= first["(x 0)"].shape[1] and time.monotonic() - begun < 30:
+        time.sleep(0.02)
+    assert run.inspect()["(x 0)"].shape[1] > first["(x 0)"].shape[1]
+    assert {chain["phase"] for chain in run.progress["chains"]} <= {"drawing", "waiting"}
     result = run.cancel()
     assert not result.is_complete and run.is_finished
     assert 0 < result["(x 0)"].shape[1] < 10_000
