@@ -80,6 +80,22 @@ def cell(table: Any, name: str, index: Any) -> Any:
     _outside("cell")
 
 
+def rows(table: Any) -> Any:
+    """the number of rows of a table; a constant of the program.
+
+    As text: ``(range 0 (rows points))``
+    """
+    _outside("rows")
+
+
+def levels(table: Any, name: str) -> Any:
+    """the different cells of a column, in ascending order: a vector of numbers, or an array; a constant of the program.
+
+    As text: ``(map effect (levels homes county))``
+    """
+    _outside("levels")
+
+
 def bernoulli(p: Any = None, *, size: Any = None) -> Any:
     """1 with probability p (one half if not given), otherwise 0.
 
@@ -1112,6 +1128,14 @@ def reverse(xs: Any) -> Any:
     _outside("reverse")
 
 
+def sort(xs: Any) -> Any:
+    """The elements of a list, array or vector in ascending order: numbers by size, texts and symbols by their letters.
+
+    As text: ``(sort (list 3 1 2))``
+    """
+    _outside("sort")
+
+
 def unique(xs: Any) -> Any:
     """The distinct elements of a list, array or vector, in the order of their first occurrence.
 
@@ -1701,6 +1725,8 @@ __all__ = [
     "scope_exclude",
     "column",
     "cell",
+    "rows",
+    "levels",
     "bernoulli",
     "flip",
     "bernoulli_logit",
@@ -1830,6 +1856,7 @@ __all__ = [
     "rest",
     "append",
     "reverse",
+    "sort",
     "unique",
     "take",
     "size",

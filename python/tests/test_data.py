@@ -169,3 +169,23 @@ def test_values_from_outside_are_those_of_the_call():
     second = outside()
     assert first.inputs == {"K": 4.0} and second.inputs == {"K": 8.0}
     assert abs(first.sample(**FEW)["x"].mean() - 4) < 0.1
+
+
+def resident():
+    """Bytes of memory of this process."""
+    import pathlib
+
+    status = pathlib.Path("/proc/self/statm")
+    if not status.exists():
+        pytest.skip("the memory of a process is not known here")
+    return int(status.read_text().split()[1]) * 4096
+
+
+def test_ten_million_rows_are_not_copied():
+    pl = pytest.importorskip("polars")
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame({"x": rng.normal(size=10_000_000), "y": rng.normal(size=10_000_000)})
+    before = resident()
+    table = sm.table(frame)
+    assert resident() - before < 100e6
+    assert [row[3] for row in table.account()] == ["lent", "lent"] and table.rows == 10_000_000

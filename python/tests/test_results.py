@@ -217,3 +217,37 @@ def test_ctrl_c_in_a_script_raises_with_the_result():
     assert time.monotonic() - begun < 5
     assert int(out) > 0 and "Interrupted" in err, err
     assert child.returncode in (130, -signal.SIGINT)
+
+
+PROMPT = """
+import smidgen as sm, sys, warnings
+sys.ps1 = ">>> "
+print("go", flush=True)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    fit = sm.program('''{long}''').sample(draws=100000, tune=0, seed=1)
+print(fit["(x 0)"].shape[1], [w.category.__name__ for w in caught], fit.is_complete, flush=True)
+"""
+
+
+def test_ctrl_c_at_a_prompt_returns_what_was_drawn():
+    script = PROMPT.format(long=LONG)
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "go\n"
+    time.sleep(1.5)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=20)
+    assert child.returncode == 0 and "InterruptedWarning" in out and "False" in out, (out, err)
+
+
+def test_importing_is_light():
+    code = "import sys, smidgen; print([m for m in ('pandas', 'polars', 'pyarrow', 'arviz', 'xarray', 'IPython') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_versions_agree():
+    import importlib.metadata
+
+    done = subprocess.run([sys.executable, "-m", "smidgen", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.split()[-1] == sm.__version__ == importlib.metadata.version("smidgen")
