@@ -227,7 +227,7 @@ def _result(state: dict[str, Any], model: Any, request: dict[str, int]) -> Resul
 
 
 def _category(text: str) -> type[SmidgenWarning]:
-    if any(word in text for word in ("r_hat", "effective", "diverge", "tuning", "warm-up", "never moved", "stuck")):
+    if any(word in text for word in ("r_hat", "effective", "diverge", "tuning", "warm-up", "never moved", "stayed at one value", "do not agree", "stuck")):
         return ConvergenceWarning
     if any(word in text for word in ("subsampled", "audit", "batch", "decision", "approximat")):
         return ApproximationWarning

@@ -36,13 +36,14 @@ fn one_batch_is_lent_and_several_are_copied() {
     let only = batch(&[1.0, 2.0, 3.0]);
     let address = only.column(0).as_primitive::<Float64Type>().values().as_ptr();
     let options = TableOptions::default();
-    let lent = table_of_batches("t", &schema(), &[only.clone()], &options, true).expect("a table");
+    let lent = table_of_batches("t", &schema(), std::slice::from_ref(&only), &options, true)
+        .expect("a table");
     assert_eq!(doubles(lent.column(x)).as_ptr(), address);
     assert!(lent.column(x).is_some_and(Column::is_lent));
     assert!(!lent.column(n).is_some_and(Column::is_lent), "whole numbers become doubles");
     assert_eq!(doubles(lent.column(n)), [0.0, 1.0, 2.0]);
-    let copied =
-        table_of_batches("t", &schema(), &[only.clone()], &options, false).expect("a table");
+    let copied = table_of_batches("t", &schema(), std::slice::from_ref(&only), &options, false)
+        .expect("a table");
     assert_ne!(doubles(copied.column(x)).as_ptr(), address);
     drop(only);
     assert_eq!(doubles(lent.column(x)), [1.0, 2.0, 3.0], "what is lent stays");

@@ -2,10 +2,12 @@
 
 use pyo3::prelude::*;
 
-/// (group, name, aliases, how it is written, what it does, example) of every name.
+/// (group, name, aliases, how it is written, what it does, example)
+type Entry = (&'static str, &'static str, Vec<&'static str>, String, &'static str, &'static str);
+
+/// Everything with a name.
 #[pyfunction]
-pub fn entries()
--> Vec<(&'static str, &'static str, Vec<&'static str>, String, &'static str, &'static str)> {
+pub fn entries() -> Vec<Entry> {
     smidgen::reference::entries()
         .into_iter()
         .map(|e| (e.group, e.name, e.aliases.to_vec(), e.shape, e.summary, e.example))
