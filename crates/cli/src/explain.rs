@@ -3,6 +3,8 @@
 mod json;
 mod text;
 
+pub use text::page;
+
 use smidgen::explain::explain as look;
 
 use crate::args::{ExplainArgs, Format};
