@@ -19,7 +19,7 @@ pub use json::{json_to_value, run_to_json, value_to_json};
 pub use recorded::{RecordedError, join_runs, read_run};
 pub use sink::{SinkError, WriteReport, write_draws};
 pub use source::{
-    ColumnSelection, DataError, Progress, Reading, TableOptions, VectorColumn, read_table,
-    read_table_with,
+    ColumnSelection, DataError, Progress, Reading, TableOptions, VectorColumn, bind_vectors,
+    read_table, read_table_with,
 };
 pub use states::{read_states, states_path, write_states};

@@ -3,7 +3,7 @@
 //! out.
 //!
 //! * [`Session`] executes directives one after the other on one trace (`smidgen run`, the prompt);
-//! * [`sampling`] runs several chains of a program (`smidgen sample`);
+//! * [`sampling`] runs several chains of a program (`smidgen sample`), [`Background`] does so in a thread of its own;
 //! * [`mod@compare`] runs them with and without subsampling (`smidgen compare`);
 //! * [`mod@explain`] says what the kernels of a program would do (`smidgen explain`);
 //! * [`mod@check`] looks at a program without running it;
@@ -23,6 +23,7 @@
 //! }
 //! ```
 
+pub mod background;
 pub mod calibrate;
 pub mod catalog;
 pub mod check;
@@ -32,6 +33,7 @@ pub mod compile;
 pub mod enumerate;
 pub mod execute;
 pub mod explain;
+mod kernels;
 pub mod likelihood;
 pub mod load;
 pub mod noted;
@@ -47,6 +49,7 @@ pub mod steps;
 pub mod stopwatch;
 pub mod tables;
 
+pub use background::Background;
 pub use catalog::Catalog;
 pub use compare::CompareRequest;
 pub use load::TopDirective;

@@ -6,6 +6,7 @@
 mod assemble;
 mod diary;
 mod init;
+mod live;
 pub(crate) mod watch;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use smidgen_draws::states::StepMark;
-use smidgen_draws::{self as draws, KeepStates, States};
+use smidgen_draws::{self as draws, Draws, KeepStates, States};
 use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Ties;
 use smidgen_engine::operand::Operand;
@@ -39,6 +40,8 @@ use crate::stopwatch::Stopwatch;
 use diary::Diary;
 pub use init::Init;
 use init::Start;
+use live::Pulse;
+pub use live::{ChainPhase, ChainProgress, Live};
 use watch::Watch;
 
 #[derive(Clone, Debug)]
@@ -72,6 +75,8 @@ pub struct SampleRequest {
     pub keep_states: KeepStates,
     /// Where the chains begin.
     pub init: Option<Arc<Init>>,
+    /// Where the chains publish how far they are, and their draws, while they run.
+    pub live: Option<Arc<Live>>,
 }
 
 impl Default for SampleRequest {
@@ -95,6 +100,7 @@ impl Default for SampleRequest {
             keep_warmup: false,
             keep_states: KeepStates::No,
             init: None,
+            live: None,
         }
     }
 }
@@ -177,6 +183,9 @@ pub fn sample(
     let start = start(session, request)?;
     let total = request.chains.saturating_mul(request.warmup.saturating_add(request.draws));
     progress.total.store(total as u64, Ordering::Relaxed);
+    if let Some(live) = &request.live {
+        live.begin(request.chains);
+    }
     let Session { catalog, sources, interrupt, .. } = &*session;
     let context = Context { catalog, sources, interrupt };
     let plan = Plan { start, ..prepared.plan(context, request, progress) };
@@ -415,9 +424,10 @@ impl Plan<'_> {
         };
         let predicted = executor.desk.predicted;
         let watch = self.watch(&mut model, predicted).map_err(EvalError::into_diagnostic)?;
+        let pulse = self.request.live.as_ref().map(|live| live.chain(k));
         let mut before = Rng::for_chain(self.request.seed, WARMING_UP + k as u64);
         let streams = [&mut rng, &mut aside, &mut before];
-        let chain = self.draw(&mut model, streams, &mut program, &watch);
+        let chain = self.draw(&mut model, streams, &mut program, &watch, pulse);
         chain.map(|chain| Chain { marks, ..chain }).map_err(EvalError::into_diagnostic)
     }
 
@@ -429,6 +439,7 @@ impl Plan<'_> {
         let begun = Stopwatch::start();
         let mut done: Option<Inferred> = None;
         let mut diary: Option<Diary> = None;
+        let mut pulse = self.request.live.as_ref().map(|live| live.chain(k));
         let mut made = 0;
         let warmup = self.request.warmup as u64;
         self.progress.done.fetch_add(warmup, Ordering::Relaxed);
@@ -451,9 +462,12 @@ impl Plan<'_> {
                 .draw(model, &watch, &mut Run::default(), &mut aside)
                 .map_err(EvalError::into_diagnostic)?;
             diary.stateless = Some("the program resamples particles");
+            pulse.iter_mut().for_each(|pulse| pulse.beat(&Run::default(), &diary.draws));
             self.progress.done.fetch_add(1, Ordering::Relaxed);
             made += 1;
         }
+        let draws = diary.as_ref().map_or_else(Draws::default, |diary| diary.draws.clone());
+        pulse.iter_mut().for_each(|pulse| pulse.end(&Run::default(), &draws));
         let Inferred { kernels, warnings, .. } = done.unwrap_or_default();
         let records = kernels.iter().map(|report| {
             let mut record = KernelRecord::default();
@@ -509,6 +523,7 @@ impl Plan<'_> {
         [rng, aside, before]: [&mut Rng; 3],
         program: &mut Program,
         watch: &[Watch],
+        mut pulse: Option<Pulse>,
     ) -> Result<Chain, EvalError> {
         let mut diary = Diary::new(watch, self.request);
         let mut run = Run {
@@ -541,7 +556,9 @@ impl Plan<'_> {
                 if self.request.keep_warmup {
                     diary.warm_up(model, watch, &mut run, before)?;
                 }
+                pulse.iter_mut().for_each(|pulse| pulse.beat(&run, &diary.draws));
             }
+            pulse.iter_mut().for_each(|pulse| pulse.begin_draws(&run, &diary.draws));
             diary.begin_draws(&mut run);
             ties = watch.iter().map(|w| w.ties(model, aside)).collect::<Result<_, _>>()?;
             begun = Stopwatch::start();
@@ -554,6 +571,7 @@ impl Plan<'_> {
                 }
                 self.progress.done.fetch_add(1, Ordering::Relaxed);
                 diary.draw(model, watch, &mut run, aside)?;
+                pulse.iter_mut().for_each(|pulse| pulse.beat(&run, &diary.draws));
                 let so_far = run.kernels.iter().map(|kernel| kernel.tally.diverged).sum();
                 if so_far > divergences {
                     (divergences, _) = (so_far, diverged.push(made));
@@ -569,6 +587,7 @@ impl Plan<'_> {
             }
             Ok(())
         })();
+        pulse.iter_mut().for_each(|pulse| pulse.end(&run, &diary.draws));
         match result {
             Err(error @ EvalError { .. }) if !error.is_interruption() => return Err(error),
             _ => {}
