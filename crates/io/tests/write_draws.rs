@@ -70,6 +70,7 @@ fn run() -> Run {
         warnings: vec!["a \"warning\"".to_owned()],
         program: "[assume mu (normal 0 1)]\n".to_owned(),
         version: "0.1.0".to_owned(),
+        ..Run::default()
     }
 }
 

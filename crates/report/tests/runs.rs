@@ -89,6 +89,7 @@ fn typical() -> Run {
         warnings: vec!["the table has <few> rows".to_owned()],
         program: "[assume mu (normal 0 1)]\n[observe (< mu 3) true]".to_owned(),
         version: "9.9.9".to_owned(),
+        ..Run::default()
     }
 }
 

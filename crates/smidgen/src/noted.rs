@@ -3,8 +3,6 @@
 
 use smidgen_value::Value;
 
-use crate::compile::Step;
-
 /// An observation that was made: a record of the model.
 #[derive(Clone, Debug)]
 pub struct Observation {
@@ -25,9 +23,15 @@ pub struct Noted {
 }
 
 impl Noted {
-    pub fn observation(&mut self, step: &Step, number: u64, name: &Option<String>, suffix: &str) {
-        let name = name.as_ref().map(|name| step.label.as_ref().unwrap_or(name).clone());
-        let (suffix, directive) = (suffix.to_owned(), step.number);
-        self.observations.push(Observation { number, name, suffix, directive });
+    /// Of a directive: its record, its label and its name, and the rounds of the loops around it.
+    pub fn observation(
+        &mut self,
+        directive: usize,
+        number: u64,
+        (label, name): (&Option<String>, &Option<String>),
+        suffix: &str,
+    ) {
+        let name = name.as_ref().map(|name| label.as_ref().unwrap_or(name).clone());
+        self.observations.push(Observation { number, name, suffix: suffix.to_owned(), directive });
     }
 }

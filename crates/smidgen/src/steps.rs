@@ -34,7 +34,8 @@ pub fn run_steps(
         let rows = rows_of(executor, step)?;
         if let Some(marks) = marks {
             let mark = marks.get(k).ok_or_else(|| other_program(marks.len(), steps.len()))?;
-            let start = match mark.rows == rows {
+            let taken = marks.get(k + 1).map(|next| next.start.wrapping_sub(mark.start));
+            let start = match mark.rows == rows && !was_plate(executor, step, taken)? {
                 true => mark.start,
                 false => ELSEWHERE + ((k as u64) << EACH),
             };
@@ -58,6 +59,22 @@ pub fn run_steps(
         Some(marks) if marks.len() != steps.len() => Err(other_program(marks.len(), steps.len())),
         _ => Ok(made),
     }
+}
+
+/// Whether a loop with names in its rounds was one plate, where names take no addresses. Then no choice was its own,
+/// and run row by row it would take more addresses than it had.
+fn was_plate(
+    executor: &mut Executor<'_>,
+    step: &Step,
+    taken: Option<u64>,
+) -> Result<bool, Diagnostic> {
+    let StepKind::For { bounds, body, .. } = &step.kind else { return Ok(false) };
+    let is_let = |step: &Arc<Step>| matches!(step.kind, StepKind::Let { .. });
+    let (Some(taken), true) = (taken, body.iter().any(is_let)) else { return Ok(false) };
+    let rng = &mut *executor.desk.rng;
+    let range = range_of(executor.model, bounds, step.span, &Environment::default(), rng)?;
+    let rounds = u64::try_from(range.end - range.start).unwrap_or(0);
+    Ok(taken < rounds * body.len() as u64)
 }
 
 fn other_program(then: usize, now: usize) -> Diagnostic {
