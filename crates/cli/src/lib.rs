@@ -71,15 +71,9 @@ fn execute(command: &Command) -> Result<(), Failure> {
         Command::Run(args) => run::run(args),
         Command::Sample(args) => sample::sample(args),
         Command::Predict(args) => predict::predict(args),
-<<<<<<< HEAD
         Command::Calibrate(args) => calibrate::calibrate(args),
         Command::Enumerate(args) => enumerate::enumerate(args),
         Command::Loo(args) => loo::loo(args),
-=======
-        Command::Loo(args) => loo::loo(args),
-        Command::Calibrate(args) => calibrate::calibrate(args),
-        Command::Enumerate(args) => enumerate::enumerate(args),
->>>>>>> commands
         Command::Compare(args) if args.files.len() > 1 => loo::compare(args),
         Command::Compare(args) => compare::compare(args),
         Command::Report(args) => report::report(args),

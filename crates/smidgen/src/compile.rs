@@ -36,18 +36,11 @@ pub enum StepKind {
         name: Symbol,
         expr: ExprRef,
     },
-<<<<<<< HEAD
-=======
-    /// `name`: what it is called when there is no label; a weight has none.
->>>>>>> commands
     /// In a loop: the frames of the rest of the round have its value.
     Let {
         expr: ExprRef,
     },
-<<<<<<< HEAD
     /// `name`: what it is called when there is no label; a weight has none.
-=======
->>>>>>> commands
     Observe {
         expr: ExprRef,
         value: ExprRef,
@@ -280,7 +273,6 @@ impl<'a> Compiler<'a> {
         let text = || printer::squeeze(self.sources.text(expr.span));
         Some(column.map_or_else(text, str::to_owned))
     }
-<<<<<<< HEAD
 
     /// `[predict t.x]` of a column whose missing cells are drawn: each of them.
     fn predict_all(
@@ -302,8 +294,6 @@ impl<'a> Compiler<'a> {
         let (kind, span) = (StepKind::Together(steps), directive.span);
         Ok(Step { number, label: None, span, kind, absences: vec![] })
     }
-=======
->>>>>>> commands
 }
 
 /// Whether a directive records something.

@@ -15,15 +15,10 @@ use smidgen_lang::{Diagnostic, SourceMap, Span};
 use smidgen_value::{Rng, Value};
 
 use crate::catalog::Catalog;
-<<<<<<< HEAD
 use crate::compile::{Bounds, Step, StepKind};
 use crate::impute::is_internal;
 use crate::kernels::KernelReader;
 use crate::missing;
-=======
-use crate::compile::{Bounds, RowText, Step, StepKind};
-use crate::kernels::KernelReader;
->>>>>>> commands
 use crate::noted::Noted;
 use crate::outcome::{Inferred, Outcome, OutcomeKind};
 use crate::simulated::Simulated;
@@ -355,14 +350,10 @@ impl ExecutionContext<'_> {
         env: &Environment,
         suffix: &str,
     ) -> Result<bool, Diagnostic> {
-<<<<<<< HEAD
         let lacks = texts.iter().any(|inner| !inner.absences.is_empty());
         let simulated = match &self.simulated {
             // Which rows are seen is known one by one.
             Some(_) if lacks => return Ok(false),
-=======
-        let simulated = match &self.simulated {
->>>>>>> commands
             Some(simulated) => match simulated.columns(texts.len(), &rows, step.span) {
                 Some(outcomes) => Some(outcomes),
                 None => return Ok(false),
@@ -370,7 +361,6 @@ impl ExecutionContext<'_> {
             None => None,
         };
         let mut observations = Vec::with_capacity(texts.len());
-<<<<<<< HEAD
         let mut apart = Vec::new();
         for inner in texts {
             let StepKind::Observe { expr, value, .. } = &inner.kind else { return Ok(false) };
@@ -402,28 +392,8 @@ impl ExecutionContext<'_> {
         if let Some(noted) = &mut self.noted {
             for (inner, number) in texts.iter().zip(first..) {
                 if let StepKind::Observe { name, .. } = &inner.kind {
-                    noted.observation(inner, number, name, suffix);
+                    noted.observation(inner.number, number, (&inner.label, name), suffix);
                 }
-=======
-        for (k, RowText { expr, value, label, .. }) in texts.iter().enumerate() {
-            let label = label.as_ref().map(|label| format!("{label}{suffix}"));
-            let outcome = simulated.as_ref().map_or(value, |outcomes| &outcomes[k]);
-            observations.push(RowObservation { expr, outcome, label });
-        }
-        let first = model.next_number();
-        let taken = texts.len() * (rows.end - rows.start).max(0) as usize;
-        let observed = model.observe_rows(&observations, env, rows, self.rng);
-        let observed = observed.map_err(|RowError { row, error }| {
-            let place = texts.first().map_or(step.span, |text| text.span);
-            in_round(in_directive(error.into_diagnostic(), place), bounds, row, step.span)
-        })?;
-        if let Some(simulated) = self.simulated.as_mut().filter(|_| observed) {
-            simulated.skip(taken);
-        }
-        if let Some(noted) = self.noted.as_mut().filter(|_| observed) {
-            for (text, number) in texts.iter().zip(first..) {
-                noted.observation(step.number, number, (&text.label, &text.name), suffix);
->>>>>>> commands
             }
         }
         apart.sort_by_key(|(row, _)| *row);

@@ -33,10 +33,7 @@ pub mod compile;
 pub mod enumerate;
 pub mod execute;
 pub mod explain;
-<<<<<<< HEAD
 pub mod impute;
-=======
->>>>>>> commands
 mod kernels;
 pub mod likelihood;
 pub mod load;

@@ -68,11 +68,8 @@ pub struct SampleRequest {
     /// Note the time of every draw, and stop a chain after so many processor seconds, warm-up
     /// included. What a chain has by then is a complete run.
     pub budget: Option<f64>,
-<<<<<<< HEAD
     /// Where the chains publish how far they are, and their draws, while they run.
     pub live: Option<Arc<Live>>,
-=======
->>>>>>> commands
     /// Keep [`draws::STATISTICS`] of every draw.
     pub stats: bool,
     /// Keep the draws of the warm-up.
@@ -81,11 +78,6 @@ pub struct SampleRequest {
     pub keep_states: KeepStates,
     /// Where the chains begin.
     pub init: Option<Arc<Init>>,
-<<<<<<< HEAD
-=======
-    /// Where the chains publish how far they are, and their draws, while they run.
-    pub live: Option<Arc<Live>>,
->>>>>>> commands
 }
 
 impl Default for SampleRequest {
@@ -105,18 +97,11 @@ impl Default for SampleRequest {
             detailed: false,
             audit: None,
             budget: None,
-<<<<<<< HEAD
             live: None,
-=======
->>>>>>> commands
             stats: false,
             keep_warmup: false,
             keep_states: KeepStates::No,
             init: None,
-<<<<<<< HEAD
-=======
-            live: None,
->>>>>>> commands
         }
     }
 }
@@ -448,15 +433,9 @@ impl Plan<'_> {
         };
         let predicted = executor.desk.predicted;
         let watch = self.watch(&mut model, predicted).map_err(EvalError::into_diagnostic)?;
-<<<<<<< HEAD
         let mut before = Rng::for_chain(self.request.seed, WARMING_UP + k as u64);
         let streams = [&mut rng, &mut aside, &mut before];
         let pulse = self.request.live.as_ref().map(|live| live.chain(k));
-=======
-        let pulse = self.request.live.as_ref().map(|live| live.chain(k));
-        let mut before = Rng::for_chain(self.request.seed, WARMING_UP + k as u64);
-        let streams = [&mut rng, &mut aside, &mut before];
->>>>>>> commands
         let chain = self.draw(&mut model, streams, &mut program, &watch, pulse);
         chain.map(|chain| Chain { marks, ..chain }).map_err(EvalError::into_diagnostic)
     }
@@ -496,13 +475,8 @@ impl Plan<'_> {
             self.progress.done.fetch_add(1, Ordering::Relaxed);
             made += 1;
         }
-<<<<<<< HEAD
         let diary = diary.unwrap_or_else(|| Diary::new(&[], self.request));
         pulse.iter_mut().for_each(|pulse| pulse.end(&Run::default(), &diary.draws));
-=======
-        let draws = diary.as_ref().map_or_else(Draws::default, |diary| diary.draws.clone());
-        pulse.iter_mut().for_each(|pulse| pulse.end(&Run::default(), &draws));
->>>>>>> commands
         let Inferred { kernels, warnings, .. } = done.unwrap_or_default();
         let records = kernels.iter().map(|report| {
             let mut record = KernelRecord::default();
@@ -516,11 +490,7 @@ impl Plan<'_> {
         Ok(Chain {
             records: records.collect(),
             kernels: kernels.into_iter().map(|report| report.kernel).collect(),
-<<<<<<< HEAD
             diary,
-=======
-            diary: diary.unwrap_or_else(|| Diary::new(&[], self.request)),
->>>>>>> commands
             marks: Vec::new(),
             warnings,
             seconds: begun.seconds(),

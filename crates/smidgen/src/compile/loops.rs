@@ -15,21 +15,7 @@ use smidgen_lang::syntax::{Directive, DirectiveKind, ForSource, Named};
 use smidgen_value::{Symbol, Value};
 
 use super::{Bounds, Compiled, Compiler, Step, StepKind};
-<<<<<<< HEAD
 use crate::missing;
-=======
-
-/// An observation as the row alone sees it: no name of its round is free in it.
-pub struct RowText {
-    pub expr: ExprRef,
-    pub value: ExprRef,
-    pub label: Option<String>,
-    /// What it is called without a label; a weight has none.
-    pub name: Option<String>,
-    /// The directive.
-    pub span: Span,
-}
->>>>>>> commands
 
 impl Compiler<'_> {
     pub(super) fn for_loop(
@@ -127,7 +113,6 @@ pub(crate) fn row_texts(body: &[Arc<Step>]) -> Option<Vec<Step>> {
     let mut observations = Vec::new();
     for step in body {
         match &step.kind {
-<<<<<<< HEAD
             StepKind::Let { expr } => {
                 absences.extend(missing::seen_from_row(&step.absences, lets.len() as u32)?);
                 lets.push(expr);
@@ -143,11 +128,6 @@ pub(crate) fn row_texts(body: &[Arc<Step>]) -> Option<Vec<Step>> {
                     step,
                     absences,
                 });
-=======
-            StepKind::Let { expr } => lets.push(expr),
-            StepKind::Observe { expr, value, name } => {
-                observations.push((lets.len(), expr, value, (&**step, name)));
->>>>>>> commands
             }
             _ => return None,
         }
@@ -164,12 +144,7 @@ pub(crate) fn row_texts(body: &[Arc<Step>]) -> Option<Vec<Step>> {
             *count += usize::from(uses_frame(expr, (before - 1 - k) as u32));
         }
     }
-<<<<<<< HEAD
     let text = |Observed { before, expr, value, name, step, absences }: Observed<'_>| {
-=======
-    type Named<'a> = (&'a Step, &'a Option<String>);
-    let text = |(before, expr, value, (step, name)): (usize, &ExprRef, &ExprRef, Named<'_>)| {
->>>>>>> commands
         let (mut observed, mut known) = (expr, before);
         while let ExprKind::Local { depth, .. } = observed.kind
             && let Some(k) = known.checked_sub(1 + depth as usize)
@@ -180,16 +155,9 @@ pub(crate) fn row_texts(body: &[Arc<Step>]) -> Option<Vec<Step>> {
         let kind = StepKind::Observe {
             expr: written_out(observed, &lets[..known]),
             value: written_out(value, &lets[..before]),
-<<<<<<< HEAD
             name: name.clone(),
         };
         Step { number: step.number, label: step.label.clone(), span: step.span, kind, absences }
-=======
-            label: step.label.clone(),
-            name: name.clone(),
-            span: step.span,
-        }
->>>>>>> commands
     };
     Some(observations.into_iter().map(text).collect())
 }
