@@ -15,6 +15,7 @@ use super::plan::Planned;
 use super::shape::{Source, Step};
 use super::written::{
     CandidateProgram, FoundLeaf, NoLanes, Pinned, Prediction, RowLeaf, RowPlace, UniformPart,
+    results,
 };
 use crate::operand::Operand;
 use crate::program::form::Form;
@@ -347,8 +348,15 @@ impl Writer<'_> {
         let Writer { mut program, mut predictions, mut found, uniform, derived, .. } = self;
         let uniform = UniformPart::of(uniform, derived);
         name_derived(&mut program, self.row_numbers);
+        // A side may have no value although nobody reads it: then the candidate is impossible.
+        let terms = program.terms.len();
+        if !self.indices.is_empty() {
+            let results = results(&program);
+            program.terms.extend(results);
+        }
         program.project_uniform();
         program.tidy();
+        let mut checked = program.terms.split_off(terms);
         let register = |leaf: usize| program.leaves[leaf].register;
         for (prediction, (term, numbers)) in predictions.iter_mut().zip(&self.predicted) {
             prediction.term = program.terms[*term];
@@ -361,8 +369,10 @@ impl Writer<'_> {
         }
         found.retain(|found| found.register != Register::MAX);
         let own = self.own.map(register).filter(|own| *own != Register::MAX);
-        let results = program.steps.iter().filter(|step| matches!(step.op, Op::Elementary(..)));
-        let checked = results.map(|step| step.out).collect();
+        let computed = program.steps.iter().filter(|step| matches!(step.op, Op::Elementary(..)));
+        checked.extend(computed.map(|step| step.out));
+        checked.sort_unstable();
+        checked.dedup();
         let by_lane = |op: &Op| match op {
             Op::Density(op) => !op.is_wide(),
             Op::Aggregate(_) => true,

@@ -7,7 +7,7 @@ use super::plan::Plan;
 use crate::program::form::Form;
 use crate::program::predict::Student;
 use crate::program::run::{NO_LINEAR, Store};
-use crate::program::{Op, Program, Register, Source};
+use crate::program::{Op, Program, Register, Source, Step};
 use crate::trace::Trace;
 
 /// Why the candidates of a shape have no lanes: they are weighed one at a time on boxed values.
@@ -60,16 +60,25 @@ pub(super) struct UniformPart {
     pub checked: Vec<Register>,
 }
 
+/// What steps come to that have a value or none, rather than a density.
+pub(super) fn results(program: &Program) -> Vec<Register> {
+    let computes = |step: &&Step| !matches!(step.op, Op::Density(_) | Op::Compare(..));
+    let steps = program.steps.iter().filter(computes);
+    steps.flat_map(|step| step.out..step.out + step.width).collect()
+}
+
 impl UniformPart {
     /// Those of its registers that lanes read; none if they read nothing.
     pub(super) fn of(mut program: Program, derived: Vec<Register>) -> Option<UniformPart> {
-        if derived.is_empty() {
+        let results = results(&program);
+        if derived.is_empty() && results.is_empty() {
             return None;
         }
+        let terms = derived.len();
         program.terms = derived;
+        program.terms.extend(results);
         program.tidy();
-        let results = program.steps.iter().filter(|step| matches!(step.op, Op::Elementary(..)));
-        let checked = results.map(|step| step.out).collect();
+        let checked = program.terms.split_off(terms);
         Some(UniformPart { program, checked })
     }
 

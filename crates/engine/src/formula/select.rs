@@ -121,13 +121,16 @@ impl Standing {
     /// Of these structures of D, which stand in its order.
     pub fn find(trace: &mut Trace, scaffold: &Scaffold, structures: &[NodeId]) -> Standing {
         let (away, mut standing) = (Away::of(scaffold), Standing::default());
+        // That of the choice itself is asked for by whoever decides by it.
+        let own = trace.node(scaffold.principals[0]).family;
         for id in structures {
             let mut builder = Builder::new(trace, &away);
             builder.known = Some(&standing.of);
             builder.rows = Some(Vec::new());
             let found = builder.structure(*id);
             let misses_rows = builder.misses_rows;
-            let rows = builder.rows.take().unwrap_or_default();
+            let mut rows = builder.rows.take().unwrap_or_default();
+            rows.retain(|row| *row != own);
             let reads = builder.into_reads();
             // What a branch asks for is asked for by T as well, where it is not counted.
             let is_request = is_request(trace, *id);
