@@ -438,9 +438,59 @@ def spike():
     return "all 256 subsets, weights given sigma are normal, quadrature over sigma", found
 
 
+def missing():
+    t = table("patients")
+    age, w, y = t["age"] - 50, t["weight"], t["pressure"]
+    no_w, no_y = np.isnan(w), np.isnan(y)
+    assert not (no_w & no_y).any()
+
+    def log_density(x):
+        mu, c, tau = x[:, :1], x[:, 1:2], np.exp(x[:, 2:3])
+        level, a, b, sigma = x[:, 3:4], x[:, 4:5], x[:, 5:6], np.exp(x[:, 6:7])
+        prior = normal(mu, 75, 20) + normal(c, 0, 1) + half_normal(tau, 20) + x[:, 2:3] + normal(level, 120, 30)
+        prior += normal(a, 0, 2) + normal(b, 0, 2) + half_normal(sigma, 20) + x[:, 6:7]
+        expected = mu + c * age
+        weights = normal(w, expected, tau)[:, ~no_w].sum(1)
+        # Where the weight is missing, it is integrated out: its spread adds to that of the pressure.
+        seen = np.where(no_w, expected, np.where(no_w, 0, w))
+        spread = np.sqrt(sigma**2 + np.where(no_w, (b * tau) ** 2, 0))
+        pressures = normal(y, level + a * age + b * (seen - 75), spread)[:, ~no_y].sum(1)
+        return prior[:, 0] + weights + pressures
+
+    x, w_, how = importance(log_density, [74, 0.1, 2.3, 125, 0.5, 0.6, 2.1])
+    return "missing weights integrated out; " + how, {
+        "level": summary(x[:, 3], w_), "age": summary(x[:, 4], w_), "weight": summary(x[:, 5], w_),
+        "sigma": summary(np.exp(x[:, 6]), w_), "by_age": summary(x[:, 1], w_)}
+
+
+def gp():
+    t = table("curve")
+    x, y = t["x"], t["y"]
+    length, amplitude, noise = grid(np.exp(np.linspace(-1.2, 1.8, 45)), np.exp(np.linspace(-1.6, 2.0, 40)), np.exp(np.linspace(-2.3, 0.0, 40)))
+    log_w, at = np.empty(len(length)), np.linspace(0, 10, 11)
+    keep = [2, 5, 9]
+    means, variances = np.empty((2, len(length), len(keep)))
+    squares, new = (x[:, None] - x) ** 2, (at[keep][:, None] - x) ** 2
+    for part in np.array_split(np.arange(len(length)), 200):
+        l, a, s = length[part, None, None], amplitude[part, None, None], noise[part, None, None]
+        k = a**2 * np.exp(-squares / (2 * l**2)) + s**2 * np.eye(len(x))
+        solved = np.linalg.solve(k, np.broadcast_to(y[:, None], (len(part), len(y), 1)))[..., 0]
+        log_w[part] = -0.5 * solved @ y - 0.5 * np.linalg.slogdet(k)[1]
+        between = a**2 * np.exp(-new / (2 * l**2))
+        means[part] = np.einsum("nij,nj->ni", between, solved)
+        known = np.einsum("nij,nji->ni", between, np.linalg.solve(k, between.transpose(0, 2, 1)))
+        variances[part] = amplitude[part, None] ** 2 + noise[part, None] ** 2 - known
+    log_w += stats.invgamma.logpdf(length, 5, scale=5) + half_normal(amplitude, 2) + half_normal(noise, 1)
+    log_w += np.log(length * amplitude * noise)  # the grid is even in logarithms
+    w = np.exp(log_w - log_w.max())
+    return "quadrature over the logarithms of length, amplitude and noise, 45 x 40 x 40", {
+        "length": summary(length, w), "amplitude": summary(amplitude, w), "noise": summary(noise, w),
+        **{f"next[{k}]": mixed(w, means[:, i], variances[:, i]) for i, k in enumerate(keep)}}
+
+
 WITHIN = 0.15
 MODELS = [regression, hierarchy, survival, mixture, hmm, volatility, clusters, changepoint, ab, ordinal, structure, arma,
-          measurement, spike]
+          measurement, spike, missing, gp]
 
 if __name__ == "__main__":
     path = here / "reference.json"

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::ExitCode;
 
 use smidgen::io::source::DECODER;
 use smidgen::lang::{Diagnostic, SourceMap};
@@ -56,29 +55,27 @@ impl Failure {
     }
 
     /// Says what is wrong, on the standard error stream.
-    pub fn report(self) -> ExitCode {
+    pub fn report(self) -> u8 {
         match self {
             Failure::Wrong(diagnostics, sources) => {
                 render::show(&diagnostics, &sources);
-                ExitCode::FAILURE
+                1
             }
             Failure::Usage(message) => {
                 say(&format!("error: {message}\n\nFor more information, try '--help'."));
-                ExitCode::from(2)
+                2
             }
             Failure::Interrupted => {
                 say("interrupted");
-                ExitCode::from(INTERRUPTED)
+                INTERRUPTED
             }
             // Whoever read our output has seen enough.
-            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                ExitCode::SUCCESS
-            }
+            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
             Failure::Output(error) => {
                 say(&format!("error: cannot write the output: {error}"));
-                ExitCode::FAILURE
+                1
             }
-            Failure::Bug => ExitCode::FAILURE,
+            Failure::Bug => 1,
         }
     }
 }

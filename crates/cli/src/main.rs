@@ -1,57 +1,7 @@
-//! The command `smidgen`: programs in files or at a prompt, results as text or JSON.
-//!
-//! Reading order: [`args`] (what can be typed), [`failure`] (how a command ends badly), then one
-//! file per command: [`run`], [`sample`], [`compare`], [`report`], [`explain`], [`check`], [`repl`],
-//! [`help`], [`debug`], [`experiment`], [`bench`].
-//! They share [`inputs`] (parameters, data, seed), [`render`] (diagnostics on a terminal),
-//! [`output`] (what directives show), [`target`] (files to be written), [`interrupt`] and [`progress`].
-
-mod args;
-mod bench;
-mod check;
-mod compare;
-mod debug;
-mod experiment;
-mod explain;
-mod failure;
-mod help;
-mod inputs;
-mod interrupt;
-mod output;
-mod progress;
-mod render;
-mod repl;
-mod report;
-mod run;
-mod sample;
-mod target;
+//! The command `smidgen`, see the library beside it.
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use args::{Cli, Command};
-use failure::Failure;
-
 fn main() -> ExitCode {
-    failure::describe_bugs_in_one_line();
-    let command = Cli::parse().command;
-    let done = failure::guarded(|| execute(&command)).unwrap_or(Err(Failure::Bug));
-    done.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
-}
-
-fn execute(command: &Command) -> Result<(), Failure> {
-    match command {
-        Command::Run(args) => run::run(args),
-        Command::Sample(args) => sample::sample(args),
-        Command::Compare(args) => compare::compare(args),
-        Command::Report(args) => report::report(args),
-        Command::Check(args) => check::check(args),
-        Command::Explain(args) => explain::explain(args),
-        Command::Repl(args) => repl::repl(args),
-        Command::Help(args) => help::help(args),
-        Command::Debug(args) => debug::debug(args),
-        Command::Experiment(args) => experiment::experiment(args),
-        Command::Bench(args) => bench::bench(args),
-    }
+    ExitCode::from(smidgen_cli::main_with(std::env::args_os()))
 }

@@ -99,6 +99,22 @@ impl Draws {
         joined
     }
 
+    /// Adds what another store of the same quantities has beyond the first `known` draws of each chain, or all of it if
+    /// this one is empty. Gives the number of draws of the longest chain now.
+    pub fn extend_from(&mut self, other: &Draws, known: usize) -> usize {
+        if self.quantities.len() != other.quantities.len() {
+            *self = other.clone();
+        } else {
+            for (quantity, more) in self.quantities.iter_mut().zip(&other.quantities) {
+                for (chain, more) in quantity.chains.iter_mut().zip(&more.chains) {
+                    chain.extend_from_slice(more.get(known..).unwrap_or(&[]));
+                }
+            }
+        }
+        let chains = self.quantities.iter().flat_map(|quantity| &quantity.chains);
+        chains.map(Vec::len).max().unwrap_or(0)
+    }
+
     pub fn quantities(&self) -> &[Quantity] {
         &self.quantities
     }

@@ -3,6 +3,7 @@
 mod constrain;
 mod distance;
 mod labels;
+mod named;
 mod retry;
 mod rows;
 mod start;
@@ -29,6 +30,7 @@ use crate::trace::node::{Observed, Op};
 use crate::trace::observe::Referent;
 use rows::{FEWEST_ROWS, PlateRecord};
 
+pub use named::NoScope;
 pub use rows::{RowError, RowObservation};
 pub use ties::Ties;
 
@@ -77,11 +79,15 @@ pub struct Record {
     expr: ExprRef,
     /// For an observation in a loop: all its rows.
     plates: Option<Arc<PlateRecord>>,
+    /// For an assumed name that a kernel has asked for: its scope.
+    scope: Option<Value>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum RecordKind {
     Assume(Symbol),
+    /// A name of one round of a loop.
+    Let,
     Observe,
     Predict,
 }
@@ -297,7 +303,8 @@ impl Model {
             self.by_label.insert(label.clone(), number);
         }
         let expr = expr.clone();
-        self.records.push(Record { number, label, kind, root, family, expr, plates: None });
+        let record = Record { number, label, kind, root, family, expr, plates: None, scope: None };
+        self.records.push(record);
     }
 
     fn check_label(&self, label: Option<&str>, span: Span) -> Result<(), EvalError> {
@@ -351,6 +358,14 @@ impl Model {
         let value = self.trace.settled_value(&root).clone();
         self.record(label, RecordKind::Assume(name), root, family, code.expr);
         Ok(value)
+    }
+
+    /// Evaluates what a round of a loop has a name for; what comes of it stays in the trace.
+    pub fn name(&mut self, code: Code<'_>, rng: &mut Rng) -> Result<Operand, EvalError> {
+        let (family, root, ..) =
+            self.persist(rng, |model, rng| model.evaluate(code, rng, true, None))?;
+        self.record(None, RecordKind::Let, root.clone(), family, code.expr);
+        Ok(root)
     }
 
     pub fn predict(

@@ -5,6 +5,10 @@
 //! scope hides the outer one, `scope_exclude` hides it with nothing. A choice that `mem` made
 //! belongs to the blocks in force when it was made.
 //!
+//! A name of the program is a scope too, once a kernel has asked for it (`model/named.rs`): for an assumed name every
+//! choice made for it is a block of its own, for a memoised procedure every application is one, by its arguments.
+//! Such a tag ends where a memoised body begins, whoever asks first: what is in it does not hang on history.
+//!
 //! All containers are indexable and updated in O(1); their order is a function of history, never
 //! of hashing, and each removal can be undone to the very place.
 
@@ -12,7 +16,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use smidgen_value::Value;
+use smidgen_value::{Symbol, Value};
 
 use crate::id::NodeId;
 
@@ -22,23 +26,78 @@ pub struct Tags(Option<Arc<Link>>);
 
 struct Link {
     scope: Value,
-    /// None: excluded.
-    block: Option<Value>,
+    tag: Tag,
     outer: Tags,
+    /// Whether this or an outer tag is that of a name.
+    has_names: bool,
+}
+
+/// What a choice is in a scope.
+#[derive(Clone)]
+pub(crate) enum Tag {
+    Excluded,
+    In(Value),
+    /// A block of its own, called by its address.
+    Alone,
+}
+
+impl Tag {
+    fn block(&self, address: u64) -> Option<Value> {
+        match self {
+            Tag::Excluded => None,
+            Tag::In(block) => Some(block.clone()),
+            Tag::Alone => Some(Value::Number(address as f64)),
+        }
+    }
+}
+
+/// Before the names of scopes that are names of the program. No program can write such a symbol: it has blanks.
+const OF_NAME: &str = "choices of ";
+
+/// The scope of an assumed name.
+pub fn scope_of_name(name: Symbol) -> Value {
+    Value::symbol(&format!("{OF_NAME}{name}"))
+}
+
+/// The name that a scope is of, if it is of one.
+pub fn name_of_scope(scope: &Value) -> Option<&'static str> {
+    match scope {
+        Value::Symbol(name) => name.as_str().strip_prefix(OF_NAME),
+        _ => None,
+    }
 }
 
 impl Tags {
     pub fn include(&self, scope: Value, block: Value) -> Tags {
-        Tags(Some(Arc::new(Link { scope, block: Some(block), outer: self.clone() })))
+        self.tagged(scope, Tag::In(block))
     }
 
     pub fn exclude(&self, scope: Value) -> Tags {
-        Tags(Some(Arc::new(Link { scope, block: None, outer: self.clone() })))
+        self.tagged(scope, Tag::Excluded)
     }
 
-    /// The blocks of [`Scopes::enter`], in the order of the memberships it gave.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Value> {
-        self.effective().into_iter().map(|(_, block)| block)
+    pub(crate) fn tagged(&self, scope: Value, tag: Tag) -> Tags {
+        let has_names = self.has_names() || name_of_scope(&scope).is_some();
+        Tags(Some(Arc::new(Link { scope, tag, outer: self.clone(), has_names })))
+    }
+
+    fn has_names(&self) -> bool {
+        self.0.as_ref().is_some_and(|link| link.has_names)
+    }
+
+    /// The tags in force within a memoised body.
+    pub(crate) fn in_memoised_body(&self) -> Tags {
+        let Some(link) = self.0.as_ref().filter(|link| link.has_names) else { return self.clone() };
+        let outer = link.outer.in_memoised_body();
+        match name_of_scope(&link.scope) {
+            Some(_) => outer,
+            None => outer.tagged(link.scope.clone(), link.tag.clone()),
+        }
+    }
+
+    /// The blocks of [`Scopes::enter`] for a choice at this address, in the order of the memberships it gave.
+    pub(crate) fn blocks(&self, address: u64) -> impl Iterator<Item = Value> {
+        self.effective(address).into_iter().map(|(_, block)| block)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -50,7 +109,7 @@ impl Tags {
         let mut tags = self;
         while let Some(link) = &tags.0 {
             if link.scope == *scope {
-                return link.block.is_some();
+                return !matches!(link.tag, Tag::Excluded);
             }
             tags = &link.outer;
         }
@@ -58,14 +117,14 @@ impl Tags {
     }
 
     /// Each scope's innermost block.
-    fn effective(&self) -> SmallVec<[(&Value, &Value); 2]> {
+    fn effective(&self, address: u64) -> SmallVec<[(&Value, Value); 2]> {
         let mut seen: SmallVec<[&Value; 4]> = SmallVec::new();
         let mut found = SmallVec::new();
         let mut tags = self;
         while let Some(link) = &tags.0 {
             if !seen.contains(&&link.scope) {
                 seen.push(&link.scope);
-                found.extend(link.block.as_ref().map(|block| (&link.scope, block)));
+                found.extend(link.tag.block(address).map(|block| (&link.scope, block)));
             }
             tags = &link.outer;
         }
@@ -157,26 +216,42 @@ impl Scopes {
         }
     }
 
-    /// Adds a choice to the blocks of its tags; gives its memberships.
-    pub(crate) fn enter(&mut self, node: NodeId, tags: &Tags) -> Memberships {
+    /// Adds a choice at an address to the blocks of its tags; gives its memberships.
+    pub(crate) fn enter(&mut self, (node, address): (NodeId, u64), tags: &Tags) -> Memberships {
         let mut memberships = Memberships::new();
         if tags.0.is_none() {
             return memberships;
         }
-        for (scope_id, block_id) in tags.effective() {
-            let scope = match self.by_id.get(scope_id) {
-                Some(&scope) => scope,
-                None => {
-                    let scope = self.scopes.len() as u32;
-                    self.by_id.insert(scope_id.clone(), scope);
-                    self.scopes.push(Scope::new(scope_id.clone()));
-                    scope
-                }
-            };
-            let (block, place) = self.scopes[scope as usize].enter(node, block_id);
-            memberships.push(Membership { scope, block, place, place_in_live: 0 });
+        for (scope, block) in tags.effective(address) {
+            memberships.push(self.enter_block(node, scope, &block));
         }
         memberships
+    }
+
+    fn enter_block(&mut self, node: NodeId, scope_id: &Value, block_id: &Value) -> Membership {
+        let scope = match self.by_id.get(scope_id) {
+            Some(&scope) => scope,
+            None => {
+                let scope = self.scopes.len() as u32;
+                self.by_id.insert(scope_id.clone(), scope);
+                self.scopes.push(Scope::new(scope_id.clone()));
+                scope
+            }
+        };
+        let (block, place) = self.scopes[scope as usize].enter(node, block_id);
+        Membership { scope, block, place, place_in_live: 0 }
+    }
+
+    /// Adds a choice that is there already to another scope, whose tag is its innermost now.
+    pub(crate) fn enter_late(
+        &mut self,
+        (node, address): (NodeId, u64),
+        (scope, tag): (&Value, &Tag),
+        memberships: &mut Memberships,
+    ) {
+        if let Some(block) = tag.block(address) {
+            memberships.insert(0, self.enter_block(node, scope, &block));
+        }
     }
 
     /// Removes a choice. Returns, for each of its blocks, the choice that took its place, whose

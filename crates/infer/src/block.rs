@@ -1,6 +1,6 @@
 //! Which choices a kernel moves: a scope and a block of it.
 
-use smidgen_engine::tag::Scopes;
+use smidgen_engine::tag::{Scopes, name_of_scope};
 use smidgen_engine::{EvalError, NodeId, Proposal, Trace};
 use smidgen_value::{Rng, Symbol, Value};
 
@@ -41,7 +41,7 @@ impl std::fmt::Display for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.scope {
             Scope::Default => write!(f, "default ")?,
-            Scope::Named(scope) => write!(f, "{scope} ")?,
+            Scope::Named(scope) => write!(f, "{} ", shown(scope))?,
         }
         match &self.block {
             Block::Id(id) => write!(f, "{id}"),
@@ -51,6 +51,11 @@ impl std::fmt::Display for Target {
             Block::Range { low, high } => write!(f, "(ordered_range {low} {high})"),
         }
     }
+}
+
+/// A scope as a program writes it.
+fn shown(scope: &Value) -> String {
+    name_of_scope(scope).map_or_else(|| scope.to_string(), str::to_owned)
 }
 
 /// The blocks of one transition. The names of choices stay valid only until the trace changes:
@@ -198,7 +203,10 @@ impl Target {
         };
         let known = |scopes: &Scopes| match scopes.ids() {
             ids if ids.is_empty() => "the program has no scope".to_owned(),
-            ids => format!("scopes with random choices: {}", list(&ids)),
+            ids => {
+                let ids: Vec<Value> = ids.iter().map(|id| Value::symbol(&shown(id))).collect();
+                format!("scopes with random choices: {}", list(&ids))
+            }
         };
         match &self.scope {
             Scope::Default => {
@@ -206,7 +214,8 @@ impl Target {
             }
             Scope::Named(scope) if trace.scopes().number_of_blocks(scope) == 0 => {
                 format!(
-                    "scope {scope} holds no unconstrained random choice ({})",
+                    "scope {} holds no unconstrained random choice ({})",
+                    shown(scope),
                     known(trace.scopes())
                 )
             }
@@ -217,6 +226,7 @@ impl Target {
                     Block::Range { low, high } => format!("blocks {low} to {high}"),
                     Block::One | Block::All | Block::Each => "it".to_owned(),
                 };
+                let scope = shown(scope);
                 format!(
                     "{wanted} of scope {scope} holds no unconstrained random choice (blocks: {blocks})"
                 )

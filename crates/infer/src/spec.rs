@@ -77,6 +77,12 @@ pub trait Reader {
     fn is_loop_variable(&self, name: Symbol) -> bool;
     /// An expression to be evaluated in the trace, with the name of its draws.
     fn code(&mut self, syntax: &Syntax) -> Result<(String, ExprRef), Diagnostic>;
+    /// The scope of a name that the program has assumed, where no scope that it has written is called so. None if
+    /// there is no such name; an error says why its choices cannot be named.
+    fn assumed_scope(&mut self, _: Symbol) -> Result<Option<Value>, String> {
+        Ok(None)
+    }
+
     /// All scopes that the program can make; None if they are not known.
     fn scopes(&self) -> Option<&[Value]> {
         None
@@ -231,7 +237,7 @@ fn read_id(syntax: &Syntax, reader: &mut dyn Reader) -> Result<Value, Diagnostic
 
 /// A scope that the program can have.
 fn read_scope(syntax: &Syntax, reader: &mut dyn Reader) -> Result<Scope, Diagnostic> {
-    const TAG: &str = "choices belong to a scope by (scope_include 'scope block expr); default is that of all choices";
+    const TAG: &str = "an assumed name is a scope, of the choices made for it; others are made by (scope_include 'scope block expr); default is that of all choices";
     let id = read_id(syntax, reader).map_err(|error| match &syntax.kind {
         SyntaxKind::List(_) => {
             let message = "a scope is one name, number or string, not a list";
@@ -241,10 +247,16 @@ fn read_scope(syntax: &Syntax, reader: &mut dyn Reader) -> Result<Scope, Diagnos
     })?;
     let scope = Scope::of(id);
     let Scope::Named(id) = &scope else { return Ok(scope) };
-    let Some(known) = reader.scopes() else { return Ok(scope) };
-    if known.contains(id) {
+    if reader.scopes().is_some_and(|known| known.contains(id)) {
         return Ok(scope);
     }
+    if let Value::Symbol(name) = id {
+        let of_name = reader.assumed_scope(*name);
+        if let Some(id) = of_name.map_err(|message| Diagnostic::error(syntax.span, message))? {
+            return Ok(Scope::Named(id));
+        }
+    }
+    let Some(known) = reader.scopes() else { return Ok(scope) };
     let known: Vec<String> = known.iter().map(Value::to_string).collect();
     let error = Diagnostic::error(syntax.span, format!("no scope of the program is called {id}"));
     let error = match smidgen_lang::diagnostic::closest(

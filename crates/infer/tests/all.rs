@@ -21,6 +21,7 @@ mod idle;
 mod invariance;
 mod matrix;
 mod memory;
+mod named;
 mod particles_two_roads;
 mod patches;
 mod pgibbs;

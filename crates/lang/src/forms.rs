@@ -27,10 +27,10 @@ pub fn directive(name: &str) -> Option<&'static Form> {
     DIRECTIVES.iter().find(|form| form.name == name)
 }
 
-/// Whether a name always means a special form, unless a procedure or `let` binds it. `column`
-/// and `cell` do so only in front of a table's name.
+/// Whether a name always means a special form, unless a procedure or `let` binds it. `column`,
+/// `cell`, `rows` and `levels` do so only in front of a table's name.
 pub fn is_reserved(name: &str) -> bool {
-    special_form(name).is_some() && !matches!(name, "column" | "cell")
+    special_form(name).is_some() && !matches!(name, "column" | "cell" | "rows" | "levels")
 }
 
 pub static SPECIAL_FORMS: &[Form] = &[
@@ -51,7 +51,8 @@ pub static SPECIAL_FORMS: &[Form] = &[
     Form {
         name: "let",
         shape: "(let ((name value) ...) body ...)",
-        summary: "names for the body; each value sees the names before it",
+        summary: "names for the body; each value sees the names before it. As a directive, \
+                  [let name expr] in a for binds a name for the rest of the round",
         example: "(let ((a 2) (b (* a 3))) (+ a b))",
     },
     Form {
@@ -123,6 +124,19 @@ pub static SPECIAL_FORMS: &[Form] = &[
         shape: "(cell table column index)",
         summary: "one cell of a table, rows counted from 0; a constant of the program",
         example: "(cell points x 3)",
+    },
+    Form {
+        name: "rows",
+        shape: "(rows table)",
+        summary: "the number of rows of a table; a constant of the program",
+        example: "(range 0 (rows points))",
+    },
+    Form {
+        name: "levels",
+        shape: "(levels table column)",
+        summary: "the different cells of a column, in ascending order: a vector of numbers, or an \
+                  array; a constant of the program",
+        example: "(map effect (levels homes county))",
     },
 ];
 
@@ -231,6 +245,13 @@ pub static DIRECTIVES: &[Form] = &[
         summary: "repeats directives for every row of a table (row.column is a cell, row.index \
                   the row number from 0), or for every number of (range a b), b excluded",
         example: "[for row in train [observe (f row.x) row.y]]",
+    },
+    Form {
+        name: "let",
+        shape: "[let name expr]",
+        summary: "in a for: evaluates the expression once a round and binds the name for the rest of \
+                  the round",
+        example: "[for row in points [let k (z row.index)] [observe (normal (m k) (s k)) row.y]]",
     },
     Form {
         name: "load",

@@ -14,7 +14,7 @@ use smidgen_value::{Symbol, Table, Value};
 
 pub use quote::{MAX_CODE_NESTING, quote_to_value, syntax_of_value};
 pub use scope::Scope;
-pub use walk::{free_globals, procedures, written_scopes};
+pub use walk::{free_globals, procedures, uses_frame, written_scopes};
 
 use crate::core::{Expr, ExprKind, ExprRef};
 use crate::diagnostic::{Diagnostic, closest};

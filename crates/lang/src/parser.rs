@@ -5,6 +5,7 @@
 
 mod brackets;
 mod directives;
+pub mod given;
 
 use smidgen_value::{Symbol, Value};
 

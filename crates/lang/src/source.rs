@@ -44,6 +44,11 @@ impl SourceMap {
         &self.sources[id.0 as usize]
     }
 
+    /// The text of this number, if there is one.
+    pub fn find(&self, id: SourceId) -> Option<&Source> {
+        self.sources.get(id.0 as usize)
+    }
+
     pub fn text(&self, span: Span) -> &str {
         &self.get(span.source).text[span.start as usize..span.end as usize]
     }

@@ -92,6 +92,11 @@ pub enum DirectiveKind {
         name: Named<Symbol>,
         expr: Syntax,
     },
+    /// In a `for`: a name for the rest of the round.
+    Let {
+        name: Named<Symbol>,
+        expr: Syntax,
+    },
     Observe {
         expr: Syntax,
         value: Syntax,

@@ -23,6 +23,7 @@ pub enum HigherOrder {
     Mem,
     Map,
     MapVector,
+    Filter,
     Fold,
     Apply,
     BuildMatrix,
@@ -64,6 +65,17 @@ pub static HIGHER_ORDER: &[(HigherOrder, Spec)] = &[
             arity: Arity::at_least(2),
             summary: "As map, giving an array",
             example: "(mapv (lambda (x) (* x x)) (array 1 2 3))",
+        },
+    ),
+    (
+        HigherOrder::Filter,
+        Spec {
+            name: "filter",
+            aliases: &[],
+            parameters: "f xs",
+            arity: Arity::exactly(2),
+            summary: "The elements for which f is true, in a list, array or vector as xs is one",
+            example: "(filter (lambda (x) (> x 1)) (list 1 2 3))",
         },
     ),
     (

@@ -94,6 +94,10 @@ impl Catalog {
         }
     }
 
+    pub fn is_assumed(&self, name: Symbol) -> bool {
+        self.assumed.contains(&name)
+    }
+
     /// Remembers what a lowered expression has: its procedures, so that those of the next text have other numbers,
     /// and its scopes.
     pub fn note(&mut self, expr: &Expr) {

@@ -73,6 +73,7 @@ pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
 fn check_step(step: &Step, assumed: &HashSet<Symbol>, found: &mut Vec<Diagnostic>) {
     match &step.kind {
         StepKind::Assume { expr, .. }
+        | StepKind::Let { expr }
         | StepKind::Predict { expr, .. }
         | StepKind::Sample { expr } => check_names(expr, assumed, found),
         StepKind::Observe { expr, value } | StepKind::Force { expr, value } => {

@@ -1,6 +1,8 @@
 //! Directives to steps: all text is lowered, tables are loaded and constants defined. A step can
 //! be executed on any number of traces.
 
+mod loops;
+
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,6 +19,7 @@ use smidgen_value::{Rng, Symbol};
 use crate::catalog::Catalog;
 use crate::columns;
 use crate::tables;
+pub use loops::RowText;
 
 /// A directive ready to run.
 pub struct Step {
@@ -30,6 +33,10 @@ pub struct Step {
 pub enum StepKind {
     Assume {
         name: Symbol,
+        expr: ExprRef,
+    },
+    /// In a loop: the frames of the rest of the round have its value.
+    Let {
         expr: ExprRef,
     },
     Observe {
@@ -68,6 +75,8 @@ pub enum StepKind {
     For {
         bounds: Bounds,
         body: Vec<Arc<Step>>,
+        /// Where the body only observes: each observation with the names of its round written out.
+        rows: Option<Vec<RowText>>,
     },
 }
 
@@ -121,6 +130,11 @@ impl Compiler<'_> {
                 self.catalog.note_assumed(name.name);
                 self.step(directive, number, &scope).map(Some)
             }
+            DirectiveKind::Let { name, .. } => {
+                let message = "let stands in a for: it names something for the rest of a round";
+                let hint = format!("for the whole program write [assume {} ...]", name.name);
+                Err(vec![Diagnostic::error(directive.span, message).hint(hint)])
+            }
             _ => self.step(directive, number, &scope).map(Some),
         }
     }
@@ -155,6 +169,9 @@ impl Compiler<'_> {
         let kind = match &directive.kind {
             DirectiveKind::Assume { name, expr } => StepKind::Assume {
                 name: name.name,
+                expr: lower::lower_named(expr, scope, catalog, name.name).map(noted)?,
+            },
+            DirectiveKind::Let { name, expr } => StepKind::Let {
                 expr: lower::lower_named(expr, scope, catalog, name.name).map(noted)?,
             },
             DirectiveKind::Observe { expr, value } => {
@@ -194,57 +211,6 @@ impl Compiler<'_> {
         let label = directive.label.as_ref().map(|label| label.name.clone());
         Ok(Step { number, label, span: directive.span, kind })
     }
-
-    fn for_loop(
-        &mut self,
-        variable: &Named<Symbol>,
-        source: &ForSource,
-        body: &[Directive],
-        number: usize,
-        scope: &Scope,
-    ) -> Compiled<StepKind> {
-        let (bounds, inner) = match source {
-            ForSource::Table(name) => {
-                let table = lower::Catalog::table(self.catalog, name.name);
-                let Some(table) = table else {
-                    let message = format!("there is no table `{}`", name.name);
-                    let hint = format!("load it first: [table {} \"path.csv\"]", name.name);
-                    return Err(vec![Diagnostic::error(name.span, message).hint(hint)]);
-                };
-                (Bounds::Rows(table.rows()), scope.with_row(variable.name, table))
-            }
-            ForSource::Range { low, high, .. } => {
-                let low = lower::lower(low, scope, self.catalog)?;
-                let high = lower::lower(high, scope, self.catalog)?;
-                (Bounds::Range { low, high }, scope.with_variable(variable.name))
-            }
-        };
-        let mut steps = Vec::new();
-        let mut diagnostics = Vec::new();
-        for directive in body {
-            if let DirectiveKind::Assume { .. } = directive.kind {
-                let message = "assume in a for is an error: each name is bound once";
-                let hint = "assume a memoised procedure of the index instead: [assume f (mem (lambda (i) ...))]";
-                diagnostics.push(Diagnostic::error(directive.span, message).hint(hint));
-                continue;
-            }
-            if let DirectiveKind::Clear = directive.kind {
-                let message = "clear stands at the top level of a program, not in a for";
-                diagnostics.push(Diagnostic::error(directive.span, message));
-                continue;
-            }
-            match self.step(directive, number, &inner) {
-                Ok(step) => steps.push(step),
-                Err(mut more) => diagnostics.append(&mut more),
-            }
-        }
-        if diagnostics.is_empty() {
-            let body = steps.into_iter().map(Arc::new).collect();
-            Ok(StepKind::For { bounds, body })
-        } else {
-            Err(diagnostics)
-        }
-    }
 }
 
 /// The parameters `{name}` that a program mentions.
@@ -262,6 +228,7 @@ fn visit_directive(directive: &Directive, found: &mut dyn FnMut(Symbol)) {
     let mut each = |parts: &[&Syntax]| parts.iter().for_each(|part| visit_syntax(part, found));
     match &directive.kind {
         DirectiveKind::Assume { expr, .. }
+        | DirectiveKind::Let { expr, .. }
         | DirectiveKind::Predict { expr }
         | DirectiveKind::Sample { expr } => each(&[expr]),
         DirectiveKind::Observe { expr, value } | DirectiveKind::Force { expr, value } => {

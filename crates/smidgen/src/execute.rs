@@ -7,16 +7,16 @@ use smidgen_engine::environment::Environment;
 use smidgen_engine::model::{Code, RowError, RowObservation};
 use smidgen_engine::operand::Operand;
 use smidgen_engine::{EvalError, Model};
-use smidgen_infer::spec::Reader;
 use smidgen_infer::{Program, Run};
 use smidgen_lang::core::ExprRef;
-use smidgen_lang::lower::{self, Scope};
+use smidgen_lang::lower::Scope;
 use smidgen_lang::syntax::Syntax;
-use smidgen_lang::{Diagnostic, SourceMap, Span, printer};
-use smidgen_value::{Rng, Symbol, Value};
+use smidgen_lang::{Diagnostic, SourceMap, Span};
+use smidgen_value::{Rng, Value};
 
 use crate::catalog::Catalog;
-use crate::compile::{Bounds, Step, StepKind};
+use crate::compile::{Bounds, RowText, Step, StepKind};
+use crate::kernels::KernelReader;
 use crate::outcome::{Inferred, Outcome, OutcomeKind};
 
 /// What `infer`, `sample` and `report` do.
@@ -90,9 +90,16 @@ impl Executor<'_> {
             StepKind::Infer { kernel, scope } => {
                 self.infer(step, kernel, scope, env, suffix).map_err(|d| in_directive(d, step.span))
             }
-            StepKind::For { bounds, body } if infers(step) => {
+            StepKind::For { bounds, body, .. } if infers(step) => {
                 self.each(bounds, step, env, suffix, |this, env, suffix| {
-                    body.iter().try_for_each(|inner| this.at_top(inner, env, suffix))
+                    let mut env = env.clone();
+                    for inner in body {
+                        match &inner.kind {
+                            StepKind::Let { .. } => env = env.push([this.name(inner, &env)?]),
+                            _ => this.at_top(inner, &env, suffix)?,
+                        }
+                    }
+                    Ok(())
                 })
             }
             StepKind::Clear => {
@@ -115,6 +122,16 @@ impl Executor<'_> {
                 result
             }
         }
+    }
+
+    /// What a round of a loop has a name for.
+    pub(crate) fn name(&mut self, step: &Step, env: &Environment) -> Result<Operand, Diagnostic> {
+        let desk = &mut self.desk;
+        let named = self.model.prepare(|model| desk.name(model, step, env));
+        if !desk.tentative {
+            self.model.conclude(true);
+        }
+        named
     }
 
     fn each(
@@ -229,19 +246,18 @@ impl ExecutionContext<'_> {
         env: &Environment,
         suffix: &str,
     ) -> Result<(), Diagnostic> {
-        if let StepKind::For { bounds, body } = &step.kind {
+        if let StepKind::For { bounds, body, rows: texts } = &step.kind {
             let rows = range_of(model, bounds, step.span, env, self.rng)?;
-            if self.observe_rows(model, step, (bounds, body), rows.clone(), env, suffix)? {
+            if let Some(texts) = texts
+                && self.observe_rows(model, step, (bounds, texts), rows.clone(), env, suffix)?
+            {
                 return Ok(());
             }
             for i in rows {
                 self.check_interrupt(step.span)?;
                 let inner = env.push([Operand::Constant(Value::Number(i as f64))]);
-                let suffix = format!("{suffix}[{i}]");
-                for inner_step in body {
-                    self.inside(model, inner_step, &inner, &suffix)
-                        .map_err(|diagnostic| in_round(diagnostic, bounds, i, step.span))?;
-                }
+                self.round(model, body, inner, &format!("{suffix}[{i}]"))
+                    .map_err(|diagnostic| in_round(diagnostic, bounds, i, step.span))?;
             }
             return Ok(());
         }
@@ -255,24 +271,52 @@ impl ExecutionContext<'_> {
         Ok(())
     }
 
+    /// One round of a loop.
+    fn round(
+        &mut self,
+        model: &mut Model,
+        body: &[Arc<Step>],
+        mut env: Environment,
+        suffix: &str,
+    ) -> Result<(), Diagnostic> {
+        for step in body {
+            match &step.kind {
+                StepKind::Let { .. } => env = env.push([self.name(model, step, &env)?]),
+                _ => self.inside(model, step, &env, suffix)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn name(
+        &mut self,
+        model: &mut Model,
+        step: &Step,
+        environment: &Environment,
+    ) -> Result<Operand, Diagnostic> {
+        let StepKind::Let { expr } = &step.kind else { unreachable!("only a let is a name") };
+        model
+            .name(Code { expr, environment }, self.rng)
+            .map_err(|error| in_directive(error.into_diagnostic(), step.span))
+    }
+
     /// A loop of observations alone, all rows at once. False if they have to be made one by one.
     fn observe_rows(
         &mut self,
         model: &mut Model,
         step: &Step,
-        (bounds, body): (&Bounds, &[Arc<Step>]),
+        (bounds, texts): (&Bounds, &[RowText]),
         rows: std::ops::Range<i64>,
         env: &Environment,
         suffix: &str,
     ) -> Result<bool, Diagnostic> {
-        let mut observations = Vec::with_capacity(body.len());
-        for inner in body {
-            let StepKind::Observe { expr, value } = &inner.kind else { return Ok(false) };
-            let label = inner.label.as_ref().map(|label| format!("{label}{suffix}"));
-            observations.push(RowObservation { expr, outcome: value, label });
+        let mut observations = Vec::with_capacity(texts.len());
+        for RowText { expr, value: outcome, label, .. } in texts {
+            let label = label.as_ref().map(|label| format!("{label}{suffix}"));
+            observations.push(RowObservation { expr, outcome, label });
         }
         model.observe_rows(&observations, env, rows, self.rng).map_err(|RowError { row, error }| {
-            let place = body.first().map_or(step.span, |inner| inner.span);
+            let place = texts.first().map_or(step.span, |text| text.span);
             in_round(in_directive(error.into_diagnostic(), place), bounds, row, step.span)
         })
     }
@@ -319,7 +363,10 @@ impl ExecutionContext<'_> {
             }
             StepKind::LogJoint => Some(OutcomeKind::LogJoint(model.log_joint()?)),
             StepKind::LogLikelihood => Some(OutcomeKind::LogLikelihood(model.log_likelihood()?)),
-            StepKind::Infer { .. } | StepKind::For { .. } | StepKind::Clear => {
+            StepKind::Let { .. }
+            | StepKind::Infer { .. }
+            | StepKind::For { .. }
+            | StepKind::Clear => {
                 unreachable!("handled before")
             }
         })
@@ -382,46 +429,5 @@ pub(crate) fn range_of(
             }
             Ok(range)
         }
-    }
-}
-
-struct KernelReader<'a> {
-    catalog: &'a Catalog,
-    sources: &'a SourceMap,
-    scope: &'a Scope,
-    environment: &'a Environment,
-    model: &'a mut Model,
-    rng: &'a mut Rng,
-    mode: Mode,
-}
-
-fn first(mut diagnostics: Vec<Diagnostic>) -> Diagnostic {
-    diagnostics.swap_remove(0)
-}
-
-impl Reader for KernelReader<'_> {
-    fn value(&mut self, syntax: &Syntax) -> Result<Value, Diagnostic> {
-        let expr = lower::lower(syntax, self.scope, self.catalog).map_err(first)?;
-        let code = Code { expr: &expr, environment: self.environment };
-        self.model.constant(code, self.rng).map_err(EvalError::into_diagnostic)
-    }
-
-    fn is_loop_variable(&self, name: Symbol) -> bool {
-        self.scope.binds(name)
-    }
-
-    fn code(&mut self, syntax: &Syntax) -> Result<(String, ExprRef), Diagnostic> {
-        let name = printer::squeeze(self.sources.text(syntax.span));
-        let expr = lower::lower(syntax, self.scope, self.catalog).map_err(first)?;
-        Ok((name, expr))
-    }
-
-    /// Where a program has no scope at all, a kernel for one moves nothing, which is for `check` to find.
-    fn scopes(&self) -> Option<&[Value]> {
-        self.catalog.scopes().filter(|scopes| self.mode == Mode::Check || !scopes.is_empty())
-    }
-
-    fn text(&self, span: Span) -> String {
-        printer::squeeze(self.sources.text(span))
     }
 }

@@ -3,7 +3,7 @@
 //! out.
 //!
 //! * [`Session`] executes directives one after the other on one trace (`smidgen run`, the prompt);
-//! * [`sampling`] runs several chains of a program (`smidgen sample`);
+//! * [`sampling`] runs several chains of a program (`smidgen sample`), [`Background`] does so in a thread of its own;
 //! * [`mod@compare`] runs them with and without subsampling (`smidgen compare`);
 //! * [`mod@explain`] says what the kernels of a program would do (`smidgen explain`);
 //! * [`mod@check`] looks at a program without running it;
@@ -23,6 +23,7 @@
 //! }
 //! ```
 
+pub mod background;
 pub mod catalog;
 pub mod check;
 mod columns;
@@ -30,6 +31,7 @@ pub mod compare;
 pub mod compile;
 pub mod execute;
 pub mod explain;
+mod kernels;
 pub mod load;
 pub mod outcome;
 pub mod population;
@@ -39,6 +41,7 @@ pub mod session;
 pub mod stopwatch;
 pub mod tables;
 
+pub use background::Background;
 pub use catalog::Catalog;
 pub use compare::CompareRequest;
 pub use load::TopDirective;

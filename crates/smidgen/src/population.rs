@@ -65,10 +65,16 @@ pub struct ParticlePopulation {
     single: Particle,
     particles: Vec<Particle>,
     past: Vec<Past>,
+    /// Whether a loop with `infer` in it had names for what can change: its past means something in one trace only.
+    has_named: bool,
     log_marginal: f64,
     /// Particles made so far.
     made: u32,
 }
+
+const NAMED_AND_RESAMPLED: &str =
+    "a let in a loop with infer in it, of what can change, does not go with resample";
+const WRITE_OUT: &str = "write the expression out, or assume a memoised procedure of the round";
 
 /// Whether an inference program resamples, alone or as a step of a `do`.
 fn resamples(kernel: &Syntax) -> bool {
@@ -135,6 +141,7 @@ impl ParticlePopulation {
             single: Particle::new(rng, interrupt),
             particles: Vec::new(),
             past: Vec::new(),
+            has_named: false,
             log_marginal: 0.0,
             made: 0,
         }
@@ -183,14 +190,18 @@ impl ParticlePopulation {
     ) -> Result<(), Diagnostic> {
         let DirectivePlace { environment, suffix } = place;
         match &step.kind {
-            StepKind::For { bounds, body } if infers(step) => {
+            StepKind::For { bounds, body, .. } if infers(step) => {
                 // The bounds are constants: the same in every particle.
                 let mut rng = Rng::unused();
                 for i in range_of(self.front(), bounds, step.span, environment, &mut rng)? {
-                    let inner = environment.push([Operand::Constant(Value::Number(i as f64))]);
+                    let mut inner = environment.push([Operand::Constant(Value::Number(i as f64))]);
                     let suffix = format!("{suffix}[{i}]");
-                    let place = DirectivePlace { environment: &inner, suffix: &suffix };
                     for inner_step in body {
+                        if let StepKind::Let { .. } = inner_step.kind {
+                            inner = inner.push([self.name(inner_step, &inner, context)?]);
+                            continue;
+                        }
+                        let place = DirectivePlace { environment: &inner, suffix: &suffix };
                         self.at_top(inner_step, place, context, outcomes)?;
                     }
                 }
@@ -201,6 +212,7 @@ impl ParticlePopulation {
                 self.single.predicted.clear();
                 self.particles.clear();
                 self.past.clear();
+                self.has_named = false;
                 self.log_marginal = 0.0;
                 Ok(())
             }
@@ -233,6 +245,22 @@ impl ParticlePopulation {
             }
             _ => self.everywhere(step, place, context, outcomes),
         }
+    }
+
+    /// What a round of a loop has a name for. A name for something that can change means that in one trace only.
+    fn name(
+        &mut self,
+        step: &Step,
+        environment: &Environment,
+        context: &Context<'_>,
+    ) -> Result<Operand, Diagnostic> {
+        if !self.particles.is_empty() {
+            return Err(Diagnostic::error(step.span, NAMED_AND_RESAMPLED).hint(WRITE_OUT));
+        }
+        let named = |executor: &mut Executor<'_>| executor.name(step, environment);
+        let (operand, _) = self.single.with_executor(context, false, named)?;
+        self.has_named |= operand.node().is_some();
+        Ok(operand)
     }
 
     /// A directive in every particle, or in none.
@@ -368,6 +396,9 @@ impl ParticlePopulation {
         let (count, _) = self.first().with_executor(context, false, |executor| {
             executor.read_resample(kernel, scope, place.environment)
         })?;
+        if self.has_named && self.particles.is_empty() {
+            return Err(Diagnostic::error(kernel.span, NAMED_AND_RESAMPLED).hint(WRITE_OUT));
+        }
         let first = match self.particles.is_empty() {
             true => Some(self.executions(count, context)?),
             false => None,

@@ -4,6 +4,7 @@
 //! draws do not depend on the number of threads. One draw is one application of the kernel.
 
 mod assemble;
+mod live;
 mod watch;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,6 +32,8 @@ use crate::outcome::{Inferred, OutcomeKind};
 use crate::population::{Context, ParticlePopulation, makes_particles};
 use crate::session::Session;
 use crate::stopwatch::Stopwatch;
+use live::Pulse;
+pub use live::{ChainPhase, ChainProgress, Live};
 use watch::Watch;
 
 #[derive(Clone, Debug)]
@@ -56,6 +59,8 @@ pub struct SampleRequest {
     /// Note the time of every draw, and stop a chain after so many processor seconds, warm-up
     /// included. What a chain has by then is a complete run.
     pub budget: Option<f64>,
+    /// Where the chains publish how far they are, and their draws, while they run.
+    pub live: Option<Arc<Live>>,
 }
 
 impl Default for SampleRequest {
@@ -75,6 +80,7 @@ impl Default for SampleRequest {
             detailed: false,
             audit: None,
             budget: None,
+            live: None,
         }
     }
 }
@@ -168,6 +174,9 @@ pub fn sample(
     }
     let total = request.chains.saturating_mul(request.warmup.saturating_add(request.draws));
     progress.total.store(total as u64, Ordering::Relaxed);
+    if let Some(live) = &request.live {
+        live.begin(request.chains);
+    }
     let plan = Plan {
         steps,
         kernel,
@@ -289,7 +298,8 @@ impl Plan<'_> {
         };
         let predicted = executor.desk.predicted;
         let watch = self.watch(&mut model, predicted).map_err(EvalError::into_diagnostic)?;
-        self.draw(&mut model, [&mut rng, &mut aside], &mut program, &watch)
+        let pulse = self.request.live.as_ref().map(|live| live.chain(k));
+        self.draw(&mut model, [&mut rng, &mut aside], &mut program, &watch, pulse)
             .map_err(EvalError::into_diagnostic)
     }
 
@@ -301,6 +311,7 @@ impl Plan<'_> {
         let begun = Stopwatch::start();
         let mut done: Option<Inferred> = None;
         let mut draws: Option<Draws> = None;
+        let mut pulse = self.request.live.as_ref().map(|live| live.chain(k));
         let mut made = 0;
         let warmup = self.request.warmup as u64;
         self.progress.done.fetch_add(warmup, Ordering::Relaxed);
@@ -321,10 +332,14 @@ impl Plan<'_> {
             let values = Watch::values(&watch, model, &mut aside);
             let values = values.map_err(EvalError::into_diagnostic)?;
             let names = watch.iter().map(|w| w.name().to_owned());
-            draws.get_or_insert_with(|| Draws::new(names, 1)).push(0, values);
+            let draws = draws.get_or_insert_with(|| Draws::new(names, 1));
+            draws.push(0, values);
+            pulse.iter_mut().for_each(|pulse| pulse.beat(&Run::default(), draws));
             self.progress.done.fetch_add(1, Ordering::Relaxed);
             made += 1;
         }
+        let draws = draws.unwrap_or_default();
+        pulse.iter_mut().for_each(|pulse| pulse.end(&Run::default(), &draws));
         let Inferred { kernels, warnings, .. } = done.unwrap_or_default();
         let records = kernels.iter().map(|report| {
             let mut record = KernelRecord::default();
@@ -338,7 +353,7 @@ impl Plan<'_> {
         Ok(Chain {
             records: records.collect(),
             kernels: kernels.into_iter().map(|report| report.kernel).collect(),
-            draws: draws.unwrap_or_default(),
+            draws,
             warnings,
             seconds: begun.seconds(),
             times: Vec::new(),
@@ -379,6 +394,7 @@ impl Plan<'_> {
         [rng, aside]: [&mut Rng; 2],
         program: &mut Program,
         watch: &[Watch],
+        mut pulse: Option<Pulse>,
     ) -> Result<Chain, EvalError> {
         let names = watch.iter().map(|w| w.name().to_owned());
         let mut draws = Draws::new(names, 1);
@@ -410,7 +426,9 @@ impl Plan<'_> {
                     run.begin_draws();
                     return Ok(());
                 }
+                pulse.iter_mut().for_each(|pulse| pulse.beat(&run, &draws));
             }
+            pulse.iter_mut().for_each(|pulse| pulse.begin_draws(&run, &draws));
             run.begin_draws();
             ties = watch.iter().map(|w| w.ties(model, aside)).collect::<Result<_, _>>()?;
             begun = Stopwatch::start();
@@ -423,6 +441,7 @@ impl Plan<'_> {
                 }
                 self.progress.done.fetch_add(1, Ordering::Relaxed);
                 draws.push(0, Watch::values(watch, model, aside)?);
+                pulse.iter_mut().for_each(|pulse| pulse.beat(&run, &draws));
                 let so_far = run.kernels.iter().map(|kernel| kernel.tally.diverged).sum();
                 if so_far > divergences {
                     (divergences, _) = (so_far, diverged.push(made));
@@ -438,6 +457,7 @@ impl Plan<'_> {
             }
             Ok(())
         })();
+        pulse.iter_mut().for_each(|pulse| pulse.end(&run, &draws));
         match result {
             Err(error @ EvalError { .. }) if !error.is_interruption() => return Err(error),
             _ => {}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use smidgen_engine::Model;
+use smidgen_lang::parser::given::{self, GivenDirective};
 use smidgen_lang::syntax::DirectiveKind;
 use smidgen_lang::{Diagnostic, SourceMap};
 use smidgen_value::{Rng, Symbol, Table, Value};
@@ -74,6 +75,11 @@ impl Session {
         self.catalog.give_table(name, table);
     }
 
+    /// A value for `{name}` in what comes next.
+    pub fn give_parameter(&mut self, name: String, value: Value) {
+        self.catalog.params.insert(name, value);
+    }
+
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
@@ -91,6 +97,23 @@ impl Session {
     ) -> Result<Vec<TopDirective>, Vec<Diagnostic>> {
         let first = self.directives + 1;
         Loader::new(&mut self.sources).text(name, text, Path::new(""), first)
+    }
+
+    /// Directives that were not written in this language, see [`given`]; their places are in texts that
+    /// [`Session::sources_mut`] has been given. Relative paths start in `folder`.
+    pub fn take(
+        &mut self,
+        given: Vec<GivenDirective>,
+        folder: &Path,
+    ) -> Result<Vec<TopDirective>, Vec<Diagnostic>> {
+        let parsed = given::directives(given, &self.sources);
+        if !parsed.diagnostics.is_empty() {
+            return Err(parsed.diagnostics);
+        }
+        let numbered = (self.directives + 1..).zip(parsed.directives);
+        let folder = folder.to_path_buf();
+        let top = |(number, directive)| TopDirective { number, directive, folder: folder.clone() };
+        Ok(numbered.map(top).collect())
     }
 
     /// Parameters given from outside that a program never mentions: typos must not vanish.

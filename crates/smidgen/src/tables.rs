@@ -3,7 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use smidgen_io::{ColumnSelection, Progress, Reading, TableOptions, VectorColumn, read_table_with};
+use smidgen_io::{
+    ColumnSelection, DataError, Progress, Reading, TableOptions, VectorColumn, bind_vectors,
+    read_table_with,
+};
 use smidgen_lang::Diagnostic;
 use smidgen_lang::syntax::{Named, Syntax, SyntaxKind};
 use smidgen_value::Symbol;
@@ -24,7 +27,12 @@ pub fn load(
     folder: &Path,
 ) -> Read<()> {
     let options = table_options(options)?;
-    if let Some(table) = catalog.given_table(name.name) {
+    if let Some(mut table) = catalog.given_table(name.name) {
+        if !options.vectors.is_empty() || !options.texts.is_empty() {
+            let bound = bind_vectors(name.name.as_str(), &table, &options);
+            let wrong = |error: DataError| vec![Diagnostic::error(name.span, error.to_string())];
+            table = Arc::new(bound.map_err(wrong)?);
+        }
         catalog.add_table(name.name, table);
         return Ok(());
     }
@@ -73,7 +81,11 @@ fn table_options(options: &[Syntax]) -> Read<TableOptions> {
         let SyntaxKind::Name(head) = &head.kind else { return Err(wrong()) };
         match (head.as_str(), columns) {
             ("vector", [name, columns @ ..]) if !columns.is_empty() => {
-                let SyntaxKind::Name(name) = name.kind else { return Err(wrong()) };
+                let name = match &name.kind {
+                    SyntaxKind::Name(name) => *name,
+                    SyntaxKind::Text(name) => Symbol::new(name),
+                    _ => return Err(wrong()),
+                };
                 let names = column_names(columns).ok_or_else(wrong)?;
                 let columns = match names.as_slice() {
                     [pattern] if pattern.contains('*') => ColumnSelection::Glob(pattern.clone()),

@@ -206,3 +206,67 @@ fn parameters_fall_back_on_their_defaults() {
     assert_eq!(given, ["4"]);
     fails("[sample {sd}]", &["sd", "not given"]);
 }
+
+#[test]
+fn rows_and_levels_are_constants() {
+    let text = "[table t \"tests/language/mixed.csv\" (text y)]";
+    shows(&format!("{text} [sample (rows t)] [sample (levels t index)]"), &["3", "[7,8,9]"]);
+    shows(&format!("{text} [sample (levels t y)]"), &["[\"1\",\"1.5\",\"two\"]"]);
+    shows(&format!("{TABLE} [assume x (normal 0 1)] [infer (mh default one (rows t))]"), &[]);
+    shows("[assume rows (lambda (x) 5)] [assume t 1] [sample (rows t)]", &["5"]);
+    fails(&format!("{TABLE} [sample (levels t nobody)]"), &["no column `nobody`"]);
+    fails("[sample (rows t)]", &["no table `t`"]);
+    fails(&format!("{TABLE} [sample (rows t a)]"), &["(rows table)"]);
+    fails(
+        "[table t \"tests/language/points.csv\" (vector x a)] [sample (levels t x)]",
+        &["vectors"],
+    );
+}
+
+#[test]
+fn columns_of_any_name() {
+    let plain = "[table t \"tests/language/names.csv\"]";
+    shows(&format!("{plain} [sample (column t \"x y\")]"), &["[1,3]"]);
+    shows(&format!("{plain} [sample (levels t \"z-w\")]"), &["[2,4]"]);
+    shows(&format!("{plain} [for r in t [predict (+ 1 r.\"x y\")]]"), &["2", "4"]);
+    let vector = "[table t \"tests/language/names.csv\" (vector \"both of them\" \"x y\" \"z-w\")]";
+    shows(&format!("{vector} [sample (cell t \"both of them\" 1)]"), &["[3,4]"]);
+    shows(&format!("{vector} [for r in t [predict (sum r.\"both of them\")]]"), &["3", "7"]);
+}
+
+#[test]
+fn a_given_table_takes_vectors() {
+    use smidgen::value::{Column, Symbol, Table};
+    let column = |name: &str, xs: [f64; 2]| (Symbol::new(name), Column::Reals(xs.into()));
+    let table = Table::new(vec![
+        column("x1", [1.0, 2.0]),
+        column("x2", [3.0, 4.0]),
+        column("a b", [5.0, 6.0]),
+        (Symbol::new("ok"), Column::Booleans([true, false].into())),
+    ]);
+    let shown = |text: &str| -> Result<Vec<String>, String> {
+        let mut session = Session::new(Settings::default());
+        session.give_table("t", std::sync::Arc::new(table.clone()));
+        let program = session.parse_text("test", text).expect("it can be read");
+        let mut shown = Vec::new();
+        for directive in &program {
+            let outcomes = session.execute(directive).map_err(|wrong| wrong[0].message.clone())?;
+            shown.extend(outcomes.iter().filter_map(|o| o.kind.value()).map(|v| v.to_string()));
+        }
+        Ok(shown)
+    };
+    let by_pattern =
+        shown("[table t (vector x \"x*\")] [sample (cell t x 1)] [sample (cell t x1 0)]");
+    assert_eq!(by_pattern.unwrap(), ["(vector 2 4)", "1"]);
+    let by_list = shown("[table t (vector x \"a b\" x1)] [for r in t [sample r.x]]");
+    assert_eq!(by_list.unwrap(), ["(vector 5 1)", "(vector 6 2)"]);
+    for (text, words) in [
+        ("[table t (vector x nobody)]", "no column `nobody`"),
+        ("[table t (vector x ok x1)]", "found truth values"),
+        ("[table t (vector x1 x2)]", "name of another column"),
+        ("[table t (text x1)]", "expected text"),
+    ] {
+        let said = shown(text).expect_err(text);
+        assert!(said.contains(words) && said.contains("the table t"), "{said}");
+    }
+}

@@ -279,3 +279,130 @@ fn threads_change_nothing() {
     assert_eq!(shown[0], shown[1]);
     assert_eq!(shown[0], shown[2]);
 }
+
+/// Names of a round, and the same written out.
+const NAMED: &[(&str, &str)] = &[
+    (
+        "[let c (* a row.x)] [observe (normal (f c row.x) s) row.y]",
+        "[observe (normal (f (* a row.x) row.x) s) row.y]",
+    ),
+    (
+        "[let g row.group] [let c (m g)] [observe (normal c s) row.y] [observe (poisson (exp c)) row.count]",
+        "[observe (normal (m row.group) s) row.y] [observe (poisson (exp (m row.group))) row.count]",
+    ),
+    // A name that only one of the two needs does not split the rows of the other.
+    (
+        "[let c (m row.group)] [let e (* 2 row.y)] [observe (normal a s) e] [observe (normal c s) row.x]",
+        "[observe (normal a s) (* 2 row.y)] [observe (normal (m row.group) s) row.x]",
+    ),
+    // What is observed has a name, and so has that name.
+    (
+        "[let y (normal (* a row.x) s)] [let z y] [observe z row.y]",
+        "[observe (normal (* a row.x) s) row.y]",
+    ),
+    (
+        "[let h (lambda (v) (+ b (* v row.x)))] [let c (if row.label (h a) a)] y: [observe (normal c s) row.y]",
+        "y: [observe (normal (if row.label (+ b (* a row.x)) a) s) row.y]",
+    ),
+];
+
+#[test]
+fn names_of_a_round_are_written_out() {
+    for (round, (named, written_out)) in NAMED.iter().enumerate() {
+        let all = [(1, named), (1, written_out), (usize::MAX, named), (usize::MAX, written_out)];
+        let mut shown = all.map(|(plates_from, body)| {
+            let mut twin = Twin::new(round as u64, plates_from);
+            twin.run(&format!("{MODEL}\n[for row in t {body}]")).unwrap();
+            let nodes = twin.model.live_nodes().count();
+            assert!(plates_from > 1 || nodes < 40, "{nodes} nodes for {body}");
+            twin.run("[log_joint] [infer (mh default all 'drift 0.02 10)] [log_joint]").unwrap()
+        });
+        // To the bit, between plates.
+        assert_eq!(shown[0], shown[1], "{named}");
+        let first = shown[0].clone();
+        for other in &mut shown[2..] {
+            // A choice that has a name is drawn before it is observed, so the stream is elsewhere.
+            assert!(close(&first[0], &other[0], 1e-9), "{named}");
+        }
+    }
+}
+
+/// A choice that a round has a name for is one choice, however many use it, and however many rounds there are.
+#[test]
+fn a_named_choice_is_one_choice_a_round() {
+    let free = "[let e (normal 0 1)] [observe (normal e 1) row.x] [observe (normal e 2) row.y]";
+    for plates_from in [1, usize::MAX] {
+        let mut twin = Twin::new(2, plates_from);
+        twin.run(&format!("[for row in t {free}]")).unwrap();
+        assert_eq!(twin.model.choices().len(), ROWS);
+        twin.run("[infer (mh default each 1)]").unwrap();
+    }
+    // Observed, it decides what the other depends on: no choice is left, and the density is known.
+    let observed = "[let e (normal 0 1)] [observe e row.x] [observe (normal e 2) row.y]";
+    let again = "[observe (normal 0 1) row.x] [observe (normal row.x 2) row.y]";
+    let mut twins = [observed, again].map(|body| {
+        let mut twin = Twin::new(2, 1);
+        twin.run(&format!("[for row in t {body}]")).unwrap();
+        assert_eq!(twin.model.choices().len(), 0);
+        twin
+    });
+    agree(&mut twins, "[log_joint]", 1e-12);
+    // One observation is enough.
+    let twice = "[let e (normal 0 1)] [observe e row.x] [observe e row.y]";
+    let said = Twin::new(2, 1).run(&format!("[for row in t {twice}]")).expect_err("two values");
+    assert!(said.contains("already constrained"), "{said}");
+}
+
+/// A procedure that a round makes is another one in each round, also as a key.
+#[test]
+fn procedures_of_a_round_are_keys_of_their_own() {
+    let text = "[assume k (mem (lambda (p) (normal 0 1)))]
+        [for row in t [let p (lambda (v) v)] [observe (normal (k p) 1) row.x] [observe (normal (k p) 1) row.y]]";
+    for plates_from in [1, usize::MAX] {
+        let mut twin = Twin::new(2, plates_from);
+        twin.run(text).unwrap();
+        assert_eq!(twin.model.choices().len(), ROWS);
+    }
+}
+
+#[test]
+fn names_of_a_round_have_their_place() {
+    for (text, words) in [
+        ("[let a 1]", "for"),
+        ("[for row in t [let c 1] [let c 2]]", "already"),
+        ("[for row in t [let row 1] [observe (normal 0 1) 1]]", "already"),
+        ("[for row in t y: [let c 1]]", "label"),
+        ("[for row in t [let c (normal 0 -1)]]", "positive"),
+        ("[for row in t [let c nobody]]", "unbound"),
+        ("[for row in t [let c 1 2]]", "parts"),
+    ] {
+        let said = Twin::new(1, 1).run(text).expect_err(text);
+        assert!(said.contains(words), "{said}: {text}");
+    }
+    // A round's name is known to the loops and kernels in it, and to nobody else.
+    let mut twin = Twin::new(1, 1);
+    let text = "[assume mu (normal 0 1)]
+        [for i in (range 0 3) [let c (+ mu i)] [let n (+ 1 i)]
+          [for j in (range 0 2) [observe (normal (+ c j) 1) 2]] [infer (mh default one n)]]";
+    twin.run(text).unwrap();
+    assert!(twin.run("[sample c]").is_err());
+}
+
+/// A label in a loop names all its rounds together too.
+#[test]
+fn a_label_in_a_loop_serves_all_rows() {
+    let text = format!(
+        "{MODEL}\n[for row in t y: [observe (normal (m row.group) s) row.y] [observe (normal a s) row.x]]"
+    );
+    let mut twins = both(4, &text);
+    agree(&mut twins, "[report \"y[3]\"] [forget \"y[3]\"] [log_joint]", 1e-9);
+    let [plates, nodes] = twins.each_mut().map(|twin| twin.run("[report y]").unwrap());
+    assert_eq!(plates, nodes);
+    assert_eq!(plates[0].elements().map(|rows| rows.len()), Some(ROWS - 1));
+    assert!(twins[0].model.live_nodes().count() < 40);
+    agree(&mut twins, "[forget y] [log_joint]", 1e-9);
+    let [plates, nodes] = twins.each_mut().map(|twin| twin.run("[forget y]").unwrap_err());
+    assert_eq!(plates, nodes);
+    // The label may be used again.
+    agree(&mut twins, "[for row in t y: [observe (normal b s) row.y]] [log_joint]", 1e-9);
+}

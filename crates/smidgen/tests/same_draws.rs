@@ -53,8 +53,14 @@ const PROGRAMS: &[(&str, &str)] = &[
 ];
 
 fn draws(text: &str, kernel: &str, threads: usize) -> Vec<u64> {
+    draws_of_file("test", text, kernel, threads)
+}
+
+fn draws_of_file(name: &str, text: &str, kernel: &str, threads: usize) -> Vec<u64> {
     let mut session = Session::new(Settings::default());
-    let program = match session.parse_text("test", text) {
+    // Another text may have come before.
+    session.sources_mut().add("before", " ".repeat(name.len()));
+    let program = match session.parse_text(name, text) {
         Ok(program) => program,
         Err(_) => panic!("cannot be read: {text}"),
     };
@@ -83,6 +89,8 @@ fn what_means_nothing_changes_nothing() {
         assert!(moved, "nothing happened: {plain}");
         let commented = program.replace('|', " ; a word, and a line\n\n\n ");
         assert_eq!(draws(&commented, kernel, 1), first, "{commented}");
+        let moved = format!("{}{plain}", "; a line\n".repeat(40));
+        assert_eq!(draws_of_file("another/file.smg", &moved, kernel, 1), first, "{moved}");
         // Names that no other program of this process has.
         let unused = format!("[define unused '(never_{k} nor_{k})] {plain}");
         assert_eq!(draws(&unused, kernel, 1), first, "{unused}");
@@ -103,6 +111,39 @@ fn what_ran_before_changes_nothing() {
         draws(&format!("[assume s (normal 0 1)] [define x '(before_{size} also_{size})]"), "1", 1);
         assert_eq!(all().collect::<Vec<_>>(), first);
     }
+}
+
+/// Where this is set, the test of that name only shows what it has drawn.
+const SHOW: &str = "SMIDGEN_SHOW_DRAWS";
+
+/// Programs one after the other in one process, in either order, and each in a process of its own.
+#[test]
+fn a_process_of_its_own_changes_nothing() {
+    let shown = |k: usize| {
+        let (program, kernel) = PROGRAMS[k];
+        format!("{:?}", draws(&program.replace('|', ""), kernel, 1))
+    };
+    if let Ok(k) = std::env::var(SHOW) {
+        println!("<{}>", shown(k.parse().expect("a number")));
+        return;
+    }
+    let alone = |k: usize| {
+        let this = std::env::current_exe().expect("the test itself");
+        let child = std::process::Command::new(this)
+            .args(["a_process_of_its_own_changes_nothing", "--exact", "--nocapture"])
+            .env(SHOW, k.to_string())
+            .output()
+            .expect("it runs");
+        let said = String::from_utf8_lossy(&child.stdout).into_owned();
+        let (_, said) = said.split_once('<').unwrap_or_else(|| panic!("nothing shown: {said}"));
+        said.split('>').next().expect("split gives a part").to_owned()
+    };
+    let separate: Vec<String> = (0..PROGRAMS.len()).map(alone).collect();
+    let forth: Vec<String> = (0..PROGRAMS.len()).map(shown).collect();
+    let mut back: Vec<String> = (0..PROGRAMS.len()).rev().map(shown).collect();
+    back.reverse();
+    assert_eq!(forth, separate);
+    assert_eq!(back, separate);
 }
 
 #[test]

@@ -327,6 +327,12 @@ impl Reader for Asked<'_> {
         let expr = self.0.lowered(syntax).map_err(|error| Diagnostic::error(syntax.span, error))?;
         Ok((format!("{}", syntax.span.start), expr))
     }
+    fn assumed_scope(&mut self, name: Symbol) -> Result<Option<Value>, String> {
+        Ok(match self.0.model.scopes().number_of_blocks(&Value::Symbol(name)) {
+            0 => self.0.model.scope_of_name(name).ok(),
+            _ => None,
+        })
+    }
     fn text(&self, span: Span) -> String {
         format!("{}..{}", span.start, span.end)
     }

@@ -110,6 +110,34 @@ impl Column {
         }
     }
 
+    /// The different cells in ascending order: numbers as a vector, others as an array. None for vectors.
+    pub fn levels(&self) -> Option<Value> {
+        match self {
+            Column::Reals(xs) => {
+                let mut levels = xs.to_vec();
+                levels.sort_unstable_by(f64::total_cmp);
+                // -0 and 0 are one number.
+                levels.dedup();
+                Some(Value::vector(levels))
+            }
+            Column::Booleans(xs) => {
+                let has = |wanted: bool| xs.contains(&wanted).then_some(Value::Bool(wanted));
+                Some(Value::array([has(false), has(true)].into_iter().flatten().collect()))
+            }
+            Column::Texts(texts) => {
+                let mut used = vec![false; texts.words.len()];
+                texts.codes.iter().for_each(|code| used[*code as usize] = true);
+                let words = texts.words.iter().zip(used).filter(|(_, used)| *used);
+                let mut words: Vec<Value> =
+                    words.map(|(word, _)| Value::Text(word.clone())).collect();
+                words.sort();
+                words.dedup();
+                Some(Value::array(words))
+            }
+            Column::Vectors { .. } => None,
+        }
+    }
+
     /// Whether both are the same data in memory.
     pub fn is_same(&self, other: &Column) -> bool {
         match (self, other) {
@@ -172,6 +200,15 @@ impl Table {
         assert!(columns.iter().all(|(_, c)| c.len() == rows), "columns have equal length");
         let (names, columns) = columns.into_iter().unzip();
         Table { names, columns, rows, unusable: Vec::new(), lender: None }
+    }
+
+    /// A table of as many rows from the same place, with these columns instead.
+    ///
+    /// # Panics
+    /// If a column has another length.
+    pub fn with_columns(&self, columns: Vec<(Symbol, Column)>) -> Table {
+        let Table { unusable, lender, .. } = self.clone();
+        Table { unusable, lender, ..Table::with_rows(self.rows, columns) }
     }
 
     /// The same table, with the reasons why further columns of its file cannot be used.

@@ -10,7 +10,7 @@
 //! | `sh` | commands, run by `sh -e`, all of which must go well |
 //! | `text` | how the output of the commands before it begins |
 //! | `text about` | the same, where numbers may differ by a factor of two, or by one: another version draws other numbers |
-//! | `python`, `python continues` | run by Python where the package `smidgen` is installed |
+//! | `python`, `python continues` | run by Python (`SMIDGEN_PYTHON`, else `python3`) where the package `smidgen` is installed, with the data of `data/before.py` |
 //! | any, and `skip="why"` | nothing |
 //!
 //! Any other fence is an error. `SNIPPETS=write cargo test -p smidgen-cli --test snippets` puts what

@@ -107,12 +107,15 @@ impl Folder {
         good(self.command("sh").args(["-e", "-c", &block.text]), block)
     }
 
-    /// Python is asked once whether it has the package; without it a message says so.
+    /// A script is a file, since models are compiled from their source, and begins with `before.py`,
+    /// which gives the names of data that pages speak of. Without the package a message says so.
     fn run_python(&self, script: &str, block: &Block) {
         let python = std::env::var("SMIDGEN_PYTHON").unwrap_or_else(|_| "python3".to_owned());
         let probe = self.command(&python).args(["-c", "import smidgen"]).output();
         if probe.is_ok_and(|done| done.status.success()) {
-            good(self.command(&python).args(["-c", script]), block);
+            let data = fs::read_to_string(self.path("before.py")).expect("data for Python");
+            fs::write(self.path("block.py"), data + script).expect("a script can be written");
+            good(self.command(&python).arg("block.py"), block);
         } else {
             println!("{}: not run: {python} has no package smidgen", block.place);
         }

@@ -84,10 +84,10 @@ pub(super) fn check_scopes(trace: &Trace) -> Check {
         }
         let has = |id: NodeId, place: usize, wanted: Option<Membership>| {
             let node = trace.node(id);
-            let mine = node.memberships.iter().zip(node.tags.blocks());
+            let mine = node.memberships.iter().zip(node.tags.blocks(node.address));
             mine.filter(move |(m, tag)| {
                 m.place() as usize == place
-                    && **tag == block.id
+                    && *tag == block.id
                     && wanted.is_none_or(|wanted| m.same_block(wanted))
             })
         };
@@ -111,7 +111,7 @@ pub(super) fn check_scopes(trace: &Trace) -> Check {
     let mut memberships = 0;
     for id in &trace.choices {
         let node = trace.node(*id);
-        ensure(node.memberships.len() == node.tags.blocks().count(), || {
+        ensure(node.memberships.len() == node.tags.blocks(node.address).count(), || {
             format!("a choice is in the blocks of its tags: {} is not", named(trace, *id))
         })?;
         memberships += node.memberships.len();

@@ -17,6 +17,7 @@ use crate::environment::Environment;
 use crate::id::NodeId;
 use crate::operand::Operand;
 use crate::procedure::Procedure;
+use crate::tag::name_of_scope;
 use crate::trace::Trace;
 use crate::trace::address::address;
 use crate::trace::eval::Portion;
@@ -132,6 +133,18 @@ impl BrushEvaluator {
             DrawnFrom::Scope(scope) if self.scope.as_ref() == Some(scope) => {}
             DrawnFrom::Scope(scope) => self.scope = Some(scope.clone()),
             _ => self.scope = None,
+        }
+    }
+}
+
+impl BrushEvaluator {
+    /// Whether choices of a memoised body count in the scope: those of a name do so in its own applications alone.
+    pub(super) fn counts_in(&self, trace: &Trace, memo: NodeId) -> bool {
+        match &self.scope {
+            Some(scope) if name_of_scope(scope).is_some() => {
+                trace.memo(memo).scope.as_ref() == Some(scope)
+            }
+            _ => self.in_scope,
         }
     }
 }
@@ -429,7 +442,11 @@ impl Bench<'_> {
         let outside = brush.enter(brush.family(trace, memo, values)?);
         let target = trace.memo(memo).target.clone();
         let outer = std::mem::replace(&mut self.brush().constant, true);
-        let value = self.apply(trace, &target, values, want)?;
+        let counts = self.brush().counts_in(trace, memo);
+        let outer_scope = std::mem::replace(&mut self.brush().in_scope, counts);
+        let value = self.apply(trace, &target, values, want);
+        self.brush().in_scope = outer_scope;
+        let value = value?;
         self.brush().leave(outside);
         if want.is_none() {
             self.brush().keep(trace, &target, values, &value);

@@ -95,7 +95,7 @@ impl BrushEvaluator {
             Body::Draw { scope, operator, .. } => (scope, *operator),
         };
         let distribution = distribution(trace, operator)?;
-        let counts = self.in_scope || scope.is_some() && *scope == self.scope;
+        let counts = self.counts_in(trace, memo) || scope.is_some() && *scope == self.scope;
         if counts || !distribution.is_proper() {
             return Some(None);
         }

@@ -25,9 +25,35 @@ impl Model {
         })
     }
 
+    /// For the label of a directive in a loop, which has one name for all rounds: the labels of the rounds in order.
+    fn labels_of_rows(&self, label: &str) -> Option<Vec<String>> {
+        if self.by_label.contains_key(label) {
+            return None;
+        }
+        let mut rows: Vec<i64> = match self.plate_labels.get(label) {
+            Some(number) => {
+                let place = self.records.binary_search_by_key(number, |record| record.number);
+                self.rows_of_plates(place.ok()?)
+            }
+            None => {
+                let round = |known: &String| {
+                    known.strip_prefix(label)?.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
+                };
+                self.by_label.keys().filter_map(round).collect()
+            }
+        };
+        rows.sort_unstable();
+        let named = rows.into_iter().map(|row| format!("{label}[{row}]"));
+        Some(named.collect()).filter(|rows: &Vec<String>| !rows.is_empty())
+    }
+
     pub fn report(&mut self, label: &str) -> Result<Value, EvalError> {
         if let Some((place, row)) = self.plate_row(label) {
             return self.observed_in_row(place, row);
+        }
+        if let Some(rows) = self.labels_of_rows(label) {
+            let values: Result<Vec<Value>, _> = rows.iter().map(|row| self.report(row)).collect();
+            return Ok(Value::list(values?));
         }
         let root = self.records[self.place(label)?].root.clone();
         self.trace.operand_value(&root).cloned()
@@ -37,6 +63,14 @@ impl Model {
     pub fn forget(&mut self, label: &str) -> Result<(), EvalError> {
         if let Some((place, row)) = self.plate_row(label) {
             return self.forget_row(place, row);
+        }
+        if let Some(number) = self.plate_labels.get(label)
+            && let Ok(place) = self.records.binary_search_by_key(number, |record| record.number)
+        {
+            return self.forget_plates(place);
+        }
+        if let Some(rows) = self.labels_of_rows(label) {
+            return rows.iter().try_for_each(|row| self.forget(row));
         }
         let place = self.place(label)?;
         if let RecordKind::Assume(name) = self.records[place].kind {

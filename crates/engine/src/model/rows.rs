@@ -113,6 +113,7 @@ impl Model {
                 family: FamilyId::NONE,
                 expr: observation.expr.clone(),
                 plates: Some(Arc::new(record)),
+                scope: None,
             });
         }
         // As many numbers as rows observed one by one would have.
@@ -287,6 +288,17 @@ impl Model {
         })
     }
 
+    /// The rows of an observation in a loop that are still there.
+    pub(super) fn rows_of_plates(&self, place: usize) -> Vec<i64> {
+        let Some(record) = self.records[place].plates.as_ref() else { return Vec::new() };
+        let plates = record.plates.iter().filter_map(|(id, _)| match &self.trace.node(*id).op {
+            Op::Plate(plate) if self.trace.node(*id).is_live() => Some(plate),
+            _ => None,
+        });
+        let rows = plates.flat_map(|plate| (0..plate.rows()).map(|k| plate.members.row(k)));
+        rows.map(i64::from).collect()
+    }
+
     /// What was observed in a row.
     pub(super) fn observed_in_row(&mut self, place: usize, row: u32) -> Result<Value, EvalError> {
         let record = self.records[place].plates.clone().expect("a record of plates");
@@ -316,14 +328,30 @@ impl Model {
         });
         self.trace.release(family)?;
         if last {
-            let record = self.records.remove(place);
-            let label = record.plates.as_ref().and_then(|plates| plates.label.clone());
-            label.iter().for_each(|label| {
-                self.plate_labels.remove(label);
-            });
-            self.removed.push((place, record));
+            self.remove_plates(place);
         }
         Ok(())
+    }
+
+    /// Takes all rows out.
+    pub(super) fn forget_plates(&mut self, place: usize) -> Result<(), EvalError> {
+        let record = self.records[place].plates.clone().expect("a record of plates");
+        for (id, family) in &record.plates {
+            if self.trace.node(*id).is_live() {
+                self.trace.release(*family)?;
+            }
+        }
+        self.remove_plates(place);
+        Ok(())
+    }
+
+    /// Takes the record of plates away that are gone.
+    fn remove_plates(&mut self, place: usize) {
+        let record = self.records.remove(place);
+        if let Some(label) = record.plates.as_ref().and_then(|plates| plates.label.as_ref()) {
+            self.plate_labels.remove(label);
+        }
+        self.removed.push((place, record));
     }
 }
 

@@ -11,7 +11,7 @@ use crate::error::{EvalError, Mistake};
 use crate::id::{FamilyId, NodeId};
 use crate::operand::{Operand, Operands};
 use crate::procedure::Procedure;
-use crate::tag::Tags;
+use crate::tag::{Tag, Tags};
 use crate::trace::Trace;
 use crate::trace::address::address;
 use crate::trace::eval::{Evaluation, Phase, Portion, Site};
@@ -389,15 +389,21 @@ impl Trace {
         let table = self.memo_mut(memo);
         table.families.insert(key.clone(), MemoEntry::InProgress);
         let target = Operand::Constant(table.target.clone());
+        let scope = table.scope.clone();
         let address = address(self.node(memo).address, self.address_of_values(&key));
         let family = self.add_family(address);
         self.families[family.index()].memo = Some(Box::new((memo, key.clone())));
         let outer = std::mem::replace(&mut cx.family, family);
+        let mut tags = cx.tags.in_memoised_body();
+        if let Some(scope) = scope {
+            tags = tags.tagged(scope, application_tag(&key));
+        }
+        let outer_tags = std::mem::replace(&mut cx.tags, tags);
         let operands = key.iter().cloned().map(Operand::Constant).collect();
         let outside = cx.enter_portion(Portion::Family(address));
         let root = self.apply(target, operands, Site::at(span), cx, want);
         cx.leave_portion(outside);
-        cx.family = outer;
+        (cx.family, cx.tags) = (outer, outer_tags);
         let root = root?;
         self.families[family.index()].root = Some(root);
         self.memo_mut(memo).families.insert(key, MemoEntry::Family(family));
@@ -430,6 +436,14 @@ impl Trace {
         let span = site.operand_span(error.argument());
         cx.fail(self.argument_error(procedure, error, span))
     }
+}
+
+/// The block of an application of a memoised procedure: its argument, or the list of several.
+pub(crate) fn application_tag(key: &MemoKey) -> Tag {
+    Tag::In(match key.as_slice() {
+        [argument] => argument.clone(),
+        arguments => Value::list(arguments.iter().cloned()),
+    })
 }
 
 /// Whether what is wrong with the arguments of a distribution hangs on one that can change: the one

@@ -48,6 +48,36 @@ static ASSEMBLE: Function = Function {
     apply: assemble_matrix,
 };
 
+/// What `filter` becomes where it can change which elements stay: the kind of the container, whether each stays, and all.
+static SELECT: Function = Function {
+    spec: Spec {
+        name: "filter",
+        aliases: &[],
+        parameters: "kind stays ... x ...",
+        arity: Arity::at_least(1),
+        summary: "Those of some elements that stay",
+        example: "(filter (lambda (x) (> x 0)) (list 1 2))",
+    },
+    apply: select_elements,
+};
+
+fn select_elements(args: &[&Value]) -> Result<Value, ArgumentError> {
+    let (stays, items) = args[1..].split_at(args[1..].len() / 2);
+    let mut kept = Vec::new();
+    for (stays, item) in stays.iter().zip(items) {
+        let truth = stays.truth().ok_or_else(|| ArgumentError::wrong_type(0, "a boolean", stays));
+        kept.extend(truth?.then(|| (*item).clone()));
+    }
+    Ok(match args[0] {
+        Value::Vector(_) => {
+            let numbers = kept.iter().map(|x| x.as_number().expect("a vector holds numbers"));
+            Value::vector(numbers.collect::<Vec<f64>>())
+        }
+        Value::Array(_) => Value::array(kept),
+        _ => Value::list(kept),
+    })
+}
+
 fn assemble_matrix(args: &[&Value]) -> Result<Value, ArgumentError> {
     let size = |i: usize| args[i].as_integer().expect("sizes were checked") as usize;
     let entries: Result<Vec<f64>, _> = args[2..]
@@ -82,6 +112,7 @@ impl Trace {
         match which {
             HigherOrder::Mem => self.memoise(&operands[0], site, cx),
             HigherOrder::Map | HigherOrder::MapVector => self.map(which, operands, site, cx),
+            HigherOrder::Filter => self.filter(&operands, site, cx),
             HigherOrder::Fold => {
                 let items = self.elements(&operands, 2, site, cx)?;
                 let mut total = operands[1].clone();
@@ -121,7 +152,10 @@ impl Trace {
 
     fn takes_elements(&self, which: HigherOrder, i: usize) -> bool {
         match which {
-            HigherOrder::Map | HigherOrder::MapVector | HigherOrder::Apply => i >= 1,
+            HigherOrder::Map
+            | HigherOrder::MapVector
+            | HigherOrder::Filter
+            | HigherOrder::Apply => i >= 1,
             HigherOrder::Fold => i == 2,
             _ => false,
         }
@@ -170,7 +204,7 @@ impl Trace {
             let error = ArgumentError::wrong_type(0, "a procedure", &target);
             return self.bad_argument("mem", error, site, cx);
         }
-        let table = MemoTable { target, families: Default::default() };
+        let table = MemoTable { target, scope: None, families: Default::default() };
         let place = (cx.family, Tags::default(), site.span);
         let id = self.add_node(Op::Memo(Box::new(table)), [], Value::Nil, place);
         Ok(Operand::Constant(Procedure::Memoised(id).into_value(self.next_creation())))
@@ -204,6 +238,47 @@ impl Trace {
         }
         let collect = if which == HigherOrder::Map { *LIST } else { *ARRAY };
         self.apply_function(collect, results, Site::at(site.span), cx)
+    }
+
+    /// Where it is known which elements stay they are taken as they are, even if their values may change.
+    fn filter(
+        &mut self,
+        operands: &Operands,
+        site: Site<'_>,
+        cx: &mut Evaluation<'_>,
+    ) -> Result<Operand, EvalError> {
+        let items = self.elements(operands, 1, site, cx)?;
+        let mut stays = Operands::new();
+        for item in &items {
+            self.check_interrupt(site.span, cx)?;
+            let argument = SmallVec::from_iter([item.clone()]);
+            stays.push(self.apply(operands[0].clone(), argument, Site::at(site.span), cx, None)?);
+        }
+        let is_array =
+            |id| matches!(&self.node(id).op, Op::Function(f) if std::ptr::eq(*f, *ARRAY));
+        let kind = match &operands[1] {
+            Operand::Constant(Value::Vector(_)) => Value::vector([]),
+            Operand::Constant(Value::Array(_)) => Value::array(Vec::new()),
+            Operand::Node(id) if is_array(*id) => Value::array(Vec::new()),
+            _ => Value::Nil,
+        };
+        if stays.iter().any(|stays| stays.constant().is_none()) {
+            let kind = Operand::Constant(kind);
+            let all = [kind].into_iter().chain(stays).chain(items).collect();
+            return self.apply_function(&SELECT, all, Site::at(site.span), cx);
+        }
+        let mut kept = Operands::new();
+        for (stays, item) in stays.iter().zip(items) {
+            if self.truth(self.settled_value(stays), site.span, cx)? {
+                kept.push(item);
+            }
+        }
+        let collect = match kind {
+            Value::Vector(_) => function("vector"),
+            Value::Array(_) => *ARRAY,
+            _ => *LIST,
+        };
+        self.apply_function(collect, kept, Site::at(site.span), cx)
     }
 
     fn build_matrix(

@@ -300,7 +300,7 @@ impl Trace {
         self.choices.push(id);
         let node = &mut self.nodes[id.index()];
         node.choice_place = place;
-        node.memberships = self.scopes.enter(id, &node.tags);
+        node.memberships = self.scopes.enter((id, node.address), &node.tags);
     }
 
     pub(crate) fn remove_from_choices(&mut self, id: NodeId) {
@@ -338,8 +338,8 @@ impl Trace {
             return;
         }
         let (memberships, tags) = (self.node(id).memberships.clone(), self.node(id).tags.clone());
-        for (m, block) in memberships.iter().zip(tags.blocks()) {
-            if let Some((moved, to)) = self.scopes.re_enter(id, *m, block) {
+        for (m, block) in memberships.iter().zip(tags.blocks(self.node(id).address)) {
+            if let Some((moved, to)) = self.scopes.re_enter(id, *m, &block) {
                 self.correct_membership(moved, *m, to);
             }
         }

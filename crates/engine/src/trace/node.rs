@@ -57,6 +57,8 @@ pub struct Made {
 #[derive(Clone)]
 pub struct MemoTable {
     pub target: Value,
+    /// The scope that its applications are blocks of, see [`crate::model::Model::scope_of_name`].
+    pub scope: Option<Value>,
     pub families: FxHashMap<MemoKey, MemoEntry>,
 }
 
@@ -76,6 +78,7 @@ pub struct Structure {
     pub tags: Tags,
 }
 
+#[derive(Clone)]
 pub enum StructureKind {
     /// Existential argument: the condition.
     Branch { then: ExprRef, otherwise: ExprRef },

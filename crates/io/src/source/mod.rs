@@ -12,6 +12,7 @@ mod cells;
 mod columnar;
 mod csv;
 mod error;
+mod given;
 mod growing;
 mod plan;
 mod reading;
@@ -23,8 +24,12 @@ use std::sync::atomic::AtomicBool;
 use smidgen_value::Table;
 
 pub use error::DataError;
+pub use given::bind_vectors;
 pub use reading::{Progress, Reading};
 pub use selection::{ColumnSelection, VectorColumn};
+
+#[cfg(feature = "columnar")]
+pub use columnar::table_of_batches;
 
 use error::Problem;
 

@@ -57,7 +57,7 @@ impl Lowering<'_> {
                 [] => make(ExprKind::CurrentEnvironment(self.scope.names()), span),
                 _ => self.wrong_shape("get_current_environment", args, span),
             },
-            "column" | "cell" => match self.table_form(operator, args, span) {
+            "column" | "cell" | "rows" | "levels" => match self.table_form(operator, args, span) {
                 Some(expr) => expr,
                 None => self.call(head, args, span, None),
             },
@@ -317,7 +317,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// `(column table x)` or `(cell table x i)`; `None` if that is an ordinary call, because the
+    /// `(column table x)`, `(cell table x i)`, `(rows table)` or `(levels table x)`; `None` if that is an ordinary call, because the
     /// program has a procedure of that name and the first operand is no table.
     fn table_form(&mut self, form: &str, args: &[Syntax], span: Span) -> Option<ExprRef> {
         let (name, place) = match args.first() {
@@ -340,7 +340,8 @@ impl Lowering<'_> {
             return Some(self.error(error));
         };
         let (wanted, index) = match (form, args) {
-            ("column", [_, wanted]) => (wanted, None),
+            ("rows", [_]) => return Some(constant(table.rows() as f64, span)),
+            ("column" | "levels", [_, wanted]) => (wanted, None),
             ("cell", [_, wanted, index]) => (wanted, Some(index)),
             _ => return Some(self.wrong_shape(form, args, span)),
         };
@@ -353,6 +354,14 @@ impl Lowering<'_> {
             return Some(self.error(unknown_column(&table, column_name, wanted.span)));
         };
         Some(match index {
+            None if form == "levels" => match column.levels() {
+                Some(levels) => constant(levels, span),
+                None => {
+                    let message =
+                        format!("`{column_name}` is a column of vectors: it has no levels");
+                    self.error(Diagnostic::error(wanted.span, message))
+                }
+            },
             None => constant(column.to_value(), span),
             Some(index) => self.cell(column, wanted.span, index, span),
         })

@@ -53,6 +53,32 @@ pub fn written_scopes(expr: &Expr, into: &mut Vec<Value>) -> bool {
     are_all
 }
 
+/// Whether an expression uses a name of the frame that many frames out from it.
+pub fn uses_frame(expr: &Expr, out: u32) -> bool {
+    let mut pending = vec![(expr, out)];
+    while let Some((expr, out)) = pending.pop() {
+        match &expr.kind {
+            ExprKind::Local { depth, .. } | ExprKind::Cell { depth, .. } if *depth == out => {
+                return true;
+            }
+            ExprKind::CurrentEnvironment(_) => return true,
+            ExprKind::Lambda(lambda) => pending.push((&lambda.body, out + 1)),
+            ExprKind::Let { value, body, .. } => {
+                pending.extend([(&**value, out), (&**body, out + 1)]);
+            }
+            ExprKind::LetRec { values, body, .. } => {
+                pending.extend(values.iter().chain([body]).map(|part| (&**part, out + 1)));
+            }
+            _ => {
+                let mut parts = Vec::new();
+                push_parts(expr, &mut parts);
+                pending.extend(parts.into_iter().map(|part| (part, out)));
+            }
+        }
+    }
+    false
+}
+
 fn push_parts<'e>(expr: &'e Expr, pending: &mut Vec<&'e Expr>) {
     match &expr.kind {
         ExprKind::Constant(_)

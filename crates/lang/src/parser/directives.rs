@@ -66,6 +66,10 @@ impl Reader<'_> {
                 let [name, expr] = parts.exactly()?;
                 DirectiveKind::Assume { name: new_name(&name, form.shape)?, expr }
             }
+            "let" => {
+                let [name, expr] = parts.exactly()?;
+                DirectiveKind::Let { name: new_name(&name, form.shape)?, expr }
+            }
             "define" => {
                 let [name, value] = parts.exactly()?;
                 DirectiveKind::Define { name: new_name(&name, form.shape)?, value }

@@ -3,6 +3,7 @@
 
 mod depth;
 mod diagnostics;
+mod given;
 mod lexing;
 mod lowering;
 mod parsing;

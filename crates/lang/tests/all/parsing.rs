@@ -17,6 +17,7 @@ fn every_directive_is_read() {
     let texts = [
         "[assume x 1]",
         "[observe (normal x 1) 2.5]",
+        "[let k (f 3)]",
         "[factor (- 0 x)]",
         "[predict x]",
         "[infer (mh default one 10)]",

@@ -32,6 +32,9 @@ table! {
     reverse => "reverse", "xs", exactly(1),
         "The list, array or vector in opposite order",
         "(reverse (list 1 2 3))";
+    sort => "sort", "xs", exactly(1),
+        "The elements of a list, array or vector in ascending order: numbers by size, texts and symbols by their letters",
+        "(sort (list 3 1 2))";
     unique => "unique", "xs", exactly(1),
         "The distinct elements of a list, array or vector, in the order of their first occurrence",
         "(unique (list 1 2 1))";
@@ -105,6 +108,19 @@ fn element(xs: &Value, i: usize) -> Option<Value> {
         Value::Matrix(m) => (i < m.rows()).then(|| Value::vector(m.row(i))),
         _ => None,
     }
+}
+
+fn sort(args: Args<'_>) -> Outcome {
+    let mut items = elements(args, 0)?;
+    items.sort();
+    Ok(match args[0] {
+        Value::Vector(_) => {
+            let numbers = items.iter().map(|x| x.as_number().expect("a vector holds numbers"));
+            Value::vector(numbers.collect::<Vec<f64>>())
+        }
+        Value::Array(_) => Value::array(items),
+        _ => Value::list(items),
+    })
 }
 
 fn no_pair(args: Args<'_>) -> ArgumentError {

@@ -18,13 +18,24 @@ pub fn find(program: &[&Directive]) -> Vec<Diagnostic> {
             Diagnostic::warning(name.span, format!("the {what} `{}` is never used", name.name))
         })
     };
-    let remark = |directive: &&Directive| match &directive.kind {
+    let mut all = Vec::new();
+    program.iter().for_each(|directive| flatten(directive, &mut all));
+    let remark = |directive: &Directive| match &directive.kind {
+        DirectiveKind::Let { name, .. } => unused(name, "name"),
         DirectiveKind::Assume { name, .. } if predicts => unused(name, "name"),
         DirectiveKind::Define { name, .. } => unused(name, "name"),
         DirectiveKind::Table { name, .. } => unused(name, "table"),
         _ => None,
     };
-    program.iter().filter_map(remark).collect()
+    all.into_iter().filter_map(remark).collect()
+}
+
+/// A directive and those of the loops in it.
+fn flatten<'a>(directive: &'a Directive, all: &mut Vec<&'a Directive>) {
+    all.push(directive);
+    if let DirectiveKind::For { body, .. } = &directive.kind {
+        body.iter().for_each(|inner| flatten(inner, all));
+    }
 }
 
 fn predicts(directive: &Directive) -> bool {
@@ -38,6 +49,7 @@ fn predicts(directive: &Directive) -> bool {
 fn visit<'a>(directive: &'a Directive, mentioned: &mut HashSet<&'a str>) {
     match &directive.kind {
         DirectiveKind::Assume { expr, .. }
+        | DirectiveKind::Let { expr, .. }
         | DirectiveKind::Predict { expr }
         | DirectiveKind::Sample { expr } => words(expr, mentioned),
         DirectiveKind::Observe { expr, value } | DirectiveKind::Force { expr, value } => {

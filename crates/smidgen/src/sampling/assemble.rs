@@ -94,7 +94,7 @@ fn joined_ties(chains: &[Chain]) -> HashMap<String, draws::Ties> {
 
 /// The draws of all chains. What is recorded without a request depends on the values that a chain
 /// begins with: a quantity that some chain lacks is left out.
-fn joined(mut chains: Vec<Draws>) -> Draws {
+pub(super) fn joined(mut chains: Vec<Draws>) -> Draws {
     let names = |draws: &Draws| -> Vec<String> {
         draws.quantities().iter().map(|quantity| quantity.name.clone()).collect()
     };

@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 use smidgen_lang::Span;
 use smidgen_prob::{Distribution, Function};
-use smidgen_value::{Column, Link, Symbol, Value};
+use smidgen_value::{Column, Link, Origin, Symbol, Value};
 
 use crate::environment::Environment;
 use crate::id::NodeId;
@@ -361,6 +361,10 @@ impl Host for Writer<'_, '_> {
     }
 
     fn request(&mut self, memo: NodeId, key: MemoKey, span: Span) -> Walked<Operand> {
+        // Every row makes a procedure of its own, and so asks for a family of its own.
+        if key.iter().any(holds_procedure_of_row) {
+            return Err(Stop::NoPlate);
+        }
         let operator = Operand::Constant(Procedure::Memoised(memo).into_value(ASIDE));
         let operands = key.into_iter().map(Operand::Constant).collect();
         Ok(self.trace.apply(operator, operands, Site::at(span), self.cx, None)?)
@@ -383,6 +387,23 @@ impl Host for Writer<'_, '_> {
         }
         let program = if of_row { &mut self.program } else { &mut self.prelude };
         lower::function(program, function, &values).map_err(no_plate)
+    }
+}
+
+/// Whether a value has a procedure in it that following the text has made.
+fn holds_procedure_of_row(value: &Value) -> bool {
+    match value {
+        Value::Procedure(p) | Value::Environment(p) => {
+            matches!(p.origin, Origin::Program { creation: ASIDE, .. })
+        }
+        Value::Array(_) | Value::Pair(_) => {
+            value.elements().is_none_or(|items| items.iter().any(holds_procedure_of_row))
+        }
+        Value::Dict(dict) => dict
+            .entries()
+            .iter()
+            .any(|(key, value)| holds_procedure_of_row(key) || holds_procedure_of_row(value)),
+        _ => false,
     }
 }
 

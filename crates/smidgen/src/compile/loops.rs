@@ -1,0 +1,156 @@
+//! Loops: their bodies are lowered in the frame of the round, and where they only observe, every observation is also
+//! written as one expression of the row, from which plates are made.
+//!
+//! `[let k e]` adds a frame for the rest of the round. Row by row it is evaluated once a round. For a plate it is written
+//! out, `(let ((k e)) observed)`, in every observation that uses it; that is the same, because an `e` that makes random
+//! choices of its own is no part of a plate, and such a loop goes row by row. One exception keeps a plate: a name that
+//! is used once, as what is observed (`[let y (normal mu 1)] [observe y row.y]`), stands for its expression.
+
+use std::sync::Arc;
+
+use smidgen_lang::core::{Expr, ExprKind, ExprRef};
+use smidgen_lang::lower::{self, Scope, uses_frame};
+use smidgen_lang::syntax::{Directive, DirectiveKind, ForSource, Named};
+use smidgen_lang::{Diagnostic, Span};
+use smidgen_value::{Symbol, Value};
+
+use super::{Bounds, Compiled, Compiler, Step, StepKind};
+
+/// An observation as the row alone sees it: no name of its round is free in it.
+pub struct RowText {
+    pub expr: ExprRef,
+    pub value: ExprRef,
+    pub label: Option<String>,
+    /// The directive.
+    pub span: Span,
+}
+
+impl Compiler<'_> {
+    pub(super) fn for_loop(
+        &mut self,
+        variable: &Named<Symbol>,
+        source: &ForSource,
+        body: &[Directive],
+        number: usize,
+        scope: &Scope,
+    ) -> Compiled<StepKind> {
+        let (bounds, mut inner) = match source {
+            ForSource::Table(name) => {
+                let table = lower::Catalog::table(self.catalog, name.name);
+                let Some(table) = table else {
+                    let message = format!("there is no table `{}`", name.name);
+                    let hint = format!("load it first: [table {} \"path.csv\"]", name.name);
+                    return Err(vec![Diagnostic::error(name.span, message).hint(hint)]);
+                };
+                (Bounds::Rows(table.rows()), scope.with_row(variable.name, table))
+            }
+            ForSource::Range { low, high, .. } => {
+                let low = lower::lower(low, scope, self.catalog)?;
+                let high = lower::lower(high, scope, self.catalog)?;
+                (Bounds::Range { low, high }, scope.with_variable(variable.name))
+            }
+        };
+        let mut steps = Vec::new();
+        let mut diagnostics = Vec::new();
+        let mut bound = vec![variable.name];
+        for directive in body {
+            if let DirectiveKind::Assume { .. } = directive.kind {
+                let message = "assume in a for is an error: each name is bound once";
+                let hint = "assume a memoised procedure of the index instead: [assume f (mem (lambda (i) ...))]";
+                diagnostics.push(Diagnostic::error(directive.span, message).hint(hint));
+                continue;
+            }
+            if let DirectiveKind::Clear = directive.kind {
+                let message = "clear stands at the top level of a program, not in a for";
+                diagnostics.push(Diagnostic::error(directive.span, message));
+                continue;
+            }
+            match self.step(directive, number, &inner) {
+                Ok(step) => steps.push(step),
+                Err(mut more) => diagnostics.append(&mut more),
+            }
+            if let DirectiveKind::Let { name, .. } = &directive.kind {
+                diagnostics.extend(check_let(directive, &bound));
+                bound.push(name.name);
+                // What follows is looked at even if the value is wrong.
+                inner = inner.with_variable(name.name);
+            }
+        }
+        if diagnostics.is_empty() {
+            let body: Vec<Arc<Step>> = steps.into_iter().map(Arc::new).collect();
+            let rows = row_texts(&body);
+            Ok(StepKind::For { bounds, body, rows })
+        } else {
+            Err(diagnostics)
+        }
+    }
+}
+
+fn check_let(directive: &Directive, bound: &[Symbol]) -> Option<Diagnostic> {
+    let DirectiveKind::Let { name, .. } = &directive.kind else { return None };
+    if let Some(label) = &directive.label {
+        let message = "a let has no label: it is a name already";
+        return Some(Diagnostic::error(label.span, message));
+    }
+    bound.contains(&name.name).then(|| {
+        let message = format!("`{}` already has a value in this round", name.name);
+        Diagnostic::error(name.span, message).hint("choose another name")
+    })
+}
+
+/// The observations of a body that has nothing else but names for them.
+fn row_texts(body: &[Arc<Step>]) -> Option<Vec<RowText>> {
+    let mut lets: Vec<&ExprRef> = Vec::new();
+    let mut observations = Vec::new();
+    for step in body {
+        match &step.kind {
+            StepKind::Let { expr } => lets.push(expr),
+            StepKind::Observe { expr, value } => {
+                observations.push((lets.len(), expr, value, &**step));
+            }
+            _ => return None,
+        }
+    }
+    if observations.is_empty() {
+        return None;
+    }
+    // How often each name is used: by later names, and by observations on either side.
+    let exprs = lets.iter().enumerate().map(|(k, expr)| (k, *expr));
+    let observed = observations.iter().flat_map(|(k, expr, value, _)| [(*k, *expr), (*k, *value)]);
+    let mut uses = vec![0; lets.len()];
+    for (before, expr) in exprs.chain(observed) {
+        for (k, count) in uses[..before].iter_mut().enumerate() {
+            *count += usize::from(uses_frame(expr, (before - 1 - k) as u32));
+        }
+    }
+    let text = |(before, expr, value, step): (usize, &ExprRef, &ExprRef, &Step)| {
+        let (mut observed, mut known) = (expr, before);
+        while let ExprKind::Local { depth, .. } = observed.kind
+            && let Some(k) = known.checked_sub(1 + depth as usize)
+            && uses[k] == 1
+        {
+            (observed, known) = (lets[k], k);
+        }
+        RowText {
+            expr: written_out(observed, &lets[..known]),
+            value: written_out(value, &lets[..before]),
+            label: step.label.clone(),
+            span: step.span,
+        }
+    };
+    Some(observations.into_iter().map(text).collect())
+}
+
+/// `(let ((a ..) (b ..)) expr)` with the values of those names that it needs. The others keep their frames, with nothing
+/// in them, since places are counted by frames.
+fn written_out(expr: &ExprRef, lets: &[&ExprRef]) -> ExprRef {
+    lets.iter().rev().fold(expr.clone(), |body, value| {
+        let span = body.span;
+        let value = match uses_frame(&body, 0) {
+            true => (*value).clone(),
+            false => Arc::new(Expr { kind: ExprKind::Constant(Value::Nil), span }),
+        };
+        let name = Symbol::new("let");
+        Arc::new(Expr { kind: ExprKind::Let { name, value, body }, span })
+    })
+}
