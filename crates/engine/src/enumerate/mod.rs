@@ -392,8 +392,9 @@ mod tests {
             assert_eq!(draw_place(&[0.0, f64::INFINITY, 5.0], u), 1);
         }
         assert_eq!(draw_place(&[none, 0.0, none], 1.0), 1);
-        let of_first =
-            (0..1000).filter(|u| draw_place(&[0.0, math::ln(3.0)], f64::from(*u) / 1000.0) == 0);
+        let of_first = (0..1000).filter(|u| {
+            draw_place(&[0.0, smidgen_value::math::ln(3.0)], f64::from(*u) / 1000.0) == 0
+        });
         assert_eq!(of_first.count(), 250);
     }
 }
