@@ -109,7 +109,7 @@ fn shifted(absence: &Absence, shift: impl Fn(u32) -> Option<u32>) -> Option<Abse
 /// A row of a loop is left out whole: what one directive of the body lacks, all lack.
 pub fn skip_together(steps: &mut [Step]) {
     let mut skipped: Vec<Absence> = Vec::new();
-    collect_skipped(steps.iter(), 0, &mut skipped);
+    collect_skipped(&mut steps.iter(), 0, &mut skipped);
     let mut names = 0;
     for step in steps {
         // What cannot be seen from the row stays where it is.
@@ -123,7 +123,7 @@ pub fn skip_together(steps: &mut [Step]) {
 
 /// What the steps of a loop, and of the loops in it, lack of the rows `frames` around.
 fn collect_skipped<'a>(
-    steps: impl Iterator<Item = &'a Step>,
+    steps: &mut dyn Iterator<Item = &'a Step>,
     mut frames: u32,
     found: &mut Vec<Absence>,
 ) {
@@ -139,7 +139,7 @@ fn collect_skipped<'a>(
             }
         }
         if let StepKind::For { body, .. } = &step.kind {
-            collect_skipped(body.iter().map(|step| &**step), frames + 1, found);
+            collect_skipped(&mut body.iter().map(|step| &**step), frames + 1, found);
         }
         frames += u32::from(matches!(step.kind, StepKind::Let { .. }));
     }
