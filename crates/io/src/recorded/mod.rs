@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 use smidgen_draws::{Draws, Quantity, Run};
 use smidgen_value::Value;
 
+pub use json::run_from_json;
+
 /// A file that holds no draws that could be read, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedError {
