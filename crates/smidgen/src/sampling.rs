@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use smidgen_draws::states::StepMark;
-use smidgen_draws::{self as draws, Draws, KeepStates, States};
+use smidgen_draws::{self as draws, KeepStates, States};
 use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Ties;
 use smidgen_engine::operand::Operand;
