@@ -1,10 +1,25 @@
 """The native half; nothing here is meant to be called by users."""
 
 from os import PathLike
-from typing import Any, Sequence
+from typing import Any, Sequence, final
+
+__all__ = [
+    "Failure",
+    "Numbers",
+    "Outcome",
+    "Program",
+    "Run",
+    "Session",
+    "Table",
+    "entries",
+    "main",
+    "read_outcome",
+    "version",
+]
 
 class Failure(Exception): ...
 
+@final
 class Table:
     @staticmethod
     def from_arrow(name: str, frame: Any, lend: bool, reason: str) -> Table: ...
@@ -19,10 +34,12 @@ class Table:
     def unusable(self) -> list[tuple[str, str]]: ...
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
+@final
 class Numbers:
     @property
     def __array_interface__(self) -> dict[str, Any]: ...
 
+@final
 class Outcome:
     @property
     def names(self) -> list[str]: ...
@@ -53,6 +70,7 @@ class Outcome:
     @staticmethod
     def from_state(state: dict[str, Any]) -> Outcome: ...
 
+@final
 class Run:
     def wait(self, seconds: float) -> bool: ...
     @property
@@ -65,6 +83,7 @@ class Run:
     def inspect(self) -> Outcome | None: ...
     def result(self) -> Outcome: ...
 
+@final
 class Program:
     def __new__(
         cls,
@@ -97,6 +116,7 @@ class Program:
         max_seconds: float | None,
     ) -> Run: ...
 
+@final
 class Session:
     def __new__(cls, seed: int) -> Session: ...
     def stop(self) -> None: ...

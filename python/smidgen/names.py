@@ -1,6 +1,6 @@
 """The words of models, for completion and for type checkers: ``from smidgen.names import *``.
 
-Made by scripts/python-names from the engine's list of names; do not edit. Inside a model these names need no
+Made by scripts/python-names from docs/reference.md; do not edit. Inside a model these names need no
 import. Python's own names (``len``, ``sum``, ``min`` ...) mean in a model what they mean in Python, and are not here.
 """
 
