@@ -1,5 +1,8 @@
 """Makes the synthetic tables of the examples but sv.csv (standard library only): python3 make.py"""
-import csv, math, pathlib, random
+import csv
+import math
+import pathlib
+import random
 
 here = pathlib.Path(__file__).resolve().parent
 

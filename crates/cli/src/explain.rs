@@ -5,6 +5,8 @@ mod text;
 
 use std::io::{self, Write};
 
+pub use text::page;
+
 use smidgen::explain::explain as look;
 
 use crate::args::{ExplainArgs, Format};

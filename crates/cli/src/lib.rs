@@ -40,6 +40,9 @@ use clap::Parser;
 use args::{Cli, Command};
 use failure::Failure;
 
+/// What `smidgen explain` prints: an explanation in words.
+pub use explain::page as explain_page;
+
 /// Runs the command as if it had been typed with these words, the command's own name first, and gives its exit code: 0 fine,
 /// 1 the program or its data are wrong, 2 wrong usage, 130 interrupted. What it has to say goes to the process's standard
 /// output and error streams. Another front end may install this as its own command.

@@ -144,6 +144,9 @@ pub struct Membership {
 
 pub type Memberships = SmallVec<[Membership; 1]>;
 
+/// Up to so many scopes are searched, more are hashed. Most programs have a few, named by symbols.
+const FEW_SCOPES: usize = 4;
+
 #[derive(Clone, Default)]
 pub struct Scopes {
     scopes: Vec<Scope>,
@@ -205,8 +208,12 @@ impl Scopes {
         ids
     }
 
+    #[inline]
     fn scope(&self, id: &Value) -> Option<&Scope> {
-        self.by_id.get(id).map(|s| &self.scopes[*s as usize])
+        match self.scopes.len() <= FEW_SCOPES {
+            true => self.scopes.iter().find(|scope| scope.id == *id),
+            false => self.by_id.get(id).map(|s| &self.scopes[*s as usize]),
+        }
     }
 
     /// Adds a choice at an address to the blocks of its tags; gives its memberships.

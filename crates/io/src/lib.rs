@@ -17,7 +17,11 @@ pub mod states;
 
 pub use json::{json_to_value, run_to_json, value_to_json};
 pub use recorded::{RecordedError, join_runs, read_run};
+#[cfg(feature = "columnar")]
+pub use sink::batches_of_draws;
 pub use sink::{SinkError, WriteReport, write_draws};
+#[cfg(feature = "columnar")]
+pub use source::table_of_batches;
 pub use source::{
     ColumnSelection, DataError, Progress, Reading, TableOptions, VectorColumn, bind_vectors,
     read_table, read_table_with,

@@ -75,6 +75,11 @@ impl Session {
         self.catalog.give_table(name, table);
     }
 
+    /// A value for `{name}` in what comes next.
+    pub fn give_parameter(&mut self, name: String, value: Value) {
+        self.catalog.params.insert(name, value);
+    }
+
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }

@@ -33,6 +33,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("smidgen", &["value", "lang", "prob", "draws", "engine", "infer", "io", "report"]),
     ("experiment", &[]),
     ("cli", &["experiment"]),
+    ("python", &["cli"]),
     ("testkit", &["value", "lang", "prob", "engine", "infer", "draws"]),
 ];
 

@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{Link, Matrix, Symbol, Vector};
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub enum Value {
     /// The empty list.
     #[default]
@@ -48,6 +48,18 @@ pub enum Value {
 }
 
 const _: () = assert!(size_of::<Value>() == 16);
+
+/// Numbers and truths, by far the most frequent, are copied on the spot; everything else in one place.
+impl Clone for Value {
+    #[inline]
+    fn clone(&self) -> Value {
+        match self {
+            Value::Number(x) => Value::Number(*x),
+            Value::Bool(truth) => Value::Bool(*truth),
+            other => other.clone_any(),
+        }
+    }
+}
 
 /// A link of a list (or a plain pair, when `rest` is no list).
 #[derive(Debug)]
@@ -192,9 +204,31 @@ impl Value {
         }
     }
 
+    #[inline(never)]
+    fn clone_any(&self) -> Value {
+        match self {
+            Value::Nil => Value::Nil,
+            Value::Bool(truth) => Value::Bool(*truth),
+            Value::Number(x) => Value::Number(*x),
+            Value::Linked(link, x) => Value::Linked(*link, *x),
+            Value::Symbol(name) => Value::Symbol(*name),
+            Value::Text(text) => Value::Text(text.clone()),
+            Value::Pair(pair) => Value::Pair(pair.clone()),
+            Value::Array(items) => Value::Array(items.clone()),
+            Value::Vector(numbers) => Value::Vector(numbers.clone()),
+            Value::Matrix(matrix) => Value::Matrix(matrix.clone()),
+            Value::Dict(entries) => Value::Dict(entries.clone()),
+            Value::Procedure(procedure) => Value::Procedure(procedure.clone()),
+            Value::Environment(environment) => Value::Environment(environment.clone()),
+        }
+    }
+
     /// A whole number.
+    #[inline]
     pub fn as_integer(&self) -> Option<i64> {
-        self.as_number().filter(|x| x.fract() == 0.0 && x.abs() < 9.0e15).map(|x| x as i64)
+        let x = self.as_number()?;
+        let whole = x as i64;
+        (whole as f64 == x && x.abs() < 9.0e15).then_some(whole)
     }
 
     pub fn as_procedure(&self) -> Option<&Arc<Opaque>> {

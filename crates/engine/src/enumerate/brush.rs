@@ -62,6 +62,12 @@ pub(super) struct BrushEvaluator {
     depth: u32,
 }
 
+/// A portion that was left for another, and its stream, if it has one of its own. A stream is large, and mostly there is none.
+pub(super) struct Outside {
+    portion: Option<Portion>,
+    stream: Option<Box<Rng>>,
+}
+
 /// What a maker made aside.
 pub(super) struct Made {
     maker: &'static dyn Maker,
@@ -109,15 +115,15 @@ impl BrushEvaluator {
     }
 
     /// Goes on with a portion of T'. Gives what to go back to.
-    pub(super) fn enter(&mut self, portion: Portion) -> (Option<Portion>, Option<Rng>) {
-        let stream = if self.replays { self.open.take() } else { None };
-        (self.portion.replace(portion), stream)
+    pub(super) fn enter(&mut self, portion: Portion) -> Outside {
+        let stream = if self.replays { self.open.take().map(Box::new) } else { None };
+        Outside { portion: self.portion.replace(portion), stream }
     }
 
-    pub(super) fn leave(&mut self, (portion, stream): (Option<Portion>, Option<Rng>)) {
-        self.portion = portion;
+    pub(super) fn leave(&mut self, outside: Outside) {
+        self.portion = outside.portion;
         if self.replays {
-            self.open = stream;
+            self.open = outside.stream.map(|stream| *stream);
         }
     }
 

@@ -7,10 +7,12 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use smidgen_value::Value;
 
 use super::brush::BrushEvaluator;
+use super::cell::{AsOf, Cell, Copied};
 use super::kept::{MemoRootCache, Root, maker_of};
 use super::plan::{Plan, Planned};
 use super::shape::Lookup;
@@ -35,8 +37,10 @@ pub(super) struct ClusterColumns {
     /// What look-up i has for candidate k at i·stride + k.
     pub(super) cells: Vec<Cell>,
     as_of: Option<AsOf>,
-    /// Nodes that clusters' values are read from, in order.
-    pub(super) nodes: Vec<NodeId>,
+    /// By cell: 0, or NaN where it does not fit, for sums over lanes.
+    pub(super) misfits: Vec<f64>,
+    /// Nodes that clusters' values are read from.
+    nodes: FxHashSet<NodeId>,
     /// Candidates for which some table has nothing.
     pub(super) absent: SmallVec<[usize; 4]>,
     /// Whether no two predictions are made from one maker, nor one from that of the choice.
@@ -44,48 +48,6 @@ pub(super) struct ClusterColumns {
     /// The numbers of the row at hand.
     pub(super) row: Vec<f64>,
     pub(super) numbers: Vec<f64>,
-}
-
-/// What the numbers were last compared with.
-#[derive(PartialEq)]
-pub(super) struct AsOf {
-    memo_edits: u64,
-    stamps: u64,
-    value_edits: u64,
-    last_lazy: u64,
-    own_maker: Option<NodeId>,
-}
-
-impl AsOf {
-    pub(super) fn now(trace: &Trace, own_maker: Option<NodeId>) -> AsOf {
-        let Trace { memo_edits, stamps, value_edits, last_lazy, .. } = *trace;
-        AsOf { memo_edits, stamps, value_edits, last_lazy, own_maker }
-    }
-}
-
-/// What a look-up has for a candidate.
-#[derive(Default)]
-pub(super) struct Cell {
-    pub(super) root: Option<Root>,
-    /// Of what a constant made: it stays as long as the root.
-    maker: Option<NodeId>,
-    /// What the numbers in the lane are copied from.
-    pub(super) copied: Copied,
-    /// Whether these are the numbers of the family as it is, or of what was made aside.
-    pub(super) fits: bool,
-}
-
-#[derive(Default)]
-pub(super) enum Copied {
-    #[default]
-    Nothing,
-    Value(Value),
-    Statistics {
-        maker: NodeId,
-        stamp: u64,
-    },
-    /// Statistics that were made aside.
-    Aside(Value),
 }
 
 impl ClusterColumns {
@@ -97,8 +59,9 @@ impl ClusterColumns {
             stride: 0,
             keys: Vec::new(),
             cells: Vec::new(),
+            misfits: Vec::new(),
             as_of: None,
-            nodes: Vec::new(),
+            nodes: FxHashSet::default(),
             absent: SmallVec::new(),
             distinct: false,
             row: Vec::new(),
@@ -152,6 +115,8 @@ impl ClusterColumns {
         self.keys.clear();
         self.cells.clear();
         self.cells.resize_with(lookups * stride, Cell::default);
+        self.misfits.clear();
+        self.misfits.resize(lookups * stride, f64::NAN);
         self.as_of = None;
         true
     }
@@ -202,9 +167,10 @@ impl ClusterColumns {
     /// Copies the numbers of one cell, if they have changed. Whether they come from another maker now.
     #[inline]
     fn refresh(&mut self, trace: &Trace, lookup: usize, k: usize) -> bool {
-        let cell = &mut self.cells[lookup * self.stride + k];
-        let maker_before = cell.applied();
-        cell.fits = false;
+        let at = lookup * self.stride + k;
+        let maker_before = self.cells[at].applied();
+        self.set_fits(at, false);
+        let cell = &mut self.cells[at];
         let Some(root @ (Root::Node(..) | Root::Constant(_))) = cell.root else {
             return maker_before.is_some();
         };
@@ -215,7 +181,7 @@ impl ClusterColumns {
             cell.maker = maker_of(value);
             if cell.maker.is_none() {
                 match &cell.copied {
-                    Copied::Value(known) if is_same(known, value) => cell.fits = true,
+                    Copied::Value(known) if is_same(known, value) => self.set_fits(at, true),
                     _ => self.put_value(lookup, k, value),
                 }
                 return maker_before.is_some();
@@ -225,11 +191,23 @@ impl ClusterColumns {
         let Op::Maker(made) = &trace.node(maker).op else { return true };
         match cell.copied {
             Copied::Statistics { maker: known, stamp } if (known, stamp) == (maker, made.stamp) => {
-                cell.fits = true;
+                self.set_fits(at, true);
             }
             _ => self.copy_statistics(trace, lookup, k, maker, made.stamp),
         }
-        maker_before != self.cells[lookup * self.stride + k].applied()
+        maker_before != self.cells[at].applied()
+    }
+
+    #[inline]
+    fn set_fits(&mut self, at: usize, fits: bool) {
+        self.cells[at].fits = fits;
+        self.misfits[at] = if fits { 0.0 } else { f64::NAN };
+    }
+
+    /// Whether the value of a cluster is read from one of these nodes.
+    #[inline]
+    pub(super) fn reads_any(&self, nodes: &[NodeId]) -> bool {
+        nodes.iter().any(|id| self.nodes.contains(id))
     }
 
     /// The numbers of a value into a lane, if it has the form that the program was written for.
@@ -241,9 +219,9 @@ impl ClusterColumns {
             fits &= found.form.numbers(value, numbers);
             put(store, found.register, k, numbers);
         }
-        let cell = &mut self.cells[lookup * self.stride + k];
-        cell.copied = if fits { Copied::Value(value.clone()) } else { Copied::Nothing };
-        cell.fits = fits;
+        let at = lookup * self.stride + k;
+        self.cells[at].copied = if fits { Copied::Value(value.clone()) } else { Copied::Nothing };
+        self.set_fits(at, fits);
     }
 
     #[cold]
@@ -272,9 +250,10 @@ impl ClusterColumns {
                 put(store, student.numbers, k, numbers);
             }
         }
-        let cell = &mut self.cells[lookup * self.stride + k];
-        cell.copied = if fits { Copied::Statistics { maker, stamp } } else { Copied::Nothing };
-        cell.fits = fits;
+        let at = lookup * self.stride + k;
+        self.cells[at].copied =
+            if fits { Copied::Statistics { maker, stamp } } else { Copied::Nothing };
+        self.set_fits(at, fits);
     }
 
     /// After roots or makers have changed.
@@ -286,14 +265,13 @@ impl ClusterColumns {
             let asks = self.written.predictions.iter().filter(|p| p.lookup == i).count();
             for cell in &self.cells[i * self.stride..][..candidates] {
                 if let Some(Root::Node(_, id)) = cell.root {
-                    self.nodes.push(id);
+                    self.nodes.insert(id);
                 }
                 makers.extend(
                     cell.applied().into_iter().flat_map(|maker| std::iter::repeat_n(maker, asks)),
                 );
             }
         }
-        self.nodes.sort_unstable();
         makers.sort_unstable();
         self.distinct = makers.windows(2).all(|pair| pair[0] != pair[1]);
     }
@@ -305,7 +283,7 @@ impl ClusterColumns {
             return;
         }
         self.as_of = None;
-        if plan.target.iter().any(|id| self.nodes.binary_search(id).is_ok()) {
+        if self.reads_any(&plan.target) {
             return;
         }
         let lookups = self.cells.len() / self.stride;
@@ -325,9 +303,9 @@ impl ClusterColumns {
     /// The look-ups that have nothing for a candidate. What was made aside for it before does not count any more.
     pub(super) fn absent_lookups(&mut self, k: usize) -> SmallVec<[usize; 4]> {
         let mut absent = SmallVec::new();
-        for (lookup, cells) in self.cells.chunks_exact_mut(self.stride).enumerate() {
-            if let Some(Root::Absent) = cells[k].root {
-                cells[k].fits = false;
+        for (lookup, at) in (k..self.cells.len()).step_by(self.stride).enumerate() {
+            if let Some(Root::Absent) = self.cells[at].root {
+                self.set_fits(at, false);
                 absent.push(lookup);
             }
         }
@@ -377,21 +355,9 @@ impl ClusterColumns {
                 }
             }
         }
-        let cell = &mut self.cells[at];
-        cell.copied = if fits { Copied::Aside(value.clone()) } else { Copied::Nothing };
-        cell.fits = fits;
+        self.cells[at].copied = if fits { Copied::Aside(value.clone()) } else { Copied::Nothing };
+        self.set_fits(at, fits);
         fits
-    }
-}
-
-impl Cell {
-    /// The maker whose statistics stand in the lane.
-    #[inline]
-    pub(super) fn applied(&self) -> Option<NodeId> {
-        match self.copied {
-            Copied::Statistics { maker, .. } if self.fits => Some(maker),
-            _ => None,
-        }
     }
 }
 

@@ -27,9 +27,7 @@ use crate::enumerate::brush::BrushEvaluator;
 use crate::id::{FamilyId, NodeId};
 use crate::operand::Operand;
 use crate::trace::Trace;
-use crate::trace::fault::Fault;
 use crate::trace::node::{MemoEntry, MemoKey, NOWHERE, Op};
-use crate::trace::proposal::Choice;
 use crate::trace::scaffold::Scaffold;
 
 #[derive(Default)]
@@ -40,7 +38,7 @@ pub(super) struct DryRun {
     pub(super) places: FxHashMap<NodeId, u32>,
     /// The values that the choice can take, and their log prior densities.
     pub(super) candidates: Vec<Value>,
-    log_priors: Vec<f64>,
+    pub(super) log_priors: Vec<f64>,
     /// The current one, if it is among them.
     place: Option<usize>,
     /// Σ_A and the observed choices of T of each; NaN if that is not known yet.
@@ -145,8 +143,6 @@ impl DryRun {
                 current
             }
         };
-        let log_blocks = drawn_from.log_count(trace);
-        log_weights.push(log_prior + current.log_absorbed - log_blocks);
         for k in (0..self.candidates.len()).filter(|k| Some(*k) != place) {
             if self.log_absorbed[k].is_nan() {
                 let role = CandidateRole::Other;
@@ -155,17 +151,35 @@ impl DryRun {
                     self.made.push((k, self.brush.choices));
                 }
             }
-            let log_count = match drawn_from {
-                DrawnFrom::Choices => {
-                    let made = self.made.iter().find(|(made, _)| *made == k);
-                    let come = made.map_or(0, |(_, choices)| *choices);
-                    drawn_from.log_count_after(trace, current.choices, come)
-                }
-                _ => log_blocks,
-            };
-            log_weights.push(self.log_priors[k] + self.log_absorbed[k] - log_count);
         }
+        self.put_weights(trace, drawn_from, (log_prior, current), log_weights);
         Some(plan.plan.absorbing.len())
+    }
+
+    /// The weight of the current state and of all other candidates, in order.
+    fn put_weights(
+        &self,
+        trace: &Trace,
+        drawn_from: DrawnFrom<'_>,
+        (log_prior, current): (f64, Current),
+        log_weights: &mut Vec<f64>,
+    ) {
+        let log_blocks = drawn_from.log_count(trace);
+        log_weights.push(log_prior + current.log_absorbed - log_blocks);
+        let log_count = |come| match drawn_from {
+            DrawnFrom::Choices => drawn_from.log_count_after(trace, current.choices, come),
+            _ => log_blocks,
+        };
+        let (all, usual) = (self.candidates.len(), log_count(0));
+        let place = self.place.unwrap_or(all);
+        for others in [0..place, (place + 1).min(all)..all] {
+            let both = self.log_priors[others.clone()].iter().zip(&self.log_absorbed[others]);
+            log_weights.extend(both.map(|(prior, absorbed)| prior + absorbed - usual));
+        }
+        for (k, come) in self.made.iter().filter(|(_, come)| *come > 0) {
+            let log_weight = self.log_priors[*k] + self.log_absorbed[*k] - log_count(*come);
+            log_weights[k + usize::from(*k < place)] = log_weight;
+        }
     }
 
     /// Brings what candidates read up to date, if a move has left something stale.
@@ -274,7 +288,7 @@ impl DryRun {
         columns.weigh(trace, plan, &lineup, log_absorbed);
         self.in_lanes = log_absorbed.iter().filter(|log_absorbed| !log_absorbed.is_nan()).count();
         if let Some(current) = current {
-            left.extend(columns.makers(current));
+            columns.makers(current).for_each(|maker| left.push(maker));
         }
     }
 
@@ -320,47 +334,6 @@ impl DryRun {
         }
         // As in [`Current::whole`].
         current.log_absorbed.is_finite().then_some(current)
-    }
-
-    /// Finds the values that the choice can take and their log prior densities, while it is not counted.
-    /// Gives the place of the current value, if it is among them, and its log prior density.
-    fn read_priors(&mut self, trace: &mut Trace, id: NodeId) -> Option<(Option<usize>, f64)> {
-        let DryRun { candidates, log_priors, .. } = self;
-        candidates.clear();
-        log_priors.clear();
-        if !trace.has_fault(Fault::StaleArguments) {
-            trace.refresh_arguments(id).ok()?;
-        }
-        let current = match trace.numbers[id.index()] {
-            x if x.is_nan() => trace.node(id).value.clone(),
-            x => Value::Number(x),
-        };
-        let place = |candidates: &[Value]| candidates.iter().position(|value| *value == current);
-        let Some(maker) = self.own_maker else {
-            *candidates = Choice { trace, node: id }.enumerate().ok()?;
-            for value in &*candidates {
-                log_priors.push(trace.log_density_at(id, value).ok()?);
-            }
-            return match place(candidates) {
-                Some(place) => Some((Some(place), log_priors[place])),
-                None => Some((None, trace.log_density_at(id, &current).ok()?)),
-            };
-        };
-        trace.refresh_arguments(maker).ok()?;
-        if !trace.statistics(maker).is_exact() {
-            return None;
-        }
-        trace.with_uncounted(maker, &current, |trace, params| {
-            let statistics = trace.statistics(maker);
-            let finite = statistics.enumerate_weighed(&current, params, candidates, log_priors);
-            if !finite.ok()? {
-                return None;
-            }
-            match place(candidates) {
-                Some(place) => Some((Some(place), log_priors[place])),
-                None => Some((None, statistics.log_predictive(&current, params).ok()?)),
-            }
-        })
     }
 }
 

@@ -11,7 +11,8 @@
 
 use smidgen_value::Value;
 
-use super::columns::{AsOf, ClusterColumns};
+use super::cell::AsOf;
+use super::columns::ClusterColumns;
 use super::plan::{Plan, Planned};
 use super::shape::Shape;
 use super::written::{CandidateProgram, NoLanes};

@@ -6,7 +6,8 @@
 use smallvec::SmallVec;
 use smidgen_value::Value;
 
-use super::columns::{Cell, ClusterColumns, Copied};
+use super::cell::{Cell, Copied};
+use super::columns::ClusterColumns;
 use super::kept::Root;
 use super::plan::{CandidateRole, Plan, Planned, score};
 use super::written::RowPlace;
@@ -37,8 +38,7 @@ impl ClusterColumns {
         lineup: &Lineup<'_>,
         log_absorbed: &mut [f64],
     ) {
-        let is_root = |id: &NodeId| self.nodes.binary_search(id).is_ok();
-        if !self.distinct || !lineup.is_marked && planned.plan.target.iter().any(is_root) {
+        if !self.distinct || !lineup.is_marked && self.reads_any(&planned.plan.target) {
             return;
         }
         self.run(lineup.candidates.len());
@@ -50,18 +50,21 @@ impl ClusterColumns {
             }
         }
         self.sum_terms(log_absorbed);
+        if !lineup.is_marked && lineup.left.is_empty() {
+            return;
+        }
         let lanes = log_absorbed.len();
-        let is_plain = !lineup.is_marked && lineup.left.is_empty();
         for cells in self.cells.chunks_exact(self.stride) {
             for (log_absorbed, cell) in log_absorbed.iter_mut().zip(&cells[..lanes]) {
-                if !cell.fits || !is_plain && !cell.counts(trace, lineup) {
+                if !cell.counts(trace, lineup) {
                     *log_absorbed = f64::NAN;
                 }
             }
         }
     }
 
-    /// The sum of the terms in each lane, NaN where that or something on the way is not finite.
+    /// The sum of the terms in each lane, NaN where that or something on the way is not finite, or where numbers do
+    /// not fit.
     fn sum_terms(&self, out: &mut [f64]) {
         let ClusterColumns { written, store, .. } = self;
         let lanes = out.len();
@@ -77,8 +80,13 @@ impl ClusterColumns {
                 *out += 0.0 * x;
             }
         }
-        for out in out {
+        for out in &mut *out {
             *out += 0.0 * *out;
+        }
+        for misfits in self.misfits.chunks_exact(self.stride) {
+            for (out, misfit) in out.iter_mut().zip(misfits) {
+                *out += misfit;
+            }
         }
     }
 
@@ -104,7 +112,7 @@ impl ClusterColumns {
             }
         };
         let linear = Linear { weights: &weights, data: &|_| Block::Lanes(&[]) };
-        store.value(program, lanes, &linear);
+        store.run(program, lanes, &linear);
     }
 
     /// Predictives that are read from statistics, one at a time: where these offer no numbers, or the outcome
@@ -174,10 +182,10 @@ impl ClusterColumns {
     }
 
     /// The makers that a candidate applies.
-    pub(super) fn makers(&self, k: usize) -> SmallVec<[NodeId; 4]> {
-        let cell = |lookup: usize| &self.cells[lookup * self.stride + k];
+    pub(super) fn makers(&self, k: usize) -> impl Iterator<Item = NodeId> {
+        let cell = move |lookup: usize| &self.cells[lookup * self.stride + k];
         let predictions = self.written.predictions.iter();
-        predictions.filter_map(|prediction| cell(prediction.lookup).applied()).collect()
+        predictions.filter_map(move |prediction| cell(prediction.lookup).applied())
     }
 }
 

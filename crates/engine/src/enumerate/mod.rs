@@ -25,12 +25,15 @@
 mod aside;
 mod boxed;
 mod brush;
+mod cell;
 mod columns;
+mod drawn_from;
 mod dry_run;
 mod hanging;
 mod kept;
 mod lanes;
 mod plan;
+mod priors;
 mod relocate;
 mod row;
 mod shape;
@@ -41,17 +44,17 @@ mod written;
 
 use smallvec::SmallVec;
 use smidgen_value::rng::seed_of;
-use smidgen_value::{Rng, Value, math};
+use smidgen_value::{Rng, Value};
 
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::program::wide::Wide;
-use crate::tag::Tags;
 use crate::trace::Trace;
 use crate::trace::node::Op;
 use crate::trace::proposal::{Choice, Preset, Proposal};
 use crate::trace::scaffold::Scaffold;
-use columns::AsOf;
+use cell::AsOf;
+pub use drawn_from::DrawnFrom;
 use dry_run::DryRun;
 use hanging::Hanging;
 use kept::PlanTable;
@@ -60,41 +63,6 @@ pub use written::NoLanes;
 
 /// Combinations that are weighed at most.
 const MOST_COMBINATIONS: u64 = 1_000_000;
-
-/// What the block was drawn from, if it was drawn.
-#[derive(Clone, Copy, Debug)]
-pub enum DrawnFrom<'a> {
-    Nothing,
-    /// All unconstrained choices.
-    Choices,
-    /// The blocks of a scope.
-    Scope(&'a Value),
-}
-
-impl DrawnFrom<'_> {
-    /// log of the number of blocks.
-    fn log_count(&self, trace: &Trace) -> f64 {
-        let count = match self {
-            DrawnFrom::Nothing => return 0.0,
-            DrawnFrom::Choices => trace.choices().len(),
-            DrawnFrom::Scope(scope) => trace.scopes().number_of_blocks(scope),
-        };
-        math::ln(count as f64)
-    }
-
-    /// The same after so many unobserved choices have gone and come, none of them in the scope.
-    fn log_count_after(&self, trace: &Trace, gone: usize, come: usize) -> f64 {
-        match self {
-            DrawnFrom::Choices => math::ln((trace.choices().len() - gone + come) as f64),
-            _ => self.log_count(trace),
-        }
-    }
-
-    /// Whether a choice with these tags counts in the scope.
-    fn counts(&self, tags: &Tags) -> bool {
-        matches!(self, DrawnFrom::Scope(scope) if tags.hold(scope))
-    }
-}
 
 /// The candidates of one block, weighed. The buffers are reused.
 #[derive(Default)]
@@ -422,8 +390,9 @@ mod tests {
             assert_eq!(draw_place(&[0.0, f64::INFINITY, 5.0], u), 1);
         }
         assert_eq!(draw_place(&[none, 0.0, none], 1.0), 1);
-        let of_first =
-            (0..1000).filter(|u| draw_place(&[0.0, math::ln(3.0)], f64::from(*u) / 1000.0) == 0);
+        let of_first = (0..1000).filter(|u| {
+            draw_place(&[0.0, smidgen_value::math::ln(3.0)], f64::from(*u) / 1000.0) == 0
+        });
         assert_eq!(of_first.count(), 250);
     }
 }

@@ -176,8 +176,8 @@ fn holds_no_variable(expr: &ExprRef) -> bool {
 
 /// The distribution that a name of the program stands for.
 fn distribution(trace: &Trace, name: Symbol) -> Option<&'static dyn Distribution> {
-    match Procedure::of(trace.known_global(name)?.constant()?)? {
-        Procedure::Builtin(Builtin::Distribution(distribution)) => Some(*distribution),
+    match trace.known_builtin(name)? {
+        Builtin::Distribution(distribution) => Some(distribution),
         _ => None,
     }
 }

@@ -115,6 +115,7 @@ pub(crate) struct Regeneration<'r> {
 
 impl<'r> Regeneration<'r> {
     /// Nothing observed moves, nothing has to be made again.
+    #[inline]
     pub(crate) fn new(proposer: &'r mut dyn Proposer) -> Regeneration<'r> {
         Regeneration {
             proposer,
@@ -134,6 +135,7 @@ impl<'r> Regeneration<'r> {
 }
 
 impl<'r> Evaluation<'r> {
+    #[inline]
     pub(crate) fn of_proposal(rng: &'r mut Rng, regeneration: Regeneration<'r>) -> Evaluation<'r> {
         Evaluation {
             phase: Phase::Proposal(regeneration),
@@ -141,6 +143,7 @@ impl<'r> Evaluation<'r> {
         }
     }
 
+    #[inline]
     pub(crate) fn of_directive(
         rng: &'r mut Rng,
         family: FamilyId,

@@ -265,7 +265,9 @@ impl Trace {
 
     pub(crate) fn set_value(&mut self, id: NodeId, value: Value) {
         let old = self.replace_value(id, value);
-        self.journal.push(Edit::Value(id, old));
+        // There is room before it is put together, so that it is written where it stays. Copied from the stack in other
+        // pieces than it was written in, it would hold up the processor.
+        self.journal.extend(std::iter::once_with(|| Edit::Value(id, old)));
     }
 
     /// Writes a value, and nothing down about it.

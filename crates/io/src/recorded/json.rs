@@ -20,6 +20,15 @@ pub(super) fn read(file: File) -> Result<Run, String> {
             format!("not JSON: {error}")
         }
     })?;
+    run(json)
+}
+
+/// The run of a text that [`crate::run_to_json`] made.
+pub fn run_from_json(text: &str) -> Result<Run, String> {
+    run(serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?)
+}
+
+fn run(json: Json) -> Result<Run, String> {
     let Json::Object(object) = json else {
         return Err("it is no object with the field \"draws\"".to_owned());
     };

@@ -19,6 +19,7 @@ use smidgen_draws::{Draws, Quantity, Run, STATISTICS};
 use smidgen_value::Value;
 
 use crate::sink::{ASIDE, WARMUP};
+pub use json::run_from_json;
 
 /// A file that holds no draws that could be read, and why.
 #[derive(Clone, Debug, PartialEq)]

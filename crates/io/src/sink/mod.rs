@@ -93,6 +93,19 @@ pub fn write_draws(path: &Path, run: &Run) -> Result<WriteReport, SinkError> {
     Ok(WriteReport { skipped })
 }
 
+/// The table of a run as record batches, one per chain: what an Arrow file of it holds.
+#[cfg(feature = "columnar")]
+pub fn batches_of_draws(
+    run: &Run,
+) -> Result<(arrow_schema::SchemaRef, Vec<arrow_array::RecordBatch>), SinkError> {
+    let rows = Rows::new(run);
+    let schema = std::sync::Arc::new(arrow::schema(&rows).with_metadata(arrow::metadata(run)));
+    let batches = (0..rows.lengths.len()).map(|chain| arrow::batch(&schema, &rows, chain));
+    let batches: Result<Vec<_>, Problem> = batches.collect();
+    let batches = batches.map_err(|problem| SinkError { path: PathBuf::new(), problem })?;
+    Ok((schema, batches))
+}
+
 /// Writes a file as a whole, under a temporary name first.
 pub(crate) fn replace_bytes(path: &Path, bytes: &[u8]) -> Result<(), String> {
     let written = replace(path, |mut file| {

@@ -28,6 +28,9 @@ pub use given::bind_vectors;
 pub use reading::{Progress, Reading};
 pub use selection::{ColumnSelection, VectorColumn};
 
+#[cfg(feature = "columnar")]
+pub use columnar::table_of_batches;
+
 use error::Problem;
 
 /// How a file becomes a table, beyond what the file itself says.

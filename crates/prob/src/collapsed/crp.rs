@@ -250,10 +250,9 @@ impl Law<Seating> for Restaurant {
     ) -> Result<bool, ArgumentError> {
         let params = parameters(params)?;
         let log_all = seen.log_all(params.0);
-        for table in &seen.tables {
-            values.push(Value::Number(table.label as f64));
-            log_p.push(Seating::log_joining(table, params.1) - log_all);
-        }
+        values.extend(seen.tables.iter().map(|table| Value::Number(table.label as f64)));
+        let joining = |table| Seating::log_joining(table, params.1) - log_all;
+        log_p.extend(seen.tables.iter().map(joining));
         values.push(Value::Number(seen.new_label_after(current) as f64));
         log_p.push(if seen.tables.is_empty() { 0.0 } else { seen.log_opening(params) - log_all });
         Ok(true)

@@ -9,10 +9,11 @@ use super::{Opaque, Origin, Value, with_stack};
 impl PartialEq for Value {
     #[inline]
     fn eq(&self, other: &Value) -> bool {
-        if let (Value::Number(a), Value::Number(b)) = (self, other) {
-            return a == b || (a.is_nan() && b.is_nan());
+        match (self, other) {
+            (Value::Number(a), Value::Number(b)) => a == b || (a.is_nan() && b.is_nan()),
+            (Value::Symbol(a), Value::Symbol(b)) => a == b,
+            _ => self.cmp(other) == Ordering::Equal,
         }
-        self.cmp(other) == Ordering::Equal
     }
 }
 

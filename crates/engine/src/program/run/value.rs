@@ -23,11 +23,19 @@ pub(super) struct Registers<'s> {
 impl Store {
     /// Σ of the terms over the lanes; −∞ if something cannot be computed, which leaves the other lanes as they are.
     pub(crate) fn value(&mut self, program: &Program, lanes: usize, linear: &Linear<'_>) -> f64 {
+        match self.run(program, lanes, linear) {
+            true => self.total(program, lanes),
+            false => f64::NEG_INFINITY,
+        }
+    }
+
+    /// Computes all steps. False if one is impossible in some lane, see [`Store::step`].
+    pub(crate) fn run(&mut self, program: &Program, lanes: usize, linear: &Linear<'_>) -> bool {
         let mut is_possible = true;
         for step in &program.steps {
             is_possible &= self.step(step, lanes, linear);
         }
-        if is_possible { self.total(program, lanes) } else { f64::NEG_INFINITY }
+        is_possible
     }
 
     /// Computes a step. False if it is impossible in some lane, or cannot be computed there, which leaves a NaN.

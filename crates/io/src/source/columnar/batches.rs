@@ -101,6 +101,18 @@ impl Batches {
         })
     }
 
+    /// Columns of the only batch that lie in memory as the table needs them will not be copied.
+    pub fn lend(&mut self, batch: &RecordBatch) {
+        for (target, growth) in self.plan.targets.iter().zip(&mut self.growth) {
+            let From::Single { column, .. } = &target.from else { continue };
+            if let Growth::Reals(data) | Growth::Lists { data, .. } = growth
+                && let Some(lent) = Doubles::in_place(batch.column(*column))
+            {
+                *data = lent;
+            }
+        }
+    }
+
     /// The only batch of a file, decoded from memory that stays: columns that lie there as the
     /// table needs them are not copied. `watch` is told of the rows, and may stop it.
     pub fn push_only(

@@ -37,6 +37,11 @@ impl Doubles {
         lies_in_it.then(|| Doubles::Lent(Buffer::lent(doubles)))
     }
 
+    /// All doubles of an array, where they lie. None if it holds something else.
+    pub fn in_place(array: &ArrayRef) -> Option<Doubles> {
+        doubles(array).map(|doubles| Doubles::Lent(Buffer::lent(doubles)))
+    }
+
     /// The next ones.
     pub fn extend(&mut self, items: &[f64]) {
         match self {

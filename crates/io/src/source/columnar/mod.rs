@@ -1,9 +1,10 @@
 //! Parquet, Arrow and NumPy files. All come as record batches of Arrow, and `batches.rs` takes the
-//! columns from there.
+//! columns from there. `memory.rs` takes batches that are in memory already.
 
 mod arrow;
 mod batches;
 mod lent;
+mod memory;
 mod numpy;
 mod parquet;
 
@@ -15,6 +16,8 @@ use smidgen_value::Table;
 use crate::source::error::Problem;
 use crate::source::reading::Reading;
 use crate::source::{DECODER, TableOptions};
+
+pub use memory::table_of_batches;
 
 pub(super) fn read(
     extension: &str,

@@ -1,0 +1,56 @@
+//! The values that a choice can take, and their log prior densities while it is not counted in any statistics.
+
+use smidgen_value::Value;
+
+use super::dry_run::DryRun;
+use crate::id::NodeId;
+use crate::trace::Trace;
+use crate::trace::fault::Fault;
+use crate::trace::proposal::Choice;
+
+impl DryRun {
+    /// Finds the values that the choice can take and their log prior densities, while it is not counted.
+    /// Gives the place of the current value, if it is among them, and its log prior density.
+    pub(super) fn read_priors(
+        &mut self,
+        trace: &mut Trace,
+        id: NodeId,
+    ) -> Option<(Option<usize>, f64)> {
+        let DryRun { candidates, log_priors, .. } = self;
+        candidates.clear();
+        log_priors.clear();
+        if !trace.has_fault(Fault::StaleArguments) {
+            trace.refresh_arguments(id).ok()?;
+        }
+        let current = match trace.numbers[id.index()] {
+            x if x.is_nan() => trace.node(id).value.clone(),
+            x => Value::Number(x),
+        };
+        let place = |candidates: &[Value]| candidates.iter().position(|value| *value == current);
+        let Some(maker) = self.own_maker else {
+            *candidates = Choice { trace, node: id }.enumerate().ok()?;
+            for value in &*candidates {
+                log_priors.push(trace.log_density_at(id, value).ok()?);
+            }
+            return match place(candidates) {
+                Some(place) => Some((Some(place), log_priors[place])),
+                None => Some((None, trace.log_density_at(id, &current).ok()?)),
+            };
+        };
+        trace.refresh_arguments(maker).ok()?;
+        if !trace.statistics(maker).is_exact() {
+            return None;
+        }
+        trace.with_uncounted(maker, &current, |trace, params| {
+            let statistics = trace.statistics(maker);
+            let finite = statistics.enumerate_weighed(&current, params, candidates, log_priors);
+            if !finite.ok()? {
+                return None;
+            }
+            match place(candidates) {
+                Some(place) => Some((Some(place), log_priors[place])),
+                None => Some((None, statistics.log_predictive(&current, params).ok()?)),
+            }
+        })
+    }
+}

@@ -1,0 +1,38 @@
+"""Probabilistic programming whose inference reads only as much data as each decision needs.
+
+A model is a function with ``@smidgen.model``; it is compiled, never run. A call of a distribution is a random
+choice, ``observe(choice, value)`` is data, ``return`` says what is recorded.
+"""
+
+from . import kernel
+from ._core import version as _version
+from ._data import Table, table
+from ._errors import (
+    ApproximationWarning,
+    ConvergenceWarning,
+    DataWarning,
+    Interrupted,
+    InterruptedWarning,
+    ModelError,
+    ModelSyntaxError,
+    SmidgenError,
+    SmidgenWarning,
+)
+from ._model import BoundModel, Model, model, program, read
+from ._result import Result, Summary, load
+from ._run import Run
+from ._session import Session
+
+for _public in (
+    ApproximationWarning, ConvergenceWarning, DataWarning, Interrupted, InterruptedWarning, ModelError,
+    ModelSyntaxError, SmidgenError, SmidgenWarning,
+):  # fmt: skip
+    _public.__module__ = "smidgen"
+
+__version__: str = _version()
+
+__all__ = [
+    "ApproximationWarning", "BoundModel", "ConvergenceWarning", "DataWarning", "Interrupted", "InterruptedWarning",
+    "Model", "ModelError", "ModelSyntaxError", "Result", "Run", "Session", "SmidgenError", "SmidgenWarning",
+    "Summary", "Table", "kernel", "load", "model", "program", "read", "table",
+]  # fmt: skip

@@ -1,0 +1,376 @@
+"""Models: a function that is compiled, and what it becomes when it is called with data."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import linecache
+import os
+import secrets
+import types
+from typing import Any, Callable, Mapping
+
+from . import _core
+from ._compile import Compiled, compile_model
+from ._data import arrays_table, table
+from ._errors import ModelError, model_error
+from ._run import Run
+from ._scope import TableUse
+from ._source import Span, Text, definition
+from ._syntax import Written
+from ._words import python_words
+from .kernel import Kernel
+
+#: Words of other systems, and ours.
+_OTHER_WORDS = {
+    "random_seed": "seed", "rng_key": "seed", "num_samples": "draws", "iter_sampling": "draws", "num_warmup": "tune",
+    "iter_warmup": "tune", "warmup": "tune", "burn": "tune", "num_chains": "chains", "n_chains": "chains",
+    "progressbar": "progress", "progress_bar": "progress", "threads": "cores", "initvals": "init", "initial_params": "init",
+    "step": "kernel", "thinning": "thin", "nuts_sampler": "kernel", "target_accept": "kernel",
+}  # fmt: skip
+
+
+class Model:
+    """A compiled function. Calling it with data gives a :class:`BoundModel`; nothing runs yet."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._definition = definition(function)
+        self._signature = inspect.signature(function)
+        compile_model(function, self._definition, None)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> "BoundModel":
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        compiled = compile_model(self._function, self._definition, dict(bound.arguments))
+        return BoundModel._of(compiled)
+
+    def __repr__(self) -> str:
+        return f"<smidgen model {self._function.__name__}{self._signature}>"
+
+
+def model(function: Callable[..., Any]) -> Model:
+    """Makes a model of a function. Its source is compiled; it is never run as Python.
+
+    >>> import smidgen as sm
+    >>> coin = sm.program("[assume p (beta 1 1)] [observe (binomial 10 p) 7] [predict p]")
+    >>> fit = coin.sample(draws=500, tune=200, chains=2, seed=1)
+    >>> bool(0.5 < fit["p"].mean() < 0.8)
+    True
+    """
+    if not isinstance(function, types.FunctionType):
+        raise TypeError("@smidgen.model stands before a function")
+    return Model(function)
+
+
+class BoundModel:
+    """A program with its data."""
+
+    def __init__(
+        self,
+        name: str,
+        written: Written,
+        text: str,
+        params: Mapping[str, Any],
+        tables: Mapping[str, _core.Table],
+        files: Mapping[str, str],
+        dims: Mapping[str, Any],
+        renamed: Mapping[str, str],
+        folder: str = "",
+    ) -> None:
+        self.name = name
+        self._written = written
+        self._text = text
+        self._params = dict(params)
+        self._tables = dict(tables)
+        self._files = dict(files)
+        self._dims = dict(dims)
+        self._renamed = dict(renamed)
+        self._folder = folder
+        self._core = _core.Program(name, text, folder, self._params, self._tables, self._files)
+
+    @staticmethod
+    def _of(compiled: Compiled) -> "BoundModel":
+        tables = {name: _table(use) for name, use in compiled.tables.items()}
+        c = compiled
+        return BoundModel(c.name, c.written, c.text, c.params, tables, {}, c.dims, c.renamed)
+
+    # ------------------------------------------------------------ what it is
+
+    @property
+    def text(self) -> str:
+        """The program as text: the command samples the same draws from it."""
+        return self._text
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """What the program takes from outside, by name: ``smidgen.program(m.text, **m.inputs)`` is the same model."""
+        return {**self._params, **self._tables, **self._files}
+
+    def __repr__(self) -> str:
+        takes = ", ".join(self.inputs)
+        return f"<smidgen model {self.name}({takes})>"
+
+    def _repr_html_(self) -> str:
+        from ._html import program_html
+
+        return program_html(self._text)
+
+    def __reduce__(self) -> Any:
+        made = (
+            self.name, self._written, self._text, self._params,
+            {name: _Packed(value) for name, value in self._tables.items()}, self._files, self._dims, self._renamed, self._folder,
+        )  # fmt: skip
+        return (_unpack, made)
+
+    def _find(self, source: str, start: int, end: int) -> Span | None:
+        if source != self.name:
+            return None
+        found = self._written.find(start, end)
+        return found if found is not None else Span(_program_text(self.name, self._text), start, end)
+
+    def _error(self, failure: _core.Failure) -> ModelError:
+        problems = [_in_python(problem) for problem in failure.args[0]]
+        return model_error(problems, self._find)
+
+    # ------------------------------------------------------------ before sampling
+
+    def check(self) -> list[str]:
+        """All mistakes and remarks about the program with these data, without running anything."""
+        found = []
+        for problem in self._core.check():
+            error = model_error([_in_python(problem)], self._find)
+            found.append(f"{'error' if problem['is_error'] else 'remark'}: {error}")
+        return found
+
+    def explain(self, kernel: Kernel | str | None = None, seed: int = 0) -> "Explanation":
+        """Which kernel moves what, and why; which columns were copied."""
+        try:
+            text = self._core.explain(_kernel_text(kernel, self._renamed), seed)
+        except _core.Failure as failure:
+            raise self._error(failure) from None
+        account = {name: value.account() for name, value in self._tables.items()}
+        return Explanation(python_words(self._places_in(text)), account)
+
+    def _places_in(self, text: str) -> str:
+        """Lines of the program become lines of the user's source."""
+        import re
+
+        starts = [0]
+        for line in self._text.splitlines(keepends=True):
+            starts.append(starts[-1] + len(line.encode()))
+
+        def source(match: "re.Match[str]") -> str:
+            line = int(match[1])
+            places = [p for p in self._written.places if starts[line - 1] <= p[0] < starts[min(line, len(starts) - 1)]]
+            if not places:
+                return match[0]
+            span = max(places, key=lambda p: p[1] - p[0])[2]
+            short = span.text.filename.replace("\\", "/").rsplit("/", 1)[-1]
+            return f"{short}:{span.text.position(span.start)[0]}"
+
+        return re.sub(rf"\b{re.escape(self.name)}:(\d+)", source, text)
+
+    # ------------------------------------------------------------ sampling
+
+    def sample(
+        self,
+        draws: int = 1000,
+        *,
+        tune: int = 1000,
+        chains: int = 4,
+        cores: int | None = None,
+        seed: int | None = None,
+        kernel: Kernel | str | None = None,
+        thin: int = 1,
+        record: Mapping[str, str] | list[str] | None = None,
+        init: Mapping[str, Any] | None = None,
+        approximate: bool = False,
+        exact: bool = False,
+        audit: float | None = None,
+        max_seconds: float | None = None,
+        keep_states: Any = "auto",
+        progress: bool | None = None,
+        wait: bool = True,
+        **unknown: Any,
+    ) -> Any:
+        """Draws from the posterior: a :class:`Result`, or with ``wait=False`` a :class:`Run`.
+
+        ``record`` are further expressions to keep: ``{"ratio": "after / before"}``; ``init`` starting values of
+        choices by name. Without ``seed`` one is drawn (``fit.seed``).
+        """
+        _refuse_unknown(unknown)
+        for value, word in ((draws, "draws"), (tune, "tune"), (chains, "chains"), (thin, "thin")):
+            if not isinstance(value, int) or value < (0 if word == "tune" else 1):
+                raise ValueError(f"{word}={value!r}: a whole number from {0 if word == 'tune' else 1} on")
+        seed = secrets.randbits(32) if seed is None else int(seed)
+        labels, expressions = self._recorded(record)
+        program = self._started(init)
+        core = program.start(
+            draws=draws, tune=tune, chains=chains, cores=cores, seed=seed,
+            kernel=_kernel_text(kernel, self._renamed), thin=thin, record=list(zip(labels, expressions)), approximate=approximate,
+            exact=exact, audit=audit, max_seconds=max_seconds,
+        )  # fmt: skip
+        run = Run(core, self, {"tune": tune, "draws": draws, "chains": chains, "thin": thin})
+        if not wait:
+            run._show(progress)
+            return run
+        return run._wait_here(progress)
+
+    def _started(self, init: Mapping[str, Any] | None) -> _core.Program:
+        """The program with starting values, which are `force` directives."""
+        if not init:
+            return self._core
+        text, params = self._text, dict(self._params)
+        for name, value in init.items():
+            own = self._renamed.get(name, name)
+            key = f"init_{own}"
+            params[key] = value
+            text += f"[force {own} {{{key}}}]\n"
+        return _core.Program(self.name, text, self._folder, params, self._tables, self._files)
+
+    def _recorded(self, record: Mapping[str, str] | list[str] | None) -> tuple[list[str], list[str]]:
+        from ._expression_text import expression_text
+
+        if record is None:
+            return [], []
+        pairs = list(record.items()) if isinstance(record, Mapping) else [(text, text) for text in record]
+        return [label for label, _ in pairs], [expression_text(text, self._renamed) for _, text in pairs]
+
+
+class Explanation(str):
+    """What a sweep does, and how the data were taken over (``.columns``)."""
+
+    columns: dict[str, list[tuple[str, str, int, str]]]
+
+    def __new__(cls, text: str, columns: dict[str, list[tuple[str, str, int, str]]]) -> "Explanation":
+        lines = [text.rstrip("\n"), ""] if columns else [text]
+        for table_name, listed in columns.items():
+            lines.append(f"{table_name}:")
+            width = max((len(row[0]) for row in listed), default=0)
+            for name, kind, size, how in listed:
+                words = "lent" if how == "lent" else f"copied, {size / 1e6:.1f} MB: {how}"
+                lines.append(f"  {name:<{width}}  {kind:<8}  {words}")
+        made = super().__new__(cls, "\n".join(lines))
+        made.columns = columns
+        return made
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+# ---------------------------------------------------------------- text
+
+
+def program(text: str, **inputs: Any) -> BoundModel:
+    """A program written as text. Inputs are values for ``{name}`` and tables for ``[table name]``.
+
+    >>> import smidgen as sm
+    >>> sm.program("[assume mu (normal 0 {sd})]", sd=2.0).inputs
+    {'sd': 2.0}
+    """
+    return _program(text, inputs, "program", os.getcwd())
+
+
+def read(path: str | os.PathLike[str], **inputs: Any) -> BoundModel:
+    """A program from a file; relative paths in it start in its folder."""
+    path = os.fspath(path)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    return _program(text, inputs, path, os.path.dirname(os.path.abspath(path)))
+
+
+def _program(text: str, inputs: Mapping[str, Any], name: str, folder: str) -> BoundModel:
+    written = Written()
+    probe = _core.Program(name, text, folder, {}, {}, {})
+    bare = BoundModel(name, written, text, {}, {}, {}, {}, {}, folder)
+    try:
+        params, tables = probe.wants()
+    except _core.Failure as failure:
+        raise bare._error(failure) from None
+    values: dict[str, Any] = {}
+    given: dict[str, _core.Table] = {}
+    files: dict[str, str] = {}
+    for key, value in inputs.items():
+        if key in tables:
+            if isinstance(value, (str, os.PathLike)):
+                files[key] = os.fspath(value)
+            else:
+                given[key] = table(value, key)
+        elif key in params:
+            values[key] = value
+        else:
+            near = difflib.get_close_matches(key, [*params, *tables], 1)
+            hint = f"did you mean `{near[0]}`?" if near else f"it takes {', '.join([*params, *tables]) or 'nothing'}"
+            raise TypeError(f"the program has no input `{key}`; {hint}")
+    return BoundModel(name, written, text, values, given, files, {}, {}, folder)
+
+
+# ---------------------------------------------------------------- parts
+
+
+def _table(use: TableUse) -> _core.Table:
+    if use.kind == "frame":
+        return table(use.sources[0][1], use.name)
+    return arrays_table(use.name, use.sources)
+
+
+class _Packed:
+    """A table on its way to another process: its columns, without their engine."""
+
+    def __init__(self, value: _core.Table) -> None:
+        self.value = value
+
+    def __reduce__(self) -> Any:
+        import numpy as np
+
+        columns = []
+        for name, kind, _, _ in self.value.account():
+            cells = self.value.column(name)
+            columns.append(
+                (name, np.array(cells, dtype=bool if kind == "booleans" else None) if kind != "texts" else cells)
+            )
+        return (_repacked, (columns,))
+
+
+def _repacked(columns: list[tuple[str, Any]]) -> _core.Table:
+    return arrays_table("table", columns)
+
+
+def _unpack(*parts: Any) -> BoundModel:
+    return BoundModel(*parts)
+
+
+def _kernel_text(kernel: Kernel | str | int | None, renamed: Mapping[str, str]) -> str | None:
+    if kernel is None:
+        return None
+    return kernel.text(renamed) if isinstance(kernel, Kernel) else str(kernel)
+
+
+def _in_python(problem: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **problem,
+        "message": python_words(problem["message"]),
+        "hints": [python_words(hint) for hint in problem["hints"]],
+    }
+
+
+def _refuse_unknown(unknown: Mapping[str, Any]) -> None:
+    for name in unknown:
+        ours = _OTHER_WORDS.get(name)
+        known = ["draws", "tune", "chains", "cores", "seed", "kernel", "thin", "record", "init", "progress", "wait"]
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"; here it is `{ours}=`" if ours else f"; did you mean `{near[0]}=`?" if near else ""
+        raise TypeError(f"sample() has no argument `{name}`{hint}")
+
+
+@functools.lru_cache(maxsize=64)
+def _program_text(name: str, text: str) -> Text:
+    """A program's own text as a place of mistakes; known to tracebacks."""
+    lines = text.splitlines(keepends=True)
+    filename = name if os.path.exists(name) else f"<smidgen {name} {abs(hash(text)) % 10**8}>"
+    if filename.startswith("<"):
+        linecache.cache[filename] = (len(text), None, lines, filename)
+    return Text.of(filename, lines)

@@ -1,0 +1,247 @@
+"""What was drawn: arrays, a summary, words about whether to trust it, and the way to other tools."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from typing import TYPE_CHECKING, Any, Iterator, Mapping
+
+import numpy as np
+
+from . import _core
+from ._errors import ApproximationWarning, ConvergenceWarning, DataWarning, SmidgenError, SmidgenWarning
+from ._words import python_words
+
+if TYPE_CHECKING:
+    from ._model import BoundModel
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_COLUMNS = ("mean", "sd", "mcse", "5%", "50%", "95%", "ess_bulk", "ess_tail", "r_hat")
+
+
+class Draws(Mapping[str, Array]):
+    """Draws by name: read-only arrays of (chain, draw, ...) that look at the engine's own memory."""
+
+    def __init__(self, outcome: _core.Outcome) -> None:
+        self._outcome = outcome
+        self._arrays: dict[str, Array] = {}
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._arrays:
+            self._arrays[name] = self._array(name)
+        return self._arrays[name]
+
+    def _array(self, name: str) -> Array:
+        try:
+            numbers = self._outcome.numbers(name)
+        except KeyError:
+            raise KeyError(f"nothing was recorded as {name!r}; there is {', '.join(self._outcome.names)}") from None
+        if numbers is not None:
+            return np.asarray(numbers)
+        chains = self._outcome.values(name)
+        draws = min((len(chain) for chain in chains), default=0)
+        made = np.empty((len(chains), draws), dtype=object)
+        for i, chain in enumerate(chains):
+            for j in range(draws):
+                made[i, j] = chain[j]
+        made.flags.writeable = False
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._outcome.names)
+
+    def __len__(self) -> int:
+        return len(self._outcome.names)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}: {self[name].shape}" for name in self)
+        return f"<draws {shown}>"
+
+
+class Summary:
+    """The command's table: a row per number."""
+
+    def __init__(self, outcome: _core.Outcome) -> None:
+        self.rows: dict[str, dict[str, float]] = {
+            name: dict(zip(_COLUMNS, numbers)) for name, numbers in outcome.summary()
+        }
+        self._text = outcome.table()
+        self._left_out = outcome.left_out()
+
+    def __getitem__(self, name: str) -> dict[str, float]:
+        return self.rows[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return self._text.rstrip("\n") + "".join(f"\n{name}: {reason}" for name, reason in self._left_out)
+
+    def _repr_html_(self) -> str:
+        from ._html import notes_html, table_html
+
+        lines = [line.rsplit(maxsplit=9) for line in self._text.splitlines()[1:]]
+        return table_html(("", *_COLUMNS), lines) + notes_html([f"{n}: {r}" for n, r in self._left_out])
+
+    def to_pandas(self) -> Any:
+        import pandas
+
+        return pandas.DataFrame.from_dict(self.rows, orient="index", columns=list(_COLUMNS))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        columns: list[tuple[str, str, Any, int]] = [("name", "texts", list(self.rows), 1)]
+        for column in _COLUMNS:
+            numbers = np.array([row[column] for row in self.rows.values()], dtype=np.float64)
+            columns.append((column, "reals", np.nan_to_num(numbers, nan=-1.0), 1))
+        return _core.Table.from_arrays("summary", columns, "").__arrow_c_stream__(requested_schema)
+
+
+class Result:
+    """A finished run, or what there is of one."""
+
+    def __init__(self, outcome: _core.Outcome, model: "BoundModel | None", request: Mapping[str, int]) -> None:
+        self._outcome = outcome
+        self._model = model
+        self._request = dict(request)
+        self._draws = Draws(outcome)
+        self._groups: dict[str, dict[str, Any]] = {}
+
+    # ------------------------------------------------------------ draws
+
+    def __getitem__(self, name: str) -> Array:
+        return self._draws[name]
+
+    @property
+    def draws(self) -> Draws:
+        """All draws by name."""
+        return self._draws
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._outcome.names)
+
+    @property
+    def seed(self) -> int:
+        return self._outcome.seed
+
+    @property
+    def program(self) -> str:
+        """The text of the program that was run."""
+        return self._outcome.program
+
+    @property
+    def seconds(self) -> float:
+        """How long the run took."""
+        return self._outcome.seconds
+
+    @property
+    def is_complete(self) -> bool:
+        return not self._outcome.interrupted
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._outcome.__arrow_c_stream__(requested_schema)
+
+    # ------------------------------------------------------------ judgement
+
+    def summary(self) -> Summary:
+        """Mean, sd, Monte Carlo error, quantiles, effective draws and R-hat of every number."""
+        return Summary(self._outcome)
+
+    @property
+    def warnings(self) -> list[str]:
+        return [python_words(text) for text in self._outcome.warnings]
+
+    @property
+    def kernels(self) -> list[dict[str, Any]]:
+        """What each kernel did: transitions, acceptance, share of the data, audits."""
+        found: list[dict[str, Any]] = json.loads(self._outcome.kernels())
+        return found
+
+    def diagnose(self) -> str:
+        """Whether to trust the draws, in a few sentences."""
+        from ._diagnose import diagnose
+
+        return diagnose(self)
+
+    def _warn(self, stacklevel: int, quiet: bool = False) -> None:
+        if quiet:
+            return
+        for text in self.warnings:
+            warnings.warn(text, _category(text), stacklevel=stacklevel)
+
+    def __repr__(self) -> str:
+        lengths = self._outcome.lengths
+        head = f"{len(lengths)} chains of {max(lengths, default=0)} draws, seed {self.seed}, {self.seconds:.1f} s"
+        return f"{head}\n{self.summary()!r}"
+
+    def _repr_html_(self) -> str:
+        from ._html import notes_html
+
+        lengths = self._outcome.lengths
+        head = f"{len(lengths)} chains of {max(lengths, default=0)} draws, seed {self.seed}, {self.seconds:.1f} s"
+        verdict = self.warnings or ["Nothing speaks against these draws."]
+        return self.summary()._repr_html_() + notes_html([head, *verdict])
+
+    # ------------------------------------------------------------ elsewhere
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the draws: .parquet .arrow .csv .json by our own writers, .nc through xarray."""
+        name = os.fspath(path)
+        if name.endswith(".nc"):
+            self.to_datatree().to_netcdf(name)
+            return
+        skipped = self._outcome.save(name)
+        for quantity, reason in skipped:
+            warnings.warn(f"{name} does not hold `{quantity}`: {reason}", DataWarning, stacklevel=2)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """A page about the draws with plots, in one file."""
+        title = f"Draws of {self._model.name if self._model is not None else 'a model'}"
+        facts = [("seed", str(self.seed)), *((word, str(value)) for word, value in self._request.items())]
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self._outcome.report(title, facts))
+
+    def to_datatree(self) -> Any:
+        """An ``xarray.DataTree`` with posterior, sample_stats and what else was computed."""
+        from ._arviz import to_datatree
+
+        return to_datatree(self)
+
+    def to_arviz(self) -> Any:
+        """What the installed ArviZ wants: ``InferenceData`` before 1.0, a ``DataTree`` since."""
+        from ._arviz import to_arviz
+
+        return to_arviz(self)
+
+    def __reduce__(self) -> Any:
+        return (_result, (self._outcome.state(), self._model, self._request))
+
+
+def _result(state: dict[str, Any], model: Any, request: dict[str, int]) -> Result:
+    return Result(_core.Outcome.from_state(state), model, request)
+
+
+def _category(text: str) -> type[SmidgenWarning]:
+    if any(word in text for word in ("r_hat", "effective", "diverge", "tuning", "warm-up", "never moved", "stayed at one value", "do not agree", "stuck")):
+        return ConvergenceWarning
+    if any(word in text for word in ("subsampled", "audit", "batch", "decision", "approximat")):
+        return ApproximationWarning
+    return SmidgenWarning
+
+
+def load(path: str | os.PathLike[str]) -> Result:
+    """Draws from a file that :meth:`Result.save` or ``smidgen sample --out`` wrote."""
+    name = os.fspath(path)
+    if name.endswith(".nc"):
+        from ._arviz import from_netcdf
+
+        return Result(from_netcdf(name), None, {})
+    try:
+        return Result(_core.read_outcome(name), None, {})
+    except OSError as error:
+        raise SmidgenError(str(error)) from None

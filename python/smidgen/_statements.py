@@ -1,0 +1,513 @@
+"""The top level of a model: statements to directives."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from . import _outside as outside
+from ._bodies import assigned, decorated, is_text, refuse
+from ._compile import Compiler
+from ._dims import dims_of
+from ._expressions import Expressions
+from ._loops import Loops
+from ._outside import MISSING
+from ._registry import DIRECTIVES, directives, procedures
+from ._scope import Binding, Cell, Input, Procedure, Row, Scope, Word
+from ._syntax import Node, call, directive, items, word
+
+OBSERVE = "observe(choice, value): the choice is a call of a distribution"
+
+
+class Statements:
+    def __init__(self, compiler: Compiler) -> None:
+        self.c = compiler
+        self.e = Expressions(compiler)
+        self.loops = Loops(compiler, self.e)
+        #: Tags of the `with scope(...)` around, outermost first.
+        self.tags: list[tuple[Node, Node]] = []
+
+    def model(self, body: list[ast.stmt], scope: Scope) -> None:
+        for statement in body:
+            self.statement(statement, scope)
+
+    def emit(self, made: Node) -> None:
+        self.c.program.append(made)
+
+    # ------------------------------------------------------------ one statement
+
+    def statement(self, node: ast.stmt, scope: Scope) -> None:
+        if is_text(node) or isinstance(node, ast.Pass) or refuse(self.c, node):
+            return
+        match node:
+            case ast.FunctionDef():
+                self._function(node, scope)
+            case ast.Return():
+                self._return(node, scope)
+            case ast.If():
+                self._if(node, scope)
+            case ast.For():
+                self._for(node, scope)
+            case ast.With():
+                self._with(node, scope)
+            case ast.Expr():
+                self._expression(node, scope)
+            case ast.AugAssign():
+                name = node.target.id if isinstance(node.target, ast.Name) else "this"
+                self.c.mistake(
+                    f"`{name}` already has a value: in a model every name is bound once",
+                    node,
+                    "give the new value another name",
+                )
+            case _:
+                self._assign(node, scope)
+
+    def _tagged(self, made: Node) -> Node:
+        for tag, block in reversed(self.tags):
+            made = call("scope_include", tag, block, made, span=made.span)
+        return made
+
+    def _assume(self, name: str, made: Node, node: ast.AST, scope: Scope, binding: Binding | None = None) -> None:
+        text = self.c.own(name)
+        if self.c.bind(scope, name, binding or Word(text), node):
+            self.emit(directive("assume", word(text, self.c.span(node)), self._tagged(made), span=self.c.span(node)))
+
+    def _assign(self, node: ast.stmt, scope: Scope) -> None:
+        pair = assigned(self.c, node)
+        if pair is None:
+            return
+        target, value = pair
+        if isinstance(target, ast.Name):
+            self.c.comprehensions[target.id] = value
+            self._assume(target.id, self.e(value, scope), target, scope)
+            return
+        names = [part for part in target.elts if isinstance(part, ast.Name)]
+        if len(names) != len(target.elts):
+            self.c.mistake("names are bound one level deep", target)
+        elif isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(names):
+            made = [self.e(part, scope) for part in value.elts]
+            for name, part, expression in zip(names, made, value.elts):
+                self.c.comprehensions[name.id] = expression
+                self._assume(name.id, part, name, scope)
+        else:
+            hidden = self.c.hidden_name("tuple")
+            self.emit(directive("assume", word(hidden), self._tagged(self.e(value, scope)), span=self.c.span(node)))
+            for i, name in enumerate(names):
+                self._assume(name.id, call("lookup", word(hidden), word(str(i))), name, scope)
+
+    def _function(self, node: ast.FunctionDef, scope: Scope) -> None:
+        text = self.c.own(node.name)
+        procedure = Procedure(text, [], {})
+        if not self.c.bind(scope, node.name, procedure, node):
+            return
+        made = decorated(self.c, self.e, node, scope, procedure)
+        self.emit(directive("assume", word(text), made, span=self.c.span(node)))
+
+    # ------------------------------------------------------------ what is recorded
+
+    def _return(self, node: ast.Return, scope: Scope) -> None:
+        if scope.kind != "model":
+            self.c.mistake("`return` stands at the end of the model", node)
+            return
+        if node.value is None or isinstance(node.value, ast.Constant) and node.value.value is None:
+            return
+        parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+        for part in parts:
+            if self._is_dict(part, scope):
+                assert isinstance(part, ast.Call)
+                for keyword in part.keywords:
+                    if keyword.arg is not None:
+                        self._record(keyword.arg, keyword.value, scope)
+            elif isinstance(part, ast.Dict):
+                for key, value in zip(part.keys, part.values):
+                    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                        self._record(key.value, value, scope)
+                    else:
+                        self.c.mistake("what is recorded is named by a text", key or part)
+            elif isinstance(part, ast.Name):
+                self._record(part.id, part, scope)
+            else:
+                self._record(" ".join(self.c.text.segment(self.c.span(part)).split()), part, scope)
+
+    def _is_dict(self, node: ast.expr, scope: Scope) -> bool:
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.args:
+            return False
+        return node.func.id == "dict" and scope.find("dict") is None
+
+    def _record(self, label: str, node: ast.expr, scope: Scope) -> None:
+        made = self._tagged(self.e(node, scope))
+        dims = dims_of(self.c, node, scope)
+        if dims:
+            self.c.dims[label] = dims
+        self.emit(directive("predict", made, span=self.c.span(node), label=label))
+
+    # ------------------------------------------------------------ branches
+
+    def _if(self, node: ast.If, scope: Scope) -> None:
+        known = self._decided(node.test, scope)
+        if known is not MISSING:
+            for statement in node.body if known else node.orelse:
+                self.statement(statement, scope)
+            return
+        if self._is_constant(node.test, scope):
+            # At definition: both ways are looked at, each by itself.
+            for branch in (node.body, node.orelse):
+                inner = Scope("model", scope, {})
+                for statement in branch:
+                    self.statement(statement, inner)
+                scope.names.update(inner.names)
+            return
+        pair = self._same_name(node)
+        if pair is None:
+            self.c.mistake(
+                "both branches of an `if` on random values bind the same one name",
+                node.test,
+                "write x = a if c else b, or a function",
+            )
+            return
+        name, then, other = pair
+        parts = (self.e(node.test, scope), self.e(then, scope), self.e(other, scope))
+        self._assume(name.id, call("if", *parts, span=self.c.span(node.test)), name, scope)
+
+    def _same_name(self, node: ast.If) -> tuple[ast.Name, ast.expr, ast.expr] | None:
+        found = []
+        for branch in (node.body, node.orelse):
+            pair = assigned(self.c, branch[0]) if len(branch) == 1 else None
+            if pair is None or not isinstance(pair[0], ast.Name):
+                return None
+            found.append((pair[0], pair[1]))
+        return (found[0][0], found[0][1], found[1][1]) if found[0][0].id == found[1][0].id else None
+
+    def _is_constant(self, test: ast.expr, scope: Scope) -> bool:
+        """Whether a condition is about inputs and names from outside alone."""
+        for part in ast.walk(test):
+            if isinstance(part, ast.Name):
+                binding = scope.find(part.id)
+                if binding is not None and not isinstance(binding, Input):
+                    return False
+                if binding is None and self.c.outside.find(part.id) is MISSING and outside.is_language(part.id):
+                    return False
+        return True
+
+    def _decided(self, test: ast.expr, scope: Scope) -> Any:
+        if self.c.is_defining or not self._is_constant(test, scope):
+            return MISSING
+        names: dict[str, Any] = {}
+        for part in ast.walk(test):
+            if isinstance(part, ast.Name):
+                value = self.c.value_of(part.id, scope)
+                if value is MISSING:
+                    self.e.unknown(part.id, part)
+                    return False
+                names[part.id] = value
+        code = compile(ast.Expression(test), self.c.text.filename, "eval")
+        try:
+            return bool(eval(code, {"__builtins__": {}}, names))
+        except Exception as error:
+            self.c.mistake(f"this condition cannot be decided: {error}", test)
+            return False
+
+    # ------------------------------------------------------------ scopes
+
+    def _with(self, node: ast.With, scope: Scope) -> None:
+        added = 0
+        for item in node.items:
+            tag = item.context_expr
+            named = isinstance(tag, ast.Call) and isinstance(tag.func, (ast.Name, ast.Attribute))
+            name = (tag.func.id if isinstance(tag.func, ast.Name) else tag.func.attr) if named else ""  # type: ignore[attr-defined]
+            if name != "scope" or item.optional_vars is not None or not tag.args:  # type: ignore[attr-defined]
+                self.c.mistake('`with` in a model is `with scope("name", block):`', tag)
+                return
+            assert isinstance(tag, ast.Call)
+            block = self.e.calls.tag(tag.args[1], scope) if len(tag.args) > 1 else word("0")
+            self.tags.append((self.e.calls.tag(tag.args[0], scope), block))
+            added += 1
+        for statement in node.body:
+            self.statement(statement, scope)
+        del self.tags[len(self.tags) - added :]
+
+    # ------------------------------------------------------------ loops
+
+    def _for(self, node: ast.For, scope: Scope) -> None:
+        head = self.loops.head(node, scope)
+        if node.orelse:
+            self.c.mistake("`else` of a loop is not part of the model language", node.orelse[0])
+        if head is None:
+            return
+        variable, source, inner = head
+        kept, self.c.program = self.c.program, []
+        functions_before = len(self.c.procedures)
+        for statement in node.body:
+            self._in_loop(statement, inner)
+        body, self.c.program = self.c.program, kept
+        # Functions from outside are assumed before the loop that calls them.
+        if len(self.c.procedures) > functions_before:
+            outer = [part for part in body if part.content[0].content == "assume"]  # type: ignore[union-attr]
+            self.c.program.extend(outer)
+            body = [part for part in body if part not in outer]
+        if body:
+            self.emit(directive("for", variable, word("in"), source, *body, span=self.c.span(node)))
+
+    def _in_loop(self, node: ast.stmt, scope: Scope) -> None:
+        if is_text(node) or isinstance(node, ast.Pass) or refuse(self.c, node):
+            return
+        if isinstance(node, ast.For):
+            self._for(node, scope)
+        elif isinstance(node, ast.Expr):
+            self._expression(node, scope)
+        elif isinstance(node, ast.If):
+            self._if_in_loop(node, scope)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            self._let(node, scope)
+        elif isinstance(node, ast.With):
+            self._with(node, scope)
+        elif isinstance(node, ast.AugAssign):
+            self.c.mistake("values do not change in a model", node, "sum([... for row in t]), or fold(f, start, xs)")
+        elif isinstance(node, ast.FunctionDef):
+            self.c.mistake("a function is bound outside the loop", node, "with what it needs of the row as arguments")
+        else:
+            self.c.mistake(f"`{type(node).__name__.lower()}` is not part of a loop of a model", node)
+
+    def _let(self, node: ast.stmt, scope: Scope) -> None:
+        """A name of the round."""
+        pair = assigned(self.c, node)
+        if pair is None:
+            return
+        target, value = pair
+        if isinstance(target, ast.Name):
+            self._name_of_round(target, self._tagged(self.e(value, scope)), value, scope)
+            return
+        names = [part for part in target.elts if isinstance(part, ast.Name)]
+        if (
+            len(names) == len(target.elts)
+            and isinstance(value, (ast.Tuple, ast.List))
+            and len(value.elts) == len(names)
+        ):
+            made = [self._tagged(self.e(part, scope)) for part in value.elts]
+            for name, part, expression in zip(names, made, value.elts):
+                self._name_of_round(name, part, expression, scope)
+        else:
+            self.c.mistake("names of a round are bound one by one", target)
+
+    def _name_of_round(self, target: ast.Name, made: Node, value: ast.expr, scope: Scope) -> None:
+        if "let" in directives():
+            text = self.c.fresh(target.id)
+            if self.c.bind(scope, target.id, Word(text), target):
+                self.emit(directive("let", word(text, self.c.span(target)), made, span=self.c.span(target)))
+        elif self.c.bind(scope, target.id, Cell(made), target):
+            # Without `let`, the expression stands wherever the name does: right if it draws nothing.
+            if self._draws(value, scope):
+                self.c.mistake(
+                    "a choice in a loop has no name of its own", value, "make it a memoised function of the index"
+                )
+
+    def _draws(self, value: ast.expr, scope: Scope) -> bool:
+        for part in ast.walk(value):
+            if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and scope.find(part.func.id) is None:
+                entry = procedures().get(part.func.id)
+                if entry is not None and entry.is_distribution:
+                    return True
+        return False
+
+    def _if_in_loop(self, node: ast.If, scope: Scope) -> None:
+        known = self._decided(node.test, scope)
+        if known is not MISSING:
+            for statement in node.body if known else node.orelse:
+                self._in_loop(statement, scope)
+            return
+        pair = self._same_name(node)
+        if pair is not None:
+            name, value, otherwise = pair
+            parts = (self.e(node.test, scope), self.e(value, scope), self.e(otherwise, scope))
+            made = call("if", *parts, span=self.c.span(node.test))
+            self._name_of_round(name, made, ast.IfExp(node.test, value, otherwise), scope)
+            return
+        then, other = (self._observation(branch, scope) for branch in (node.body, node.orelse))
+        if then is not None and other is not None and ast.dump(then.args[1]) == ast.dump(other.args[1]):
+            choice = ast.copy_location(ast.IfExp(node.test, then.args[0], other.args[0]), node.test)
+            observation = ast.Call(then.func, [choice, then.args[1]], then.keywords)
+            self._observe(ast.copy_location(observation, node.test), scope)
+            return
+        if self._is_constant(node.test, scope):
+            for statement in (*node.body, *node.orelse):
+                self._in_loop(statement, scope)
+            return
+        self.c.mistake(
+            "an `if` in a loop binds one name in both branches, or observes the same value in both",
+            node.test,
+            "observe(a if c else b, value)",
+        )
+
+    def _observation(self, body: list[ast.stmt], scope: Scope) -> ast.Call | None:
+        if len(body) == 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Call):
+            made = body[0].value
+            if self._directive(made, scope) == "observe" and len(made.args) == 2:
+                return made
+        return None
+
+    # ------------------------------------------------------------ directives
+
+    def _directive(self, node: ast.Call, scope: Scope) -> str | None:
+        value: Any = MISSING
+        if isinstance(node.func, ast.Name) and scope.find(node.func.id) is None:
+            value = self.c.outside.find(node.func.id)
+            if value is MISSING and node.func.id in DIRECTIVES:
+                return node.func.id
+        elif isinstance(node.func, ast.Attribute):
+            value = self.e.member(node.func, scope)
+        name = outside.known_function(value) if value is not MISSING else None
+        return name if name in DIRECTIVES else None
+
+    def _expression(self, node: ast.Expr, scope: Scope) -> None:
+        value = node.value
+        if isinstance(value, ast.Call):
+            name = self._directive(value, scope)
+            if name is not None:
+                getattr(self, "_" + name)(value, scope)
+                return
+            before = len(self.c.mistakes)
+            self.e(value, scope)
+            if len(self.c.mistakes) > before:
+                return
+        self.c.mistake("this value is not used", node, "bind it to a name, or observe(choice, value)")
+
+    def _label(self, node: ast.Call, scope: Scope) -> str | None:
+        for keyword in node.keywords:
+            if (
+                keyword.arg == "label"
+                and isinstance(keyword.value, ast.Constant)
+                and isinstance(keyword.value.value, str)
+            ):
+                return keyword.value.value
+            self.c.mistake('there is only `label="name"` here', keyword.value)
+        return None
+
+    def _observe(self, node: ast.Call, scope: Scope) -> None:
+        if len(node.args) != 2:
+            self.c.mistake("observe takes a choice and its value", node, OBSERVE)
+            return
+        choice, value = node.args
+        if self._is_data(choice, scope) and isinstance(value, ast.Call):
+            self.c.mistake("the first part is data: observe(choice, value)", choice, "exchange the two")
+            return
+        label = self._label(node, scope)
+        columns = None if scope.in_loop else self._columns(choice, value, scope)
+        if columns is not None:
+            table, inner = columns
+            parts = (self._tagged(self.e(choice, inner)), self.e(value, inner))
+            made = directive("observe", *parts, span=self.c.span(node), label=label)
+            self.emit(directive("for", word("row"), word("in"), word(table), made, span=self.c.span(node)))
+            return
+        made = directive(
+            "observe", self._tagged(self.e(choice, scope)), self.e(value, scope), span=self.c.span(node), label=label
+        )
+        self.emit(made)
+
+    def _columns(self, choice: ast.expr, value: ast.expr, scope: Scope) -> tuple[str, Scope] | None:
+        """Whole columns or arrays that are observed at once are gone through row by row: the table and its names."""
+        inner = scope.inner("loop")
+        if isinstance(value, (ast.Attribute, ast.Subscript)) and isinstance(value.value, ast.Name):
+            use = self.e.table_of(value.value, scope)
+            if use is None or not self._is_single(choice, scope):
+                return None
+            inner.names[value.value.id] = Row(use.name, "row")
+            return use.name, inner
+        if not isinstance(value, ast.Name) or not self._is_single(choice, scope):
+            return None
+        length = self._length(value, scope)
+        if length is None:
+            return None
+        names = dict.fromkeys(part.id for part in (value, *ast.walk(choice)) if isinstance(part, ast.Name))
+        sources = []
+        for name in names:
+            found = ast.Name(name, ast.Load())
+            if self._length(found, scope) == length:
+                array = self.c.value_of(name, scope)
+                sources.append((name, array.to_numpy() if outside.is_series(array) else array))
+                inner.names[name] = Cell(word(f"row.{name}"))
+        return self.c.arrays_table(sources).name, inner
+
+    def _is_single(self, choice: ast.expr, scope: Scope) -> bool:
+        """Whether a choice is a call of a distribution whose draws are numbers."""
+        if not isinstance(choice, ast.Call) or any(keyword.arg == "size" for keyword in choice.keywords):
+            return False
+        name = choice.func.id if isinstance(choice.func, ast.Name) else getattr(choice.func, "attr", "")
+        entry = procedures().get(name) if scope.find(name) is None else None
+        return entry is not None and entry.is_distribution and not entry.is_plural
+
+    def _length(self, node: ast.Name, scope: Scope) -> int | None:
+        """The length of an array from outside."""
+        value = self.c.value_of(node.id, scope)
+        if value is MISSING or not (outside.is_array(value) or outside.is_series(value)):
+            return None
+        return (
+            len(value)
+            if len(value) and not isinstance(value[0] if isinstance(value, (list, tuple)) else 0, str)
+            else None
+        )
+
+    def _is_data(self, node: ast.expr, scope: Scope) -> bool:
+        if isinstance(node, ast.Constant):
+            return True
+        if isinstance(node, (ast.Attribute, ast.Subscript)):
+            return self.e.row_of(node.value, scope) is not None
+        if isinstance(node, ast.Name):
+            return isinstance(scope.find(node.id), (Input, Cell))
+        return False
+
+    def _predict(self, node: ast.Call, scope: Scope) -> None:
+        if not 1 <= len(node.args) <= 2:
+            self.c.mistake('predict takes a value and its name: predict(x, "x")', node)
+            return
+        label = self._label(node, scope)
+        if len(node.args) == 2:
+            if not isinstance(node.args[1], ast.Constant) or not isinstance(node.args[1].value, str):
+                self.c.mistake("what is recorded is named by a text", node.args[1])
+                return
+            label = node.args[1].value
+        elif label is None:
+            label = " ".join(self.c.text.segment(self.c.span(node.args[0])).split())
+        made = self._tagged(self.e(node.args[0], scope))
+        self.emit(directive("predict", made, span=self.c.span(node), label=label))
+
+    def _force(self, node: ast.Call, scope: Scope) -> None:
+        if len(node.args) != 2:
+            self.c.mistake("force takes a choice and its value", node)
+            return
+        self.emit(directive("force", *(self.e(part, scope) for part in node.args), span=self.c.span(node)))
+
+    def _factor(self, node: ast.Call, scope: Scope) -> None:
+        if len(node.args) != 1:
+            self.c.mistake("factor takes a log density", node)
+            return
+        label = self._label(node, scope)
+        self.emit(directive("factor", self.e(node.args[0], scope), span=self.c.span(node), label=label))
+
+    def _infer(self, node: ast.Call, scope: Scope) -> None:
+        """The kernel is computed by Python from what is outside, or is a text."""
+        from .kernel import Kernel
+
+        if len(node.args) != 1:
+            self.c.mistake("infer takes a kernel", node)
+            return
+        part = node.args[0]
+        if isinstance(part, ast.Constant) and isinstance(part.value, (str, int)):
+            self.emit(directive("infer", word(str(part.value)), span=self.c.span(node)))
+            return
+        if self.c.is_defining:
+            return
+        names = {name.id: self.c.value_of(name.id, scope) for name in ast.walk(part) if isinstance(name, ast.Name)}
+        if MISSING in names.values():
+            self.c.mistake(
+                "a kernel is made of what is outside the model", part, 'write it as text: infer("(mh default one 1)")'
+            )
+            return
+        made = eval(compile(ast.Expression(part), self.c.text.filename, "eval"), names)
+        if not isinstance(made, (Kernel, str, int)):
+            self.c.mistake("this is no kernel", part, "sm.kernel.nuts(), or a text")
+            return
+        text = made.text(self.c.renamed) if isinstance(made, Kernel) else str(made)
+        self.emit(directive("infer", word(text), span=self.c.span(node)))
+
+
+__all__ = ["Statements", "items"]

@@ -1,0 +1,31 @@
+"""Messages of the engine in Python's words: ``tune=`` where the command says ``--warmup``."""
+
+from __future__ import annotations
+
+import re
+
+_WORDS = [
+    (r"`smidgen explain(?: \S+)?`|smidgen explain(?: FILE| \S+\.smg)?", ".explain()"),
+    (r"`smidgen compare(?: \S+)?`", ".compare()"),
+    (r"--warmup\b", "tune="),
+    (r"--draws\b", "draws="),
+    (r"--chains\b", "chains="),
+    (r"--thin\b", "thin="),
+    (r"--seed\b", "seed="),
+    (r"--kernel\b", "kernel="),
+    (r"--record(?: EXPR)?", "record="),
+    (r"--approximate\b", "approximate=True"),
+    (r"--threads\b", "cores="),
+    (r"--data (\w+)=path\.csv", r"\1=frame"),
+    (r"--param (\w+)=\S+", r"\1=value"),
+    (r"--param ", ""),
+    (r"--data ", ""),
+    (r"--out\b", ".save()"),
+    (r"\bwarm-up draws\b", "tuning draws"),
+]
+
+
+def python_words(text: str) -> str:
+    for pattern, replacement in _WORDS:
+        text = re.sub(pattern, replacement, text)
+    return text
