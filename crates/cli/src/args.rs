@@ -140,7 +140,7 @@ pub struct SampleArgs {
     #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
     pub thin: usize,
     /// Independent chains
-    #[arg(long, allow_negative_numbers = true, value_name = "C", default_value_t = 4, value_parser = at_least_one)]
+    #[arg(long, allow_negative_numbers = true, value_name = "C", default_value_t = 4, value_parser = chains)]
     pub chains: usize,
     #[command(flatten)]
     pub seed: SeedArgs,
@@ -214,7 +214,7 @@ pub struct CompareArgs {
     #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
     pub thin: usize,
     /// Independent chains, in each run
-    #[arg(long, allow_negative_numbers = true, value_name = "C", default_value_t = 2, value_parser = at_least_one)]
+    #[arg(long, allow_negative_numbers = true, value_name = "C", default_value_t = 2, value_parser = chains)]
     pub chains: usize,
     #[command(flatten)]
     pub seed: SeedArgs,
@@ -384,8 +384,8 @@ pub struct BenchArgs {
     /// A program with hand-written code for the same models, to be run beside
     #[arg(long, value_name = "PATH")]
     pub anchor: Option<std::path::PathBuf>,
-    /// Only one part: small programs, kernels, sections, or (not otherwise) growth with the data or
-    /// instruction counts
+    /// Only one part: small programs, kernels, sections, models, or (not otherwise) growth with the
+    /// data or instruction counts
     #[arg(long, value_enum, value_name = "PART")]
     pub only: Option<Part>,
     /// Earlier counts, as `--only instructions --format json` printed them: counts that have grown by
@@ -409,6 +409,8 @@ pub enum Part {
     Kernels,
     /// What one section costs
     Sections,
+    /// Whole runs of models by the default kernel: 4 chains of 1000 + 1000
+    Models,
     /// What a transition costs from a thousand rows on
     Growth,
     /// Instructions per transition, counted by valgrind's callgrind
@@ -420,6 +422,15 @@ fn at_least_one(text: &str) -> Result<usize, String> {
         Ok(0) => Err("it must be at least 1".to_owned()),
         Ok(n) => Ok(n),
         Err(_) => Err("it must be a whole number, at least 1".to_owned()),
+    }
+}
+
+/// Each chain has a model of its own.
+fn chains(text: &str) -> Result<usize, String> {
+    const MOST: usize = 1_000_000;
+    match at_least_one(text)? {
+        n if n > MOST => Err(format!("it must be at most {MOST}")),
+        n => Ok(n),
     }
 }
 

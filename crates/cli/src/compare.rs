@@ -9,7 +9,7 @@ use crate::args::{CompareArgs, Format};
 use crate::failure::{Failure, say};
 use crate::inputs::Seed;
 use crate::interrupt::Interrupt;
-use crate::{inputs, progress, report, target};
+use crate::{inputs, progress, report, screen, target};
 
 pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     if !args.draws_from.is_empty() {
@@ -59,11 +59,9 @@ fn request(args: &CompareArgs, seed: u64) -> CompareRequest {
 }
 
 fn show(comparison: &Comparison, format: Format) -> Result<(), Failure> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
     match format {
-        Format::Json => writeln!(out, "{}", comparison_json(comparison))?,
-        Format::Text => out.write_all(comparison_text(comparison).as_bytes())?,
+        Format::Json => writeln!(io::stdout(), "{}", comparison_json(comparison))?,
+        Format::Text => screen::show(&comparison_text(comparison))?,
     }
-    out.flush()?;
     Ok(())
 }

@@ -1,7 +1,5 @@
 //! `smidgen debug`: the trace of a program, or what a move of one block touches.
 
-use std::io::{self, Write};
-
 use smidgen::Session;
 use smidgen::engine::{NodeId, Scaffold, Trace, debug as views};
 use smidgen::infer::block::{Block, Scope, Target};
@@ -12,6 +10,7 @@ use crate::args::{DebugArgs, Picture, View};
 use crate::failure::Failure;
 use crate::inputs::{self, Seed};
 use crate::interrupt::Interrupt;
+use crate::screen;
 
 pub fn debug(args: &DebugArgs) -> Result<(), Failure> {
     let seed = Seed::new(&args.seed);
@@ -34,7 +33,7 @@ pub fn debug(args: &DebugArgs) -> Result<(), Failure> {
     match &args.out {
         Some(path) => std::fs::write(path, picture)
             .map_err(|error| Failure::message(format!("--out {}: {error}", path.display()))),
-        None => Ok(io::stdout().write_all(picture.as_bytes())?),
+        None => Ok(screen::show(&picture)?),
     }
 }
 

@@ -1,6 +1,5 @@
 //! `smidgen experiment`: the paper's experiments, from data to page.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use smidgen_experiment::{Options, Size};
@@ -8,6 +7,7 @@ use smidgen_experiment::{Options, Size};
 use crate::args::ExperimentArgs;
 use crate::failure::{Failure, say};
 use crate::interrupt::Interrupt;
+use crate::screen;
 
 pub fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
     let size = match (args.tiny, args.full) {
@@ -24,7 +24,7 @@ pub fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
     };
     let outcome =
         smidgen_experiment::run(&args.name, &options, &say).map_err(Failure::experiment)?;
-    io::stdout().write_all(outcome.text.as_bytes())?;
+    screen::show(&outcome.text)?;
     say(&format!("everything is in {}; look at {}", options.out.display(), outcome.page.display()));
     Ok(())
 }

@@ -3,8 +3,6 @@
 mod json;
 mod text;
 
-use std::io::{self, Write};
-
 pub use text::page;
 
 use smidgen::explain::explain as look;
@@ -13,6 +11,7 @@ use crate::args::{ExplainArgs, Format};
 use crate::failure::Failure;
 use crate::inputs::{self, Seed};
 use crate::interrupt::Interrupt;
+use crate::screen;
 
 pub fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     let seed = Seed::new(&args.seed);
@@ -30,6 +29,6 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Failure> {
         Format::Json => format!("{}\n", json::object(&explained, seed.value, session.sources())),
         Format::Text => text::page(&explained, &args.file.display().to_string(), session.sources()),
     };
-    io::stdout().write_all(shown.as_bytes())?;
+    screen::show(&shown)?;
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use smidgen::io::source::DECODER;
+use smidgen::lang::printer::printable;
 use smidgen::lang::{Diagnostic, SourceMap};
 use smidgen::{SampleError, Session};
 
@@ -62,7 +63,10 @@ impl Failure {
                 1
             }
             Failure::Usage(message) => {
-                say(&format!("error: {message}\n\nFor more information, try '--help'."));
+                say(&format!(
+                    "error: {}\n\nFor more information, try '--help'.",
+                    printable(&message)
+                ));
                 2
             }
             Failure::Interrupted => {

@@ -1,12 +1,11 @@
 //! `smidgen help`: the names of the language.
 
-use std::io::{self, Write};
-
 use clap::CommandFactory;
 use smidgen::reference::{self, Entry};
 
 use crate::args::{Cli, HelpArgs};
 use crate::failure::Failure;
+use crate::screen;
 
 pub fn help(args: &HelpArgs) -> Result<(), Failure> {
     let text = match &args.name {
@@ -14,7 +13,7 @@ pub fn help(args: &HelpArgs) -> Result<(), Failure> {
         None if args.markdown => reference::markdown(),
         None => overview(),
     };
-    io::stdout().write_all(text.as_bytes())?;
+    screen::show(&text)?;
     Ok(())
 }
 

@@ -31,6 +31,7 @@ mod repl;
 mod report;
 mod run;
 mod sample;
+mod screen;
 mod target;
 
 use std::ffi::OsString;
@@ -70,9 +71,9 @@ fn execute(command: &Command) -> Result<(), Failure> {
         Command::Run(args) => run::run(args),
         Command::Sample(args) => sample::sample(args),
         Command::Predict(args) => predict::predict(args),
-        Command::Loo(args) => loo::loo(args),
         Command::Calibrate(args) => calibrate::calibrate(args),
         Command::Enumerate(args) => enumerate::enumerate(args),
+        Command::Loo(args) => loo::loo(args),
         Command::Compare(args) if args.files.len() > 1 => loo::compare(args),
         Command::Compare(args) => compare::compare(args),
         Command::Report(args) => report::report(args),

@@ -4,20 +4,35 @@ use std::io::IsTerminal;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use smidgen::Session;
+use smidgen::lang::printer::printable;
 use smidgen::lang::source::position;
 use smidgen::lang::{Diagnostic, Severity, SourceMap, Span, printer};
 
 use crate::failure::say;
 
+/// More than anybody reads at once.
+const MOST_SHOWN: usize = 50;
+
 /// Shows diagnostics on the standard error stream, with a count if there are several errors.
 pub fn show(diagnostics: &[Diagnostic], sources: &SourceMap) {
     let renderer = renderer(use_colours());
-    for diagnostic in diagnostics {
+    // Errors first: remarks about the rest can wait.
+    let (errors, others): (Vec<_>, Vec<_>) =
+        diagnostics.iter().partition(|d| d.severity == Severity::Error);
+    let is_long = diagnostics.len() > MOST_SHOWN;
+    let shown: Vec<&Diagnostic> = match is_long {
+        true => errors.iter().chain(&others).copied().take(MOST_SHOWN).collect(),
+        false => diagnostics.iter().collect(),
+    };
+    for diagnostic in &shown {
         say(&render(diagnostic, sources, &renderer));
     }
-    let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
-    if errors > 1 {
-        say(&format!("{errors} errors"));
+    if is_long {
+        say(&format!("... and {} more", diagnostics.len() - shown.len()));
+    }
+    if errors.len() > 1 {
+        say(&format!("{} errors", errors.len()));
     }
 }
 
@@ -29,6 +44,12 @@ pub fn error(message: &str) {
 /// A warning without a place.
 pub fn warn(message: &str) {
     show(&[Diagnostic::warning(None, message)], &SourceMap::default());
+}
+
+/// What there is to be said about the data, beyond the first so many remarks.
+pub fn notes(session: &Session, known: usize) {
+    let notes = session.catalog().notes().iter().skip(known);
+    notes.for_each(|note| say(&format!("note: {}", printable(note))));
 }
 
 fn use_colours() -> bool {
@@ -49,18 +70,23 @@ fn render(diagnostic: &Diagnostic, sources: &SourceMap, renderer: &Renderer) -> 
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let mut group = Group::with_title(level.primary_title(diagnostic.message.as_str()));
+    let mut group = Group::with_title(level.primary_title(printable(&diagnostic.message)));
     if let Some(span) = diagnostic.span {
         let excerpt = Excerpt::of(sources, span);
-        let mark = AnnotationKind::Primary.span(excerpt.marked).label(diagnostic.label.as_str());
-        let snippet = Snippet::source(excerpt.text).line_start(excerpt.line).path(excerpt.file);
+        let mark = AnnotationKind::Primary.span(excerpt.marked).label(printable(&diagnostic.label));
+        let file = printable(excerpt.file);
+        let snippet = Snippet::source(excerpt.text).line_start(excerpt.line).path(file);
         group = group.element(snippet.annotation(mark));
     }
     for (what, span) in way(diagnostic, sources) {
-        group = group.element(Level::NOTE.message(format!("{what}, {}", place(sources, span))));
+        group = group.element(Level::NOTE.message(format!(
+            "{}, {}",
+            printable(what),
+            printable(&place(sources, span))
+        )));
     }
     for hint in &diagnostic.hints {
-        group = group.element(Level::HELP.message(hint.as_str()));
+        group = group.element(Level::HELP.message(printable(hint)));
     }
     renderer.render(&[group])
 }

@@ -16,7 +16,7 @@ use crate::args::{Picture, ReplArgs, View};
 use crate::failure::{Failure, guarded, say};
 use crate::inputs::Seed;
 use crate::interrupt::Interrupt;
-use crate::{debug, help, inputs, output, render, run};
+use crate::{debug, help, inputs, output, render, run, screen};
 use pieces::{Piece, pieces};
 use reader::{Entry, Reader};
 
@@ -70,7 +70,7 @@ impl Repl {
                         return Ok(false);
                     }
                     match self.command(&words) {
-                        Ok(shown) => print(&shown)?,
+                        Ok(shown) => screen::show(&shown)?,
                         Err(message) => render::error(&message),
                     }
                     true
@@ -142,7 +142,9 @@ impl Repl {
     /// Executes a directive and shows what it has to show. False if it failed or was stopped.
     fn execute(&mut self, top: &TopDirective) -> Result<bool, Failure> {
         let session = &mut self.session;
+        let noted = session.catalog().notes().len();
         let result = self.interrupt.during(|| guarded(|| session.execute(top)));
+        render::notes(&self.session, noted);
         let stopped = self.interrupt.is_set();
         match result {
             Some(Ok(outcomes)) => self.show(top, &outcomes)?,
@@ -172,16 +174,10 @@ impl Repl {
                 }
             }
         }
-        print(&shown)?;
+        screen::show(&shown)?;
         run::show_warnings(outcomes);
         Ok(())
     }
-}
-
-fn print(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
 }
 
 /// What may be typed in place of a name.

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use smidgen::lang::printer::printable;
 use smidgen::{Outcome, OutcomeKind, Session, TopDirective};
 
 use crate::args::{Format, RunArgs};
@@ -18,7 +19,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     inputs::check_all_used(&session, &program)?;
     seed.show();
     for top in &program {
+        let noted = session.catalog().notes().len();
         let result = session.execute(top);
+        render::notes(&session, noted);
         if interrupt.is_set() {
             show(&session, top, &result.unwrap_or_default(), args.format)?;
             return Err(Failure::Interrupted);
@@ -40,7 +43,8 @@ fn show(
         match (format, &outcome.kind) {
             (_, OutcomeKind::Assume { .. }) => {}
             (Format::Text, _) => {
-                out.write_all(output::text(outcome, &top.directive, session.sources()).as_bytes())?;
+                let text = output::text(outcome, &top.directive, session.sources());
+                out.write_all(printable(&text).as_bytes())?;
             }
             (Format::Json, _) => {
                 output::json_line(outcome).map_or(Ok(()), |line| writeln!(out, "{line}"))?;

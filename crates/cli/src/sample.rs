@@ -14,7 +14,7 @@ use crate::args::{Format, Keep, SampleArgs};
 use crate::failure::{Failure, say};
 use crate::inputs::Seed;
 use crate::interrupt::Interrupt;
-use crate::{init, inputs, output, progress, render, report, target};
+use crate::{init, inputs, output, progress, render, report, screen, target};
 
 pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
     if let Some(path) = &args.out {
@@ -199,12 +199,10 @@ fn write_report(path: &Path, args: &SampleArgs, run: &Run) -> Result<(), Failure
 // ---------------------------------------------------------------- on the screen
 
 fn show(sampled: &Sampled, format: Format) -> Result<(), Failure> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
     match format {
-        Format::Json => writeln!(out, "{}", smidgen::io::run_to_json(&sampled.run))?,
-        Format::Text => out.write_all(text(sampled).as_bytes())?,
+        Format::Json => writeln!(io::stdout(), "{}", smidgen::io::run_to_json(&sampled.run))?,
+        Format::Text => screen::show(&text(sampled))?,
     }
-    out.flush()?;
     Ok(())
 }
 
@@ -218,6 +216,9 @@ fn text(sampled: &Sampled) -> String {
     for kernel in &run.kernels {
         text.push_str(&output::kernel_lines(kernel));
         text.push('\n');
+    }
+    for note in &sampled.notes {
+        text.push_str(&format!("note: {note}\n"));
     }
     for warning in &run.warnings {
         text.push_str(&format!("warning: {warning}\n"));

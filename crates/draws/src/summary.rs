@@ -3,7 +3,7 @@
 //! Mean, standard deviation and quantiles are over all draws; the diagnostics cut chains of
 //! different length (an interrupted run) to the shortest.
 
-use crate::diagnostics::{ess_bulk, ess_tail, mcse_mean, mean_and_sd, r_hat};
+use crate::diagnostics::{Standing, mcse_mean, mean_and_sd};
 use crate::quantile::{quantile_of_sorted, sorted};
 use crate::stuck::never_moved;
 use crate::{Draws, Scalar};
@@ -39,6 +39,7 @@ pub fn summarise_scalar(scalar: &Scalar) -> SummaryRow {
     let (mean, sd) = mean_and_sd(&all);
     let sorted = sorted(all);
     // Chains that never moved say nothing about how well they would.
+    let Standing { ess_bulk, ess_tail, r_hat } = Standing::new(chains, &sorted);
     let known = |x: f64| if never_moved(chains) { f64::NAN } else { x };
     SummaryRow {
         name: scalar.name.clone(),
@@ -48,9 +49,9 @@ pub fn summarise_scalar(scalar: &Scalar) -> SummaryRow {
         q5: quantile_of_sorted(&sorted, 0.05),
         q50: quantile_of_sorted(&sorted, 0.5),
         q95: quantile_of_sorted(&sorted, 0.95),
-        ess_bulk: known(ess_bulk(chains)),
-        ess_tail: known(ess_tail(chains)),
-        r_hat: known(r_hat(chains)),
+        ess_bulk: known(ess_bulk),
+        ess_tail: known(ess_tail),
+        r_hat: known(r_hat),
         chains: chains.iter().filter(|chain| !chain.is_empty()).count(),
     }
 }

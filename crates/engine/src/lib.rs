@@ -20,6 +20,7 @@
 //! | [`smooth`] | the density of a block in unconstrained coordinates, and its gradient |
 //! | [`taylor`] | the rows of a density as functions with derivatives up to the third order, and bounds of them |
 //! | [`idle`] | choices that no observation depends on, drawn forward |
+//! | `formula` | what structures that only select come to, whichever way they go |
 //! | [`enumerate`] | all combinations of values of a block of finite choices, weighed |
 //! | [`particles`] | many continuations of a block at a time, group by group |
 //! | [`model`] | directives: whole or not at all |
@@ -32,6 +33,7 @@ pub mod debug;
 pub mod enumerate;
 pub mod environment;
 pub mod error;
+mod formula;
 pub mod id;
 pub mod idle;
 pub mod model;

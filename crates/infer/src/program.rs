@@ -35,7 +35,7 @@ impl Program {
         reader: &mut dyn Reader,
         environment: &Environment,
     ) -> Result<Program, Diagnostic> {
-        let mut parser = Parser { kernels: Vec::new(), reader, environment };
+        let mut parser = Parser { kernels: Vec::new(), reader, environment, depth: 0 };
         let step = parser.step(syntax)?;
         Ok(Program { step, kernels: parser.kernels })
     }
@@ -250,7 +250,11 @@ fn transition(
     kernel.transition(model.trace_mut(), rng, log)
 }
 
+/// Combinators within combinators: a program that is run, explained and dropped by recursion has to end somewhere.
+const DEEPEST: usize = 200;
+
 struct Parser<'a> {
+    depth: usize,
     kernels: Vec<String>,
     reader: &'a mut dyn Reader,
     environment: &'a Environment,
@@ -258,6 +262,19 @@ struct Parser<'a> {
 
 impl Parser<'_> {
     fn step(&mut self, syntax: &Syntax) -> Result<Step, Diagnostic> {
+        if self.depth == DEEPEST {
+            let message = format!("more than {DEEPEST} inference programs within each other");
+            return Err(Diagnostic::error(syntax.span, message).hint(
+                "(repeat n (repeat m k)) is (repeat n*m k), and (do (do k1 k2) k3) is (do k1 k2 k3)",
+            ));
+        }
+        self.depth += 1;
+        let step = self.step_within(syntax);
+        self.depth -= 1;
+        step
+    }
+
+    fn step_within(&mut self, syntax: &Syntax) -> Result<Step, Diagnostic> {
         let items = match &syntax.kind {
             SyntaxKind::List(items) if !items.is_empty() => items,
             SyntaxKind::List(_) => {

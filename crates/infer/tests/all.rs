@@ -12,6 +12,7 @@ mod exact;
 mod fuzz;
 mod geweke_sbc;
 mod gibbs;
+mod gibbs_branches;
 mod gibbs_in_place;
 mod gibbs_invariance;
 mod gibbs_kept;

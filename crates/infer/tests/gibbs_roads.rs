@@ -19,17 +19,17 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 /// How a block was weighed.
-struct Way {
+pub struct Way {
     /// Without writing.
-    dry: bool,
-    in_lanes: usize,
-    candidates: usize,
+    pub dry: bool,
+    pub in_lanes: usize,
+    pub candidates: usize,
     /// Why there are no lanes.
-    no_lanes: Option<NoLanes>,
+    pub no_lanes: Option<NoLanes>,
 }
 
 /// Weighs a block both ways on the same stream. None if the block cannot be enumerated.
-fn two_roads(
+pub fn two_roads(
     trace: &mut Trace,
     block: &[NodeId],
     drawn_from: DrawnFrom<'_>,

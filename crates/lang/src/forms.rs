@@ -138,6 +138,13 @@ pub static SPECIAL_FORMS: &[Form] = &[
                   array; a constant of the program",
         example: "(map effect (levels homes county))",
     },
+    Form {
+        name: "is_missing",
+        shape: "(is_missing row.column)",
+        summary: "whether a cell of a table is missing; where it is not, the cell can be used even if \
+                  others of its column are missing",
+        example: "(if (is_missing row.x) level (+ level (* slope row.x)))",
+    },
 ];
 
 pub static DIRECTIVES: &[Form] = &[
@@ -236,8 +243,17 @@ pub static DIRECTIVES: &[Form] = &[
         summary: "loads a table; without a path the data come from outside (--data name=path). \
                   The extension names the format: .csv, .parquet, .arrow, .npy, .npz. \
                   (vector x \"x*\") binds several columns as one, (text code) reads a column of a \
-                  CSV as text",
+                  CSV as text; (missing skip) leaves out rows of a loop in which a cell that it uses is \
+                  missing, (missing infer) does not observe missing cells and lets `impute` draw others",
         example: "[table train \"train.csv\" (vector x \"x*\")]",
+    },
+    Form {
+        name: "impute",
+        shape: "[impute table.column expr]",
+        summary: "the distribution of a column with missing cells, in a table with (missing infer): each missing \
+                  cell is a random choice of its own, and the cells that are there are observed. The \
+                  expression may use other cells of the row, and random choices",
+        example: "[impute people.age (normal (+ a (* b people.income)) sd)]",
     },
     Form {
         name: "for",

@@ -4,6 +4,7 @@
 //! Errors are collected: an expression with three mistakes gives three diagnostics.
 
 mod forms;
+mod missing;
 mod quote;
 mod scope;
 mod walk;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use smidgen_value::{Symbol, Table, Value};
 
+pub use missing::{Absence, AbsenceKind, Purpose, RowNumber};
 pub use quote::{MAX_CODE_NESTING, quote_to_value, syntax_of_value};
 pub use scope::Scope;
 pub use walk::{free_globals, procedures, uses_frame, written_scopes};
@@ -78,8 +80,30 @@ pub fn lower_named(
     Lowering::new(scope, catalog).finish(syntax, Some(name))
 }
 
+/// Lowers an expression, and says which cells it uses that may be missing.
+pub fn lower_for(
+    purpose: Purpose,
+    syntax: &Syntax,
+    scope: &Scope,
+    catalog: &dyn Catalog,
+) -> Result<(ExprRef, Vec<Absence>), Vec<Diagnostic>> {
+    let mut lowering = Lowering::new(scope, catalog);
+    lowering.purpose = purpose;
+    let expr = lowering.named(syntax, None);
+    match lowering.errors.is_empty() {
+        true => Ok((expr, lowering.absences)),
+        false => Err(lowering.errors),
+    }
+}
+
 struct Lowering<'a> {
     scope: Scope,
+    /// How many frames are around the whole expression.
+    outside: usize,
+    purpose: Purpose,
+    /// Cells that are known to be there.
+    present: Vec<Symbol>,
+    absences: Vec<Absence>,
     catalog: &'a dyn Catalog,
     errors: Vec<Diagnostic>,
     /// Levels of core expressions around the current one.
@@ -101,6 +125,10 @@ impl<'a> Lowering<'a> {
     fn new(scope: &Scope, catalog: &'a dyn Catalog) -> Lowering<'a> {
         Lowering {
             scope: scope.clone(),
+            outside: scope.depth(),
+            purpose: Purpose::Value,
+            present: Vec::new(),
+            absences: Vec::new(),
             catalog,
             errors: Vec::new(),
             depth: 0,
@@ -112,6 +140,11 @@ impl<'a> Lowering<'a> {
     fn finish(mut self, syntax: &Syntax, name: Option<Symbol>) -> Result<ExprRef, Vec<Diagnostic>> {
         let expr = self.named(syntax, name);
         if self.errors.is_empty() { Ok(expr) } else { Err(self.errors) }
+    }
+
+    /// How many frames of the expression itself are around the current part.
+    fn entered(&self) -> usize {
+        self.scope.depth() - self.outside
     }
 
     /// Notes an error; something has to stand in the place of the wrong expression.
@@ -192,17 +225,7 @@ impl<'a> Lowering<'a> {
                 )
             }
             Some(Resolved::Column { depth, slot, table, column }) => {
-                let column = Symbol::new(column);
-                match table.column(column) {
-                    Some(cells) => {
-                        let column = cells.clone();
-                        make(ExprKind::Cell { column, depth, slot, name }, span)
-                    }
-                    None => {
-                        let error = unknown_column(&table, column, span);
-                        self.error(error)
-                    }
-                }
+                self.cell_of_row(&table, Symbol::new(column), (depth, slot), (name, span))
             }
             Some(Resolved::TwoIndices) => {
                 let message = format!(

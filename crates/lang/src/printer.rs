@@ -1,6 +1,7 @@
 //! Back to text: a syntax tree as one line that parses to an equal tree, and program text made
 //! one line.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use smidgen_value::Value;
@@ -108,4 +109,25 @@ pub fn squeeze(text: &str) -> String {
         out.push_str(&text[range]);
     }
     out
+}
+
+/// A text for a terminal: characters that would steer it (all control characters but line breaks and tabs, and those
+/// that turn the direction of writing) are shown as escapes.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let steers = |c: char| match c {
+        '\n' | '\t' => false,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        c => c.is_control(),
+    };
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match steers(c) {
+            true => shown.extend(c.escape_unicode()),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
 }

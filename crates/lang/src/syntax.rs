@@ -136,6 +136,11 @@ pub enum DirectiveKind {
         path: Option<Named<String>>,
         options: Vec<Syntax>,
     },
+    /// `[impute table.column law]`
+    Impute {
+        cell: Named<Symbol>,
+        law: Syntax,
+    },
     For {
         variable: Named<Symbol>,
         source: ForSource,

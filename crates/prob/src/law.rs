@@ -3,8 +3,8 @@
 //! A law that is made of another takes it as an argument like any other, so the trace, plates and sections need to
 //! know nothing of it: the argument is the built-in procedure (or its name, as a symbol), a constant, and the
 //! arguments of the inner law stand behind. To a score, for which everything is numbers, it is the place of the law in the
-//! list of all: it does not move. What is made of a law in this way has value and gradient in every path; bounds, which come
-//! from recipes, it has none.
+//! list of all: it does not move. What is made of a law in this way has value and gradient in every path, and bounds where the
+//! inner law's recipe can be written into its own.
 //!
 //! The inner law is one of single numbers whose arguments are single numbers ([`Score::Scalar`]).
 

@@ -5,6 +5,7 @@
 //! * [`chance`]: a probability, as a number or by its log odds;
 //! * [`support`]: where a distribution lives, and the transforms of drift proposals;
 //! * [`correlation`]: correlation matrices by their Cholesky factors and coordinates;
+//! * [`covariance`]: covariances of Gaussian processes;
 //! * [`cumulative`]: distribution functions and quantiles;
 //! * [`functions`], [`distributions`], [`collapsed`]: the procedures, one family or one
 //!   distribution per file;
@@ -19,6 +20,7 @@ pub mod bounds;
 pub mod chance;
 pub mod collapsed;
 pub mod correlation;
+pub mod covariance;
 pub mod cumulative;
 pub mod distributions;
 pub mod functions;

@@ -7,6 +7,7 @@
 
 use smidgen_value::{ArgumentError, Link, Rng, Value};
 
+use crate::cumulative::Side;
 use crate::recipe::Recipe;
 use crate::support::Support;
 
@@ -200,6 +201,21 @@ pub trait Distribution: Send + Sync {
     /// arguments, those that are the same for all who use the recipe may be known, as given (through the link, if that
     /// is how they are).
     fn recipe(&self, _arguments: &[Option<f64>], _link: Option<Link>) -> Option<Recipe> {
+        None
+    }
+
+    /// The same given how many numbers each argument has: for laws that take them in containers of any size.
+    fn sized_recipe(
+        &self,
+        arguments: &[Option<f64>],
+        _sizes: &[usize],
+        link: Option<Link>,
+    ) -> Option<Recipe> {
+        self.recipe(arguments, link)
+    }
+
+    /// The log probability of what lies on a side of the outcome, as a recipe; for continuous laws.
+    fn tail_recipe(&self, _side: Side, _arguments: &[Option<f64>]) -> Option<Recipe> {
         None
     }
 

@@ -265,7 +265,9 @@ impl Stage<'_> {
             watch.extend(assumed.map(|(name, root)| Watch::Operand(name.to_string(), root)));
         }
         let mut truth = Draws::new(watch.iter().map(|w| w.name().to_owned()), 1);
-        truth.push(0, Watch::values(&watch, model, rng).map_err(diagnosed)?);
+        let mut values = Vec::new();
+        Watch::values(&watch, model, rng, &mut values).map_err(diagnosed)?;
+        truth.push(0, values);
         Ok(truth)
     }
 }

@@ -30,6 +30,12 @@ pub struct Catalog {
     files: Option<BTreeMap<(PathBuf, String), Arc<Table>>>,
     constants: BTreeMap<String, Value>,
     assumed: Vec<Symbol>,
+    /// Columns, as `table.column`, whose cells something observes one by one.
+    observed: Vec<Symbol>,
+    /// Those that an `[impute]` observes.
+    observed_by_law: Vec<Symbol>,
+    /// What there is to be said about the data.
+    notes: Vec<String>,
     /// The scopes that the program writes, and whether it may make others.
     scopes: Vec<Value>,
     computes_scopes: bool,
@@ -79,6 +85,38 @@ impl Catalog {
         troubles
     }
 
+    /// Remembers that something observes the cells of a column `table.column`.
+    pub fn note_observed(&mut self, column: Symbol) {
+        if !self.observed.contains(&column) {
+            self.observed.push(column);
+        }
+    }
+
+    /// Likewise, that an `[impute]` does.
+    pub fn note_observed_by_law(&mut self, column: Symbol) {
+        self.observed_by_law.push(column);
+    }
+
+    pub fn is_observed_by_law(&self, column: Symbol) -> bool {
+        self.observed_by_law.contains(&column)
+    }
+
+    pub fn is_observed(&self, column: Symbol) -> bool {
+        self.observed.contains(&column)
+    }
+
+    /// Remembers what a user should know about the data.
+    pub fn remark(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// What a user should know about the data, in the order of the program.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     pub fn define(&mut self, name: Symbol, value: Value) {
         self.constants.insert(name.to_string(), value);
     }
@@ -121,6 +159,8 @@ impl Catalog {
         self.tables.clear();
         self.constants.clear();
         self.assumed.clear();
+        self.observed.clear();
+        self.observed_by_law.clear();
         self.scopes.clear();
         self.computes_scopes = false;
     }

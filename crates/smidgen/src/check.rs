@@ -17,6 +17,7 @@ use smidgen_value::{Rng, Symbol};
 
 use crate::compile::{Compiler, Step, StepKind};
 use crate::execute::{ExecutionContext, Executor, Mode};
+use crate::impute::is_internal;
 use crate::load::TopDirective;
 use crate::session::Session;
 
@@ -80,21 +81,31 @@ fn check_step(step: &Step, assumed: &HashSet<Symbol>, found: &mut Vec<Diagnostic
             check_names(expr, assumed, found);
             check_names(value, assumed, found);
         }
-        StepKind::For { body, .. } => {
+        StepKind::For { body, .. } | StepKind::Together(body) => {
             body.iter().for_each(|inner| check_step(inner, assumed, found));
         }
         _ => {}
     }
 }
 
+/// Mistakes with a name for which a similar one is looked for.
+const MOST_HINTED: usize = 100;
+
 /// Every place where an expression uses a name that nothing binds, or calls a built-in procedure in vain.
 fn check_names(expr: &ExprRef, assumed: &HashSet<Symbol>, found: &mut Vec<Diagnostic>) {
     let mut work = vec![expr];
     while let Some(expr) = work.pop() {
         match &expr.kind {
-            ExprKind::Global(name) if !assumed.contains(name) && lookup(*name).is_none() => {
+            ExprKind::Global(name)
+                if !assumed.contains(name) && lookup(*name).is_none() && !is_internal(*name) =>
+            {
                 let message = format!("the name `{name}` is unbound");
                 let mut diagnostic = Diagnostic::error(expr.span, message);
+                // To look for a similar name takes time in proportion to the program.
+                if found.len() >= MOST_HINTED {
+                    found.push(diagnostic);
+                    continue;
+                }
                 let candidates = assumed.iter().map(|a| a.as_str()).chain(registry::names());
                 if let Some(close) = smidgen_lang::diagnostic::closest(name.as_str(), candidates) {
                     diagnostic = diagnostic.hint(format!("did you mean `{close}`?"));

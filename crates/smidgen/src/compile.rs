@@ -1,7 +1,7 @@
 //! Directives to steps: all text is lowered, tables are loaded and constants defined. A step can
 //! be executed on any number of traces.
 
-mod loops;
+pub(crate) mod loops;
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -12,15 +12,13 @@ use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Code;
 use smidgen_lang::core::ExprRef;
 use smidgen_lang::forms::FACTOR;
-use smidgen_lang::lower::{self, Scope};
+use smidgen_lang::lower::{self, Absence, Purpose, Scope};
 use smidgen_lang::syntax::{Directive, DirectiveKind, ForSource, Named, Syntax, SyntaxKind};
 use smidgen_lang::{Diagnostic, SourceMap, Span, printer};
 use smidgen_value::{Rng, Symbol, Table};
 
 use crate::catalog::Catalog;
-use crate::columns;
-use crate::tables;
-pub use loops::RowText;
+use crate::{columns, impute, tables};
 
 /// A directive ready to run.
 pub struct Step {
@@ -29,6 +27,8 @@ pub struct Step {
     pub label: Option<String>,
     pub span: Span,
     pub kind: StepKind,
+    /// The cells it uses that may be missing.
+    pub absences: Vec<Absence>,
 }
 
 pub enum StepKind {
@@ -36,11 +36,11 @@ pub enum StepKind {
         name: Symbol,
         expr: ExprRef,
     },
-    /// `name`: what it is called when there is no label; a weight has none.
     /// In a loop: the frames of the rest of the round have its value.
     Let {
         expr: ExprRef,
     },
+    /// `name`: what it is called when there is no label; a weight has none.
     Observe {
         expr: ExprRef,
         value: ExprRef,
@@ -80,8 +80,10 @@ pub enum StepKind {
         bounds: Bounds,
         body: Vec<Arc<Step>>,
         /// Where the body only observes: each observation with the names of its round written out.
-        rows: Option<Vec<RowText>>,
+        rows: Option<Vec<Step>>,
     },
+    /// One directive that does several things.
+    Together(Vec<Arc<Step>>),
 }
 
 pub enum Bounds {
@@ -107,7 +109,7 @@ pub enum Observations {
 /// Definitions may make so many procedures, as a power of two, before their numbers meet those of the next.
 const CREATIONS: u32 = 40;
 
-type Compiled<T> = Result<T, Vec<Diagnostic>>;
+pub(crate) type Compiled<T> = Result<T, Vec<Diagnostic>>;
 
 impl<'a> Compiler<'a> {
     pub fn new(catalog: &'a mut Catalog, sources: &'a SourceMap) -> Compiler<'a> {
@@ -122,6 +124,7 @@ impl<'a> Compiler<'a> {
         folder: &Path,
     ) -> Compiled<Option<Step>> {
         let scope = Scope::global();
+        self.refuse_second_law(directive)?;
         match &directive.kind {
             DirectiveKind::Define { name, value } => {
                 self.check_free(name)?;
@@ -139,6 +142,9 @@ impl<'a> Compiler<'a> {
                 self.check_free(name)?;
                 tables::load(self.catalog, name, path.as_ref(), options, folder)?;
                 Ok(None)
+            }
+            DirectiveKind::Impute { cell, law } => {
+                self.impute(cell, law, (number, directive.span)).map(Some)
             }
             DirectiveKind::Assume { name, .. } => {
                 if self.catalog.is_defined(name.name) {
@@ -170,7 +176,12 @@ impl<'a> Compiler<'a> {
             columns::by_rows(directive, scope, self.catalog)
         {
             let kind = self.for_loop(&variable, &source, &body, number, scope)?;
-            return Ok(Step { number, label: None, span: directive.span, kind });
+            return Ok(Step { number, label: None, span: directive.span, kind, absences: vec![] });
+        }
+        if let DirectiveKind::Predict { expr } = &directive.kind
+            && let Some(cells) = impute::all_imputed(self.catalog, scope, expr)
+        {
+            return self.predict_all(directive, number, cells);
         }
         let catalog = &*self.catalog;
         let lowered = RefCell::new(Vec::new());
@@ -178,9 +189,15 @@ impl<'a> Compiler<'a> {
             lowered.borrow_mut().push(expr.clone());
             expr
         };
-        let lower = |syntax: &Syntax| lower::lower(syntax, scope, catalog).map(noted);
+        let absences = RefCell::new(Vec::new());
+        let lower_for = |purpose: Purpose, syntax: &Syntax| {
+            let (expr, absent) = lower::lower_for(purpose, syntax, scope, catalog)?;
+            absences.borrow_mut().extend(absent);
+            Ok::<_, Vec<Diagnostic>>(noted(expr))
+        };
+        let lower = |syntax: &Syntax| lower_for(Purpose::Value, syntax);
         // Both parts are looked at before either's mistakes are reported.
-        let both = |a: &Syntax, b: &Syntax| match (lower(a), lower(b)) {
+        let both = |a: &Syntax, b: &Syntax| match (lower(a), lower_for(Purpose::Outcome, b)) {
             (Ok(a), Ok(b)) => Ok((a, b)),
             (a, b) => Err([a.err(), b.err()].into_iter().flatten().flatten().collect::<Vec<_>>()),
         };
@@ -230,15 +247,15 @@ impl<'a> Compiler<'a> {
             }
             DirectiveKind::Define { .. }
             | DirectiveKind::Table { .. }
+            | DirectiveKind::Impute { .. }
             | DirectiveKind::Load { .. } => {
-                let message =
-                    "define, table and load stand at the top level of a program, not in a for";
+                let message = "define, table, impute and load stand at the top level of a program, not in a for";
                 return Err(vec![Diagnostic::error(directive.span, message)]);
             }
         };
         lowered.take().iter().for_each(|expr| self.catalog.note(expr));
         let label = directive.label.as_ref().map(|label| label.name.clone());
-        Ok(Step { number, label, span: directive.span, kind })
+        Ok(Step { number, label, span: directive.span, kind, absences: absences.take() })
     }
 
     /// What an observation without a label is called: by the column that it was seen in, else by its text. A
@@ -255,6 +272,27 @@ impl<'a> Compiler<'a> {
         };
         let text = || printer::squeeze(self.sources.text(expr.span));
         Some(column.map_or_else(text, str::to_owned))
+    }
+
+    /// `[predict t.x]` of a column whose missing cells are drawn: each of them.
+    fn predict_all(
+        &mut self,
+        directive: &Directive,
+        number: usize,
+        cells: Vec<(String, Syntax)>,
+    ) -> Compiled<Step> {
+        let mut steps = Vec::new();
+        for (text, cell) in cells {
+            let expr = lower::lower(&cell, &Scope::global(), self.catalog)?;
+            let row = text.rfind('[').map_or("", |at| &text[at..]);
+            let own = directive.label.as_ref().map(|label| format!("{}{row}", label.name));
+            let label = own.or(Some(text.clone()));
+            let (kind, span) =
+                (StepKind::Predict { expr, text, is_observed: false }, directive.span);
+            steps.push(Arc::new(Step { number, label, span, kind, absences: vec![] }));
+        }
+        let (kind, span) = (StepKind::Together(steps), directive.span);
+        Ok(Step { number, label: None, span, kind, absences: vec![] })
     }
 }
 
@@ -289,6 +327,7 @@ fn visit_directive(directive: &Directive, found: &mut dyn FnMut(Symbol)) {
             each(&[expr, value]);
         }
         DirectiveKind::Infer { kernel } => each(&[kernel]),
+        DirectiveKind::Impute { law, .. } => each(&[law]),
         DirectiveKind::Define { value, .. } => each(&[value]),
         DirectiveKind::For { source, body, .. } => {
             if let ForSource::Range { low, high, .. } = source {

@@ -144,7 +144,8 @@ fn run(
     if gone.names.is_empty() {
         gone.names = watch.iter().map(|watched| watched.name().to_owned()).collect();
     }
-    let values = Watch::values(&watch, &mut model, &mut rng).map_err(diagnosed)?;
+    let mut values = Vec::new();
+    Watch::values(&watch, &mut model, &mut rng, &mut values).map_err(diagnosed)?;
     if rng.was_used() {
         let message = "what is recorded draws something of its own, which is not gone through";
         return Err(Diagnostic::error(None, message).hint("predict it in the program").into());

@@ -15,8 +15,10 @@ use smidgen_lang::{Diagnostic, SourceMap, Span};
 use smidgen_value::{Rng, Value};
 
 use crate::catalog::Catalog;
-use crate::compile::{Bounds, RowText, Step, StepKind};
+use crate::compile::{Bounds, Step, StepKind};
+use crate::impute::is_internal;
 use crate::kernels::KernelReader;
+use crate::missing;
 use crate::noted::Noted;
 use crate::outcome::{Inferred, Outcome, OutcomeKind};
 use crate::simulated::Simulated;
@@ -97,6 +99,9 @@ impl Executor<'_> {
         env: &Environment,
         suffix: &str,
     ) -> Result<(), Diagnostic> {
+        if self.desk.leaves_out(self.model, step, env)? {
+            return Ok(());
+        }
         match &step.kind {
             StepKind::Infer { kernel, scope } => {
                 self.infer(step, kernel, scope, env, suffix).map_err(|d| in_directive(d, step.span))
@@ -252,6 +257,17 @@ impl ExecutionContext<'_> {
         Ok(())
     }
 
+    /// Whether a cell that the step needs is missing here.
+    fn leaves_out(
+        &mut self,
+        model: &mut Model,
+        step: &Step,
+        env: &Environment,
+    ) -> Result<bool, Diagnostic> {
+        missing::is_left_out(step, model, env, self.rng)
+            .map_err(|error| in_directive(error.into_diagnostic(), step.span))
+    }
+
     /// A step that is part of a transaction.
     fn inside(
         &mut self,
@@ -260,6 +276,12 @@ impl ExecutionContext<'_> {
         env: &Environment,
         suffix: &str,
     ) -> Result<(), Diagnostic> {
+        if self.leaves_out(model, step, env)? {
+            return Ok(());
+        }
+        if let StepKind::Together(steps) = &step.kind {
+            return steps.iter().try_for_each(|inner| self.inside(model, inner, env, suffix));
+        }
         if let StepKind::For { bounds, body, rows: texts } = &step.kind {
             let rows = range_of(model, bounds, step.span, env, self.rng)?;
             if let Some(texts) = texts
@@ -309,6 +331,10 @@ impl ExecutionContext<'_> {
         environment: &Environment,
     ) -> Result<Operand, Diagnostic> {
         let StepKind::Let { expr } = &step.kind else { unreachable!("only a let is a name") };
+        // In a row that is left out nothing asks for the name.
+        if self.leaves_out(model, step, environment)? {
+            return Ok(Operand::Constant(Value::Nil));
+        }
         model
             .name(Code { expr, environment }, self.rng)
             .map_err(|error| in_directive(error.into_diagnostic(), step.span))
@@ -319,12 +345,15 @@ impl ExecutionContext<'_> {
         &mut self,
         model: &mut Model,
         step: &Step,
-        (bounds, texts): (&Bounds, &[RowText]),
+        (bounds, texts): (&Bounds, &[Step]),
         rows: std::ops::Range<i64>,
         env: &Environment,
         suffix: &str,
     ) -> Result<bool, Diagnostic> {
+        let lacks = texts.iter().any(|inner| !inner.absences.is_empty());
         let simulated = match &self.simulated {
+            // Which rows are seen is known one by one.
+            Some(_) if lacks => return Ok(false),
             Some(simulated) => match simulated.columns(texts.len(), &rows, step.span) {
                 Some(outcomes) => Some(outcomes),
                 None => return Ok(false),
@@ -332,27 +361,49 @@ impl ExecutionContext<'_> {
             None => None,
         };
         let mut observations = Vec::with_capacity(texts.len());
-        for (k, RowText { expr, value, label, .. }) in texts.iter().enumerate() {
-            let label = label.as_ref().map(|label| format!("{label}{suffix}"));
-            let outcome = simulated.as_ref().map_or(value, |outcomes| &outcomes[k]);
-            observations.push(RowObservation { expr, outcome, label });
+        let mut apart = Vec::new();
+        for inner in texts {
+            let StepKind::Observe { expr, value, .. } = &inner.kind else { return Ok(false) };
+            let label = inner.label.as_ref().map(|label| format!("{label}{suffix}"));
+            let outcome = match simulated.as_ref() {
+                Some(outcomes) => &outcomes[observations.len()],
+                None => value,
+            };
+            let found = missing::rows_of(inner, model, env, rows.clone(), self.rng)
+                .map_err(|error| in_directive(error.into_diagnostic(), inner.span))?;
+            apart.extend(found.apart.into_iter().map(|row| (row, inner)));
+            observations.push(RowObservation { expr, outcome, label, rows: found.together });
         }
         let first = model.next_number();
         let taken = texts.len() * (rows.end - rows.start).max(0) as usize;
-        let observed = model.observe_rows(&observations, env, rows, self.rng);
-        let observed = observed.map_err(|RowError { row, error }| {
-            let place = texts.first().map_or(step.span, |text| text.span);
-            in_round(in_directive(error.into_diagnostic(), place), bounds, row, step.span)
-        })?;
-        if let Some(simulated) = self.simulated.as_mut().filter(|_| observed) {
+        let in_round = |diagnostic, row| in_round(diagnostic, bounds, row, step.span);
+        let done = model.observe_rows(&observations, env, rows, self.rng).map_err(
+            |RowError { row, error }| {
+                let place = texts.first().map_or(step.span, |inner| inner.span);
+                in_round(in_directive(error.into_diagnostic(), place), row)
+            },
+        )?;
+        if !done {
+            return Ok(false);
+        }
+        if let Some(simulated) = &mut self.simulated {
             simulated.skip(taken);
         }
-        if let Some(noted) = self.noted.as_mut().filter(|_| observed) {
-            for (text, number) in texts.iter().zip(first..) {
-                noted.observation(step.number, number, (&text.label, &text.name), suffix);
+        if let Some(noted) = &mut self.noted {
+            for (inner, number) in texts.iter().zip(first..) {
+                if let StepKind::Observe { name, .. } = &inner.kind {
+                    noted.observation(inner.number, number, (&inner.label, name), suffix);
+                }
             }
         }
-        Ok(observed)
+        apart.sort_by_key(|(row, _)| *row);
+        for (row, inner) in apart {
+            self.check_interrupt(step.span)?;
+            let env = env.push([Operand::Constant(Value::Number(row as f64))]);
+            self.inside(model, inner, &env, &format!("{suffix}[{row}]"))
+                .map_err(|diagnostic| in_round(diagnostic, row))?;
+        }
+        Ok(true)
     }
 
     fn on_model(
@@ -367,7 +418,8 @@ impl ExecutionContext<'_> {
         Ok(match &step.kind {
             StepKind::Assume { name, expr } => {
                 let value = model.assume(*name, code(expr), label, rng)?;
-                Some(OutcomeKind::Assume { name: name.to_string(), value })
+                let shown = OutcomeKind::Assume { name: name.to_string(), value };
+                (!is_internal(*name)).then_some(shown)
             }
             StepKind::Observe { expr, value, name } => {
                 let value = match &mut self.simulated {
@@ -421,6 +473,7 @@ impl ExecutionContext<'_> {
             StepKind::Let { .. }
             | StepKind::Infer { .. }
             | StepKind::For { .. }
+            | StepKind::Together(_)
             | StepKind::Clear => {
                 unreachable!("handled before")
             }

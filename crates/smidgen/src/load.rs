@@ -1,6 +1,10 @@
 //! Program texts to directives, with `[load]` replaced by what it loads.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use smidgen_lang::syntax::{Directive, DirectiveKind};
 use smidgen_lang::{Diagnostic, SourceMap, parser};
@@ -28,7 +32,7 @@ impl<'a> Loader<'a> {
     }
 
     pub fn file(mut self, path: &Path) -> Result<Vec<TopDirective>, Vec<Diagnostic>> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = read_text(path).map_err(|error| {
             let message = format!("cannot read {}: {}", path.display(), describe(&error));
             vec![Diagnostic::error(None, message)]
         })?;
@@ -94,7 +98,7 @@ impl<'a> Loader<'a> {
             let message = format!("{} loads itself", path.display());
             return self.diagnostics.push(Diagnostic::error(span, message));
         }
-        match std::fs::read_to_string(path) {
+        match read_text(path) {
             Ok(text) => {
                 self.open.push(canonical);
                 let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
@@ -107,6 +111,35 @@ impl<'a> Loader<'a> {
             }
         }
     }
+}
+
+/// No program is longer; what is, is something else that was named by mistake.
+const LONGEST: u64 = 64 << 20;
+
+/// Opens a file; a named pipe that nobody writes to would keep us for ever.
+fn open(path: &Path) -> std::io::Result<File> {
+    const PATIENCE: Duration = Duration::from_secs(5);
+    let metadata = std::fs::metadata(path)?;
+    if metadata.is_file() || metadata.is_dir() {
+        return File::open(path);
+    }
+    let (send, receive) = mpsc::channel();
+    let path = path.to_path_buf();
+    std::thread::spawn(move || send.send(File::open(path)));
+    let nobody = || std::io::Error::other("it is a pipe that nobody writes to");
+    receive.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(nobody()))
+}
+
+/// The text of a program. Only regular files and standard input end for certain.
+fn read_text(path: &Path) -> std::io::Result<String> {
+    let file = open(path)?;
+    let mut text = String::new();
+    file.take(LONGEST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST {
+        let message = format!("it is longer than {} MiB and so no program", LONGEST >> 20);
+        return Err(std::io::Error::other(message));
+    }
+    Ok(text)
 }
 
 fn describe(error: &std::io::Error) -> String {

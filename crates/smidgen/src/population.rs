@@ -33,6 +33,7 @@ use smidgen_value::{Rng, Value, math};
 use crate::catalog::Catalog;
 use crate::compile::{Step, StepKind};
 use crate::execute::{ExecutionContext, Executor, Mode, in_directive, infers, range_of};
+use crate::missing;
 use crate::outcome::{Inferred, Outcome, OutcomeKind};
 
 /// What an execution reads.
@@ -189,6 +190,10 @@ impl ParticlePopulation {
         outcomes: &mut Vec<Outcome>,
     ) -> Result<(), Diagnostic> {
         let DirectivePlace { environment, suffix } = place;
+        let is_left_out = missing::is_left_out(step, self.front(), environment, &mut Rng::unused());
+        if is_left_out.map_err(|error| in_directive(error.into_diagnostic(), step.span))? {
+            return Ok(());
+        }
         match &step.kind {
             StepKind::For { bounds, body, .. } if infers(step) => {
                 // The bounds are constants: the same in every particle.

@@ -153,7 +153,8 @@ impl<'a> Stage<'a> {
             let hint = format!("take fewer draws (--draws {each}) or fewer rows");
             return Err(Diagnostic::error(None, message).hint(hint));
         }
-        let values = Watch::values(watch, &mut replayed.model, rng).map_err(diagnosed)?;
+        let mut values = Vec::new();
+        Watch::values(watch, &mut replayed.model, rng, &mut values).map_err(diagnosed)?;
         let names = watch.iter().map(|watched| watched.name().to_owned());
         let draws = draws.get_or_insert_with(|| Draws::new(names, 1));
         if draws.quantities().len() != values.len() {

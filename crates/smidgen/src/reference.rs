@@ -77,6 +77,12 @@ pub fn find(name: &str) -> Vec<Entry> {
 
 /// Words that other systems and books use, with names of ours. The first name that exists counts.
 const OTHER_WORDS: &[(&str, &[&str])] = &[
+    ("gp", &["cov_exp_quad", "cov_matern52", "cov_periodic"]),
+    ("gaussian_process", &["cov_exp_quad", "cov_matern52", "cov_periodic"]),
+    ("rbf", &["cov_exp_quad"]),
+    ("matern", &["cov_matern32", "cov_matern52"]),
+    ("missing", &["impute", "is_missing", "table"]),
+    ("na", &["impute", "is_missing", "table"]),
     ("target", &["factor"]),
     ("potential", &["factor"]),
     ("weight", &["factor"]),
@@ -92,7 +98,6 @@ const OTHER_WORDS: &[(&str, &[&str])] = &[
     ("gaussian", &["normal", "multivariate_normal"]),
     ("multinormal", &["multivariate_normal"]),
     ("mvn", &["multivariate_normal"]),
-    ("gp", &["multivariate_normal"]),
     ("sigmoid", &["logistic"]),
     ("expit", &["logistic"]),
     ("softmax", &["categorical", "normalize"]),

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use smidgen_draws::states::StepMark;
-use smidgen_draws::{self as draws, Draws, KeepStates, States};
+use smidgen_draws::{self as draws, KeepStates, States};
 use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Ties;
 use smidgen_engine::operand::Operand;
@@ -30,6 +30,7 @@ use smidgen_value::{Rng, Value};
 use crate::catalog::Catalog;
 use crate::compile::{Compiler, Step, visit_syntax};
 use crate::execute::{ExecutionContext, Executor, Mode};
+use crate::impute::{all_imputed, cell_by_name};
 use crate::load::TopDirective;
 use crate::outcome::{Inferred, OutcomeKind};
 use crate::population::{Context, ParticlePopulation, makes_particles};
@@ -67,6 +68,8 @@ pub struct SampleRequest {
     /// Note the time of every draw, and stop a chain after so many processor seconds, warm-up
     /// included. What a chain has by then is a complete run.
     pub budget: Option<f64>,
+    /// Where the chains publish how far they are, and their draws, while they run.
+    pub live: Option<Arc<Live>>,
     /// Keep [`draws::STATISTICS`] of every draw.
     pub stats: bool,
     /// Keep the draws of the warm-up.
@@ -75,8 +78,6 @@ pub struct SampleRequest {
     pub keep_states: KeepStates,
     /// Where the chains begin.
     pub init: Option<Arc<Init>>,
-    /// Where the chains publish how far they are, and their draws, while they run.
-    pub live: Option<Arc<Live>>,
 }
 
 impl Default for SampleRequest {
@@ -96,11 +97,11 @@ impl Default for SampleRequest {
             detailed: false,
             audit: None,
             budget: None,
+            live: None,
             stats: false,
             keep_warmup: false,
             keep_states: KeepStates::No,
             init: None,
-            live: None,
         }
     }
 }
@@ -124,6 +125,8 @@ pub struct Sampled {
     pub times: Vec<Vec<f64>>,
     /// Whether it was stopped before all draws were made.
     pub interrupted: bool,
+    /// What there is to be said about the data.
+    pub notes: Vec<String>,
     /// States of the draws, if they were asked for, or why there are none.
     pub states: Option<Result<States, String>>,
 }
@@ -257,7 +260,9 @@ pub(crate) fn prepare(
     };
     let mut record = Vec::new();
     for text in &request.record {
-        record.push((text.clone(), session.parse_option("--record", text)?));
+        let cell = cell_by_name(text);
+        let syntax = session.parse_option("--record", cell.as_ref().unwrap_or(text))?;
+        record.push((text.clone(), syntax));
     }
     check_parameters(session, program, kernel.iter().chain(record.iter().map(|(_, s)| s)))?;
     let mut compiler = Compiler::new(&mut session.catalog, &session.sources);
@@ -267,7 +272,11 @@ pub(crate) fn prepare(
         steps.extend(step.map_err(SampleError)?.map(Arc::new));
     }
     let mut lowered = Vec::new();
-    for (name, syntax) in record {
+    let record = record.into_iter().flat_map(|(name, syntax)| {
+        let cells = all_imputed(&session.catalog, &Scope::global(), &syntax);
+        cells.unwrap_or_else(|| vec![(name, syntax)])
+    });
+    for (name, syntax) in record.collect::<Vec<_>>() {
         let expr =
             lower::lower(&syntax, &Scope::global(), &session.catalog).map_err(SampleError)?;
         session.catalog.note(&expr);
@@ -424,9 +433,9 @@ impl Plan<'_> {
         };
         let predicted = executor.desk.predicted;
         let watch = self.watch(&mut model, predicted).map_err(EvalError::into_diagnostic)?;
-        let pulse = self.request.live.as_ref().map(|live| live.chain(k));
         let mut before = Rng::for_chain(self.request.seed, WARMING_UP + k as u64);
         let streams = [&mut rng, &mut aside, &mut before];
+        let pulse = self.request.live.as_ref().map(|live| live.chain(k));
         let chain = self.draw(&mut model, streams, &mut program, &watch, pulse);
         chain.map(|chain| Chain { marks, ..chain }).map_err(EvalError::into_diagnostic)
     }
@@ -466,8 +475,8 @@ impl Plan<'_> {
             self.progress.done.fetch_add(1, Ordering::Relaxed);
             made += 1;
         }
-        let draws = diary.as_ref().map_or_else(Draws::default, |diary| diary.draws.clone());
-        pulse.iter_mut().for_each(|pulse| pulse.end(&Run::default(), &draws));
+        let diary = diary.unwrap_or_else(|| Diary::new(&[], self.request));
+        pulse.iter_mut().for_each(|pulse| pulse.end(&Run::default(), &diary.draws));
         let Inferred { kernels, warnings, .. } = done.unwrap_or_default();
         let records = kernels.iter().map(|report| {
             let mut record = KernelRecord::default();
@@ -481,7 +490,7 @@ impl Plan<'_> {
         Ok(Chain {
             records: records.collect(),
             kernels: kernels.into_iter().map(|report| report.kernel).collect(),
-            diary: diary.unwrap_or_else(|| Diary::new(&[], self.request)),
+            diary,
             marks: Vec::new(),
             warnings,
             seconds: begun.seconds(),

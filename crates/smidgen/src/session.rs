@@ -13,6 +13,7 @@ use smidgen_value::{Rng, Symbol, Table, Value};
 
 use crate::catalog::Catalog;
 use crate::compile::{Compiler, mentioned_parameters};
+use crate::impute::observed_columns;
 use crate::load::{Loader, TopDirective};
 use crate::outcome::Outcome;
 use crate::population::{Context, ParticlePopulation};
@@ -86,7 +87,9 @@ impl Session {
 
     /// All directives of a file, and of the files it loads.
     pub fn parse_file(&mut self, path: &Path) -> Result<Vec<TopDirective>, Vec<Diagnostic>> {
-        Loader::new(&mut self.sources).file(path)
+        let program = Loader::new(&mut self.sources).file(path)?;
+        self.look_ahead(&program);
+        Ok(program)
     }
 
     /// All directives of a text; relative paths start in the working directory.
@@ -96,7 +99,16 @@ impl Session {
         text: &str,
     ) -> Result<Vec<TopDirective>, Vec<Diagnostic>> {
         let first = self.directives + 1;
-        Loader::new(&mut self.sources).text(name, text, Path::new(""), first)
+        let program = Loader::new(&mut self.sources).text(name, text, Path::new(""), first)?;
+        self.look_ahead(&program);
+        Ok(program)
+    }
+
+    /// Notes the columns that a program observes: `[impute]` leaves that to it.
+    fn look_ahead(&mut self, program: &[TopDirective]) {
+        let mut observed = Vec::new();
+        observed_columns(program.iter().map(|top| &top.directive), &[], &mut observed);
+        observed.into_iter().for_each(|column| self.catalog.note_observed(column));
     }
 
     /// Directives that were not written in this language, see [`given`]; their places are in texts that

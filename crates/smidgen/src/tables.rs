@@ -9,7 +9,7 @@ use smidgen_io::{
 };
 use smidgen_lang::Diagnostic;
 use smidgen_lang::syntax::{Named, Syntax, SyntaxKind};
-use smidgen_value::Symbol;
+use smidgen_value::{MissingRule, Symbol, Table};
 
 use crate::catalog::Catalog;
 
@@ -26,15 +26,19 @@ pub fn load(
     options: &[Syntax],
     folder: &Path,
 ) -> Read<()> {
-    let options = table_options(options)?;
+    let (options, rule) = table_options(options)?;
+    let add = |catalog: &mut Catalog, table: &Table| {
+        let table = table.clone().with_rule(name.name, rule);
+        catalog.add_table(name.name, Arc::new(table));
+        Ok(())
+    };
     if let Some(mut table) = catalog.given_table(name.name) {
         if !options.vectors.is_empty() || !options.texts.is_empty() {
             let bound = bind_vectors(name.name.as_str(), &table, &options);
             let wrong = |error: DataError| vec![Diagnostic::error(name.span, error.to_string())];
             table = Arc::new(bound.map_err(wrong)?);
         }
-        catalog.add_table(name.name, table);
-        return Ok(());
+        return add(catalog, &table);
     }
     let path = match (catalog.data.get(name.name.as_str()), path) {
         (Some(outside), _) => outside.clone(),
@@ -47,8 +51,7 @@ pub fn load(
     };
     let key = (path.clone(), format!("{options:?}"));
     if let Some(table) = catalog.read_before(&key) {
-        catalog.add_table(name.name, table);
-        return Ok(());
+        return add(catalog, &table);
     }
     let progress = Progress::default();
     let reading = Reading { progress: &progress, stop: &catalog.interrupt };
@@ -62,18 +65,18 @@ pub fn load(
     let table = table.map_err(|error| vec![Diagnostic::error(name.span, error.to_string())])?;
     let table = Arc::new(table);
     catalog.remember(key, &table);
-    catalog.add_table(name.name, table);
-    Ok(())
+    add(catalog, &table)
 }
 
-/// `(vector x "x*")`, `(vector x a b c)` and `(text a b)`.
-fn table_options(options: &[Syntax]) -> Read<TableOptions> {
-    let mut found = TableOptions::default();
+/// `(vector x "x*")`, `(vector x a b c)`, `(text a b)`, `(missing skip)` and `(missing infer)`.
+fn table_options(options: &[Syntax]) -> Read<(TableOptions, MissingRule)> {
+    let (mut found, mut rule) = (TableOptions::default(), MissingRule::Refuse);
     for option in options {
         let wrong = || {
             vec![Diagnostic::error(option.span, "this is no option of a table").hint(
                 "(vector x \"x*\") or (vector x a b c) binds several columns as one vector; \
-                 (text a b) reads columns of a CSV as text",
+                 (text a b) reads columns of a CSV as text; (missing skip) and (missing infer) say \
+                 what becomes of missing cells",
             )]
         };
         let SyntaxKind::List(items) = &option.kind else { return Err(wrong()) };
@@ -96,10 +99,18 @@ fn table_options(options: &[Syntax]) -> Read<TableOptions> {
             ("text", columns) if !columns.is_empty() => {
                 found.texts.extend(column_names(columns).ok_or_else(wrong)?);
             }
+            ("missing", [Syntax { kind: SyntaxKind::Name(word), .. }])
+                if rule == MissingRule::Refuse && matches!(word.as_str(), "skip" | "infer") =>
+            {
+                rule = match word.as_str() {
+                    "skip" => MissingRule::Skip,
+                    _ => MissingRule::Infer,
+                };
+            }
             _ => return Err(wrong()),
         }
     }
-    Ok(found)
+    Ok((found, rule))
 }
 
 fn column_names(columns: &[Syntax]) -> Option<Vec<String>> {

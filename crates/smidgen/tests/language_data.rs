@@ -142,7 +142,8 @@ fn files_are_loaded() {
 #[test]
 fn what_is_wrong_with_data_is_said() {
     fails("[table t \"tests/language/nowhere.csv\"]", &["nowhere"]);
-    fails("[table t \"tests/language/hole.csv\"]", &["row", "b"]);
+    fails("[table t \"tests/language/hole.csv\"] [sample (column t b)]", &["row 2", "`b`"]);
+    shows("[table t \"tests/language/hole.csv\"] [sample (column t a)]", &["[1,3]"]);
     fails(&format!("{TABLE} [sample (column t zork)]"), &["zork"]);
     fails(&format!("{TABLE} [for row in t [predict row.zork]]"), &["zork"]);
     fails(&format!("{TABLE} [sample (cell t a 3)]"), &["3"]);

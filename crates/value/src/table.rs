@@ -9,6 +9,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::missing::{Missing, MissingRule};
 use crate::{Buffer, Symbol, Value, Vector};
 
 #[derive(Clone, Debug)]
@@ -181,6 +182,11 @@ pub struct Table {
     rows: usize,
     /// Columns that the file has and a program cannot use, with the reason.
     unusable: Vec<(Symbol, String)>,
+    /// Columns with cells that hold nothing.
+    missing: Vec<(Symbol, Missing)>,
+    rule: MissingRule,
+    /// What the program calls the table.
+    called: Option<Symbol>,
     lender: Option<Arc<dyn Lender>>,
 }
 
@@ -199,7 +205,7 @@ impl Table {
     pub fn with_rows(rows: usize, columns: Vec<(Symbol, Column)>) -> Table {
         assert!(columns.iter().all(|(_, c)| c.len() == rows), "columns have equal length");
         let (names, columns) = columns.into_iter().unzip();
-        Table { names, columns, rows, unusable: Vec::new(), lender: None }
+        Table { names, columns, rows, ..Table::default() }
     }
 
     /// A table of as many rows from the same place, with these columns instead.
@@ -215,6 +221,51 @@ impl Table {
     pub fn with_unusable(mut self, unusable: Vec<(Symbol, String)>) -> Table {
         self.unusable = unusable;
         self
+    }
+
+    /// The same table, in some of whose columns cells hold nothing.
+    ///
+    /// # Panics
+    /// If it knows of more or fewer cells than a column has.
+    pub fn with_missing(mut self, missing: Vec<(Symbol, Missing)>) -> Table {
+        assert!(missing.iter().all(|(_, cells)| cells.mask.len() == self.rows));
+        self.missing = missing;
+        self
+    }
+
+    /// The same table, with what the program says about missing cells.
+    pub fn with_rule(mut self, called: Symbol, rule: MissingRule) -> Table {
+        (self.called, self.rule) = (Some(called), rule);
+        self
+    }
+
+    /// What the program calls it, for messages.
+    pub fn called(&self) -> &'static str {
+        self.called.map_or("table", |name| name.as_str())
+    }
+
+    /// The same table; the procedure of this name gives the missing cells of a column, or of a part of a vector. None
+    /// if no cell is missing there.
+    pub fn with_law(&self, column: Symbol, law: Symbol) -> Option<Table> {
+        let mut table = self.clone();
+        let slots = table.missing.iter_mut().flat_map(|(name, cells)| cells.laws(*name));
+        let (_, slot) = { slots }.find(|(name, _)| *name == column)?;
+        *slot = Some(law);
+        Some(table)
+    }
+
+    pub fn rule(&self) -> MissingRule {
+        self.rule
+    }
+
+    /// The missing cells of a column; None if all cells are there.
+    pub fn missing(&self, name: Symbol) -> Option<&Missing> {
+        self.missing.iter().find(|(n, _)| *n == name).map(|(_, cells)| cells)
+    }
+
+    /// Columns with missing cells.
+    pub fn with_holes(&self) -> &[(Symbol, Missing)] {
+        &self.missing
     }
 
     /// The same table, some of whose columns are lent.

@@ -328,7 +328,7 @@ impl Value {
             Value::Matrix(m) if m.rows() * m.cols() > 30 => {
                 format!("of {} x {}", m.rows(), m.cols())
             }
-            _ => self.to_string(),
+            _ => show::Beginning(self).to_string(),
         };
         if full.chars().count() <= 60 {
             return full;
@@ -435,6 +435,21 @@ mod tests {
         assert!(a.to_string().len() > 200_000);
         let long = Value::list((0..300_000).map(|i| Value::Number(f64::from(i))));
         assert_eq!(long.elements().map(|e| e.len()), Some(300_000));
+    }
+
+    #[test]
+    fn a_value_that_holds_a_part_many_times_over_is_not_walked_for_ever() {
+        // 2^60 leaves in sixty arrays, and the same in lists.
+        let grown = |step: fn(Value) -> Value| (0..60).fold(Value::Number(1.0), |v, _| step(v));
+        let array: fn(Value) -> Value = |v| Value::array(vec![v.clone(), v]);
+        let list: fn(Value) -> Value = |v| Value::list([v.clone(), v]);
+        let dict: fn(Value) -> Value = |v| Value::dict([(0.0.into(), v.clone()), (1.0.into(), v)]);
+        for step in [array, list, dict] {
+            let (a, b) = (grown(step), grown(step));
+            assert!(a == b && hash(&a) == hash(&b));
+            assert!(a < grown(step).max(step(a.clone())) || a > step(a.clone()));
+            assert!(a.to_string().contains("...") && a.brief().len() <= 60);
+        }
     }
 
     #[test]

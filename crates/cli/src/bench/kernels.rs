@@ -45,13 +45,15 @@ const BATCHES: usize = 5;
 struct Sizes {
     mixture: usize,
     series: usize,
+    panel: usize,
     regression: usize,
     draws: usize,
 }
 
-const FULL: Sizes = Sizes { mixture: 10_000, series: 1000, regression: 12_214, draws: 300 };
+const FULL: Sizes =
+    Sizes { mixture: 10_000, series: 1000, panel: 200, regression: 12_214, draws: 300 };
 /// For a look whether everything runs; the numbers mean nothing.
-const SMALL: Sizes = Sizes { mixture: 100, series: 20, regression: 100, draws: 30 };
+const SMALL: Sizes = Sizes { mixture: 100, series: 20, panel: 20, regression: 100, draws: 30 };
 
 pub fn measure_all(folder: &Path, seconds: f64, anchor: &Anchor) -> Result<Vec<Cost>, Failure> {
     let sizes = if seconds < super::A_LOOK { SMALL } else { FULL };
@@ -113,6 +115,17 @@ pub fn measure_all(folder: &Path, seconds: f64, anchor: &Anchor) -> Result<Vec<C
             per_second: 1e9,
             target: 30.0 * 13.0,
             anchor: Some(("sv", &["ns_per_particle_step"])),
+        },
+        Subject {
+            name: "gradient, volatility, 200 series of 5",
+            unit: "us",
+            written: subjects::volatility_panel(sizes.panel, 5),
+            warmup: "(hmc default all 0.0001 1 1)",
+            batch: "(hmc default all 0.0001 500 4)",
+            units: 2000.0,
+            per_second: 1e6,
+            target: 25.0,
+            anchor: None,
         },
         Subject {
             name: "gradient, logistic, 50 x 12214",

@@ -4,6 +4,7 @@
 mod anchor;
 mod instructions;
 mod kernels;
+mod models;
 mod sections;
 mod subjects;
 mod transitions;
@@ -37,6 +38,9 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     }
     if asked(Part::Sections) {
         costs.extend(sections::measure_all(&folder.0, args.seconds, &anchor)?);
+    }
+    if asked(Part::Models) {
+        costs.extend(models::measure_all(&folder.0, args.seconds)?);
     }
     let growth = match args.only {
         Some(Part::Growth) => sections::growth(args.seconds, args.rows, &anchor)?,
@@ -110,6 +114,10 @@ fn table(measured: &[Measured]) -> String {
         let (speed, ratio) = (m.transitions_per_second, m.transitions_per_second / m.target);
         text.push_str(&format!("{:<12}{speed:>16.0}{:>12.0}{ratio:>8.2}\n", m.name, m.target));
     }
+    text.push_str(
+        "transitions/s: single-site mh proposals per processor second, one chain; target: the goal that was set for it;\n\
+         ratio: measured over target, 1 and more is good\n",
+    );
     text
 }
 
@@ -136,6 +144,10 @@ fn cost_table(costs: &[Cost]) -> String {
             format!("{} {}", &target[3..].trim(), brief(cost.target)),
         ));
     }
+    text.push_str(
+        "measured: in the unit in brackets (us: microseconds of processor time); target: at least or at most that;\n\
+         anchor: hand-written code for the same model (--anchor PATH), - without; ratio: measured over anchor\n",
+    );
     text
 }
 

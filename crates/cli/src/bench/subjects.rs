@@ -153,6 +153,78 @@ pub fn volatility(length: usize) -> Written {
     Written { name: "volatility".to_owned(), program, table }
 }
 
+/// Short series of stochastic volatility with parameters in common.
+pub fn volatility_panel(series: usize, length: usize) -> Written {
+    let mut rng = Rng::from_seed(5);
+    let mut table = "s,t,x\n".to_owned();
+    for s in 0..series {
+        let mut h = 0.0;
+        for t in 1..=length {
+            h = 0.95 * h + 0.1 * normal(&mut rng);
+            let x = math::exp(h / 2.0) * normal(&mut rng);
+            push_row(&mut table, &[s as f64, t as f64, x]);
+        }
+    }
+    let program = "[table returns \"volatility_panel.csv\"]
+[assume sig (sqrt (inv_gamma 5 0.05))]
+[assume phi (beta 5 1)]
+[assume h (mem (lambda (s t) (if (<= t 0) 0 (normal (* phi (h s (- t 1))) sig))))]
+[for row in returns
+  [observe (normal 0 (exp (/ (h row.s row.t) 2))) row.x]]
+[predict phi]
+[predict sig]
+"
+    .to_owned();
+    Written { name: "volatility_panel".to_owned(), program, table }
+}
+
+/// Counts whose rate changes after two fifths of the rows.
+pub fn change_point(rows: usize) -> Written {
+    let mut rng = Rng::from_seed(6);
+    let mut table = "t,y\n".to_owned();
+    for t in 0..rows {
+        let mean: f64 = if 5 * t < 2 * rows { 3.0 } else { 7.0 };
+        let y = (mean + math::sqrt(mean) * normal(&mut rng)).round().max(0.0);
+        push_row(&mut table, &[t as f64, y]);
+    }
+    let program = format!(
+        "[table counts \"change_point.csv\"]
+[assume change (uniform_discrete 0 {})]
+[assume before (gamma 1 0.2)]
+[assume after (gamma 1 0.2)]
+[for row in counts
+  [observe (poisson (if (< row.t change) before after)) row.y]]
+[predict change]
+[predict before]
+[predict after]
+",
+        rows - 1
+    );
+    Written { name: "change_point".to_owned(), program, table }
+}
+
+/// A mixture of two normal laws; which is which does not matter to what is predicted.
+pub fn mixture_of_two(rows: usize) -> Written {
+    let mut rng = Rng::from_seed(7);
+    let mut table = "y\n".to_owned();
+    for _ in 0..rows {
+        let [mean, sd] = if rng.uniform() < 0.35 { [-1.5, 1.0] } else { [2.0, 0.8] };
+        push_row(&mut table, &[mean + sd * normal(&mut rng)]);
+    }
+    let program = "[table data \"mixture_of_two.csv\"]
+[assume p (beta 1 1)]
+[assume mu (mem (lambda (k) (normal 0 5)))]
+[assume sd (mem (lambda (k) (half_normal 2)))]
+[assume z (mem (lambda (i) (if (flip p) 1 0)))]
+[for row in data
+  [observe (normal (mu (z row.index)) (sd (z row.index))) row.y]]
+[predict (min (mu 0) (mu 1))]
+[predict (max (mu 0) (mu 1))]
+"
+    .to_owned();
+    Written { name: "mixture_of_two".to_owned(), program, table }
+}
+
 /// A logistic regression of the size of the paper's.
 pub fn logistic(rows: usize) -> Written {
     const FEATURES: usize = 50;

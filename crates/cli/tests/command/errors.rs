@@ -87,3 +87,30 @@ fn no_colours_without_a_terminal() {
     let done = Folder::with_program("[predict q]").call(&["run", "m.smg", "--seed", "1"]);
     assert!(!done.err.contains('\u{1b}'));
 }
+
+/// Labels, columns, files and options come from elsewhere: what would steer a terminal is shown.
+#[test]
+fn nothing_steers_the_terminal() {
+    let folder =
+        Folder::with_program("[assume x (normal 0 1)] \"a\u{1b}[31mred\u{202e}\": [predict x]");
+    folder.write("t.csv", "a\u{1b}[2J,b\n1,2\n");
+    folder.write("columns.smg", "[table t \"t.csv\"] [for r in t [predict r.c]]");
+    folder.write("bad\u{1b}[31m.smg", "[sample (+ 1 y)]");
+    let calls: [&[&str]; 6] = [
+        &["sample", "m.smg", "--seed", "1", "--draws", "20", "--warmup", "10"],
+        &["run", "m.smg", "--seed", "1"],
+        &["check", "columns.smg"],
+        &["run", "bad\u{1b}[31m.smg"],
+        &["sample", "m.smg", "--record", "y\u{1b}[31m"],
+        &["run", "none\u{1b}[31m.smg"],
+    ];
+    for call in calls {
+        let done = folder.call(call);
+        for text in [&done.out, &done.err] {
+            let steers = text.contains(|c: char| c == '\u{202e}' || (c.is_control() && c != '\n'));
+            assert!(!steers, "{call:?}: {text:?}");
+        }
+    }
+    let shown = folder.call(&["run", "m.smg", "--seed", "1"]).good();
+    assert!(shown.contains("a\\u{1b}[31mred\\u{202e} = "), "{shown}");
+}

@@ -5,6 +5,7 @@ mod compare;
 mod data;
 mod errors;
 mod explain;
+mod hardening;
 mod help;
 mod interrupt;
 mod mapped;

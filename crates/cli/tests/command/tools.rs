@@ -88,7 +88,7 @@ fn bench_measures_every_program() {
     assert!(rows.iter().all(|row| row["transitions_per_second"].as_f64() > Some(0.0)));
     assert_eq!(rows[0]["target"], json!(1.5e6));
     let kernels = object["kernels"].as_array().expect("kernels");
-    assert_eq!(kernels.len(), 14);
+    assert_eq!(kernels.len(), 23);
     assert!(kernels.iter().all(|row| row["measured"].as_f64() > Some(0.0)));
     let growth = ["bench", "--seconds", "0.01", "--only", "growth", "--rows", "1000"];
     let text = folder.call(&growth).good();

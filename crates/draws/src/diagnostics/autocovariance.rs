@@ -5,6 +5,11 @@
 //! The mean over chains, which is all that an effective sample size needs, is taken of the
 //! squared moduli. Two chains share one complex transform: for z = x + iy,
 //! |Z_k|^2 + |Z_(-k)|^2 = 2 |X_k|^2 + 2 |Y_k|^2.
+//!
+//! Draws that are nearly independent are asked about a few lags only. These come from the definition, O(n) each, and the
+//! transform is made when a lag beyond them is asked for ([`Autocovariances`]).
+
+use std::cell::{OnceCell, RefCell};
 
 use smidgen_value::math;
 
@@ -21,8 +26,70 @@ pub fn autocovariance(xs: &[f64]) -> Vec<f64> {
     mean_autocovariance(&[xs])
 }
 
+/// Lags that are found by the definition, and how many at a time.
+const BY_DEFINITION: usize = 24;
+const AT_A_TIME: usize = 4;
+
+/// The autocovariances averaged over chains of equal length, each lag when it is asked for.
+pub(super) struct Autocovariances<'a> {
+    chains: &'a [&'a [f64]],
+    /// Deviations from the mean, chain by chain.
+    deviations: Vec<Vec<f64>>,
+    first: RefCell<Vec<f64>>,
+    all: OnceCell<Vec<f64>>,
+}
+
+impl<'a> Autocovariances<'a> {
+    pub fn new(chains: &'a [&'a [f64]]) -> Autocovariances<'a> {
+        let deviations = chains.iter().map(|xs| {
+            let centre = mean(xs);
+            xs.iter().map(|x| x - centre).collect()
+        });
+        Autocovariances {
+            chains,
+            deviations: deviations.collect(),
+            first: RefCell::default(),
+            all: OnceCell::new(),
+        }
+    }
+
+    /// That of lag t, which is below the length of the chains.
+    pub fn at(&self, t: usize) -> f64 {
+        if t >= BY_DEFINITION {
+            return self.all.get_or_init(|| mean_autocovariance(self.chains))[t];
+        }
+        let mut first = self.first.borrow_mut();
+        while first.len() <= t {
+            let lag = first.len();
+            first.extend((lag..lag + AT_A_TIME).map(|lag| self.by_definition(lag)));
+        }
+        first[t]
+    }
+
+    fn by_definition(&self, lag: usize) -> f64 {
+        let n = self.deviations.first().map_or(0, Vec::len);
+        let of_chain = |d: &Vec<f64>| d.get(lag..).map_or(0.0, |later| product(d, later));
+        let sum: f64 = self.deviations.iter().map(of_chain).sum();
+        sum / (n * self.deviations.len()) as f64
+    }
+}
+
+/// The sum of the products of two series as far as both go, in parts that add up beside each other.
+fn product(a: &[f64], b: &[f64]) -> f64 {
+    const PARTS: usize = 16;
+    let n = a.len().min(b.len());
+    let (a, b) = (&a[..n], &b[..n]);
+    let mut parts = [0.0; PARTS];
+    let rest = n - n % PARTS;
+    for (a, b) in a.chunks_exact(PARTS).zip(b.chunks_exact(PARTS)) {
+        parts.iter_mut().zip(a.iter().zip(b)).for_each(|(sum, (a, b))| *sum += a * b);
+    }
+    let rest: f64 = a[rest..].iter().zip(&b[rest..]).map(|(a, b)| a * b).sum();
+    parts.iter().sum::<f64>() + rest
+}
+
 /// The autocovariance averaged over chains of equal length.
-pub(super) fn mean_autocovariance(chains: &[&[f64]]) -> Vec<f64> {
+fn mean_autocovariance(chains: &[&[f64]]) -> Vec<f64> {
     let n = chains.first().map_or(0, |chain| chain.len());
     if n == 0 {
         return Vec::new();
@@ -127,6 +194,22 @@ mod tests {
             }
         }
         assert!(autocovariance(&[]).is_empty());
+    }
+
+    /// Lag by lag, by the definition at first and by the transform beyond.
+    #[test]
+    fn lags_that_are_asked_for_agree_with_all() {
+        let series = |a: u64| -> Vec<f64> {
+            (0..100u64).map(|i| ((i * i * a + 3 * i) % 17) as f64 - 5.0).collect()
+        };
+        let chains = [series(5), series(7), series(11)];
+        for n in [3, 20, 100] {
+            let cut: Vec<&[f64]> = chains.iter().map(|chain| &chain[..n]).collect();
+            let (all, each) = (mean_autocovariance(&cut), Autocovariances::new(&cut));
+            for t in (0..n).rev() {
+                assert!((all[t] - each.at(t)).abs() < 1e-12, "{n} {t}");
+            }
+        }
     }
 
     #[test]

@@ -10,19 +10,23 @@
 
 use smidgen_value::math;
 
-use super::autocovariance::mean_autocovariance;
-use super::rank::normal_scores;
+use super::autocovariance::Autocovariances;
+use super::rank::Ranked;
 use super::{enough, mean, rectangular, split, variance};
 use crate::quantile::sorted;
 
 /// Of rank-normalised draws: the reliability of location estimates in the bulk.
 pub fn ess_bulk<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
     let chains = rectangular(chains);
-    if !enough(&chains) {
-        return f64::NAN;
+    match enough(&chains).then(|| Ranked::new(&split(&chains))).flatten() {
+        Some(ranked) => ess_of_ranked(&ranked),
+        None => f64::NAN,
     }
-    let scores = normal_scores(&split(&chains)).unwrap_or_default();
-    ess(&scores.iter().map(Vec::as_slice).collect::<Vec<_>>())
+}
+
+/// The same of split chains whose ranks are known.
+pub(super) fn ess_of_ranked(halves: &Ranked) -> f64 {
+    ess(&halves.scores.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }
 
 /// The smaller of the sizes for the 5% and the 95% quantile: the reliability of intervals.
@@ -31,9 +35,13 @@ pub fn ess_tail<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
     if !enough(&chains) {
         return f64::NAN;
     }
-    let sorted = sorted(chains.iter().copied().flatten().copied());
+    ess_of_tails(&chains, &sorted(chains.iter().copied().flatten().copied()))
+}
+
+/// The same of chains of one length whose draws are given in ascending order as well.
+pub(super) fn ess_of_tails(chains: &[&[f64]], sorted: &[f64]) -> f64 {
     let ess_at = |p: f64| {
-        let threshold = type_7(&sorted, p);
+        let threshold = type_7(sorted, p);
         let indicator = |x: &f64| f64::from(u8::from(*x <= threshold));
         let below: Vec<Vec<f64>> =
             chains.iter().map(|chain| chain.iter().map(indicator).collect()).collect();
@@ -71,14 +79,14 @@ fn ess(chains: &[&[f64]]) -> f64 {
     if range < 1e-15 {
         return size;
     }
-    let gamma = mean_autocovariance(chains);
+    let gamma = Autocovariances::new(chains);
     let n_real = n as f64;
-    let within = gamma[0] * n_real / (n_real - 1.0);
+    let within = gamma.at(0) * n_real / (n_real - 1.0);
     let mut total = within * (n_real - 1.0) / n_real;
     if chains.len() > 1 {
         total += variance(&chains.iter().map(|chain| mean(chain)).collect::<Vec<_>>());
     }
-    let rho = |t: usize| 1.0 - (within - gamma[t]) / total;
+    let rho = |t: usize| 1.0 - (within - gamma.at(t)) / total;
     let tau = integrated_autocorrelation(n, rho);
     if tau.is_nan() {
         return f64::NAN;

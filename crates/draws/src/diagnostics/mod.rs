@@ -21,6 +21,33 @@ pub use ess::{ess_bulk, ess_mean, ess_tail};
 pub use mcse::mcse_mean;
 pub use rhat::r_hat;
 
+/// What depends on ranks, for one scalar.
+pub(crate) struct Standing {
+    pub ess_bulk: f64,
+    pub ess_tail: f64,
+    pub r_hat: f64,
+}
+
+impl Standing {
+    /// All of it, from as few sorts as there can be. `sorted`: all draws in ascending order.
+    pub fn new<C: AsRef<[f64]>>(chains: &[C], sorted: &[f64]) -> Standing {
+        let chains = rectangular(chains);
+        let halves = split(&chains);
+        let Some(ranked) = enough(&chains).then(|| rank::Ranked::new(&halves)).flatten() else {
+            return Standing { ess_bulk: f64::NAN, ess_tail: f64::NAN, r_hat: f64::NAN };
+        };
+        let is_whole = chains.iter().map(|chain| chain.len()).sum::<usize>() == sorted.len();
+        Standing {
+            ess_bulk: ess::ess_of_ranked(&ranked),
+            ess_tail: match is_whole {
+                true => ess::ess_of_tails(&chains, sorted),
+                false => ess_tail(&chains),
+            },
+            r_hat: rhat::r_hat_of_ranked(&halves, &ranked),
+        }
+    }
+}
+
 /// The chains that have draws, cut to the shortest of them.
 fn rectangular<C: AsRef<[f64]>>(chains: &[C]) -> Vec<&[f64]> {
     let drawn = || chains.iter().map(AsRef::as_ref).filter(|chain| !chain.is_empty());

@@ -5,29 +5,38 @@
 //! chains agree in location?) and of the rank-normalised distances from the median (do they
 //! agree in spread?); the larger one counts.
 
-use super::rank::normal_scores;
+use super::rank::Ranked;
 use super::{enough, mean, rectangular, split, variance};
-use crate::quantile::{quantile_of_sorted, sorted};
+use crate::quantile::quantile_of_sorted;
 
 /// Rank-normalised split R-hat. NaN for a single chain, as in ArviZ.
 pub fn r_hat<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
     let chains = rectangular(chains);
-    if chains.len() < 2 || !enough(&chains) {
+    let halves = split(&chains);
+    match enough(&chains).then(|| Ranked::new(&halves)).flatten() {
+        Some(ranked) => r_hat_of_ranked(&halves, &ranked),
+        None => f64::NAN,
+    }
+}
+
+/// The same of split chains whose ranks are known.
+pub(super) fn r_hat_of_ranked(halves: &[&[f64]], ranked: &Ranked) -> f64 {
+    // Two halves are those of a single chain.
+    if halves.len() < 4 {
         return f64::NAN;
     }
-    let halves = split(&chains);
-    let bulk = basic(normal_scores(&halves));
-    let median = quantile_of_sorted(&sorted(halves.iter().copied().flatten().copied()), 0.5);
+    let bulk = basic(&ranked.scores);
+    let median = quantile_of_sorted(&ranked.sorted, 0.5);
     let fold = |half: &&[f64]| half.iter().map(|x| (x - median).abs()).collect::<Vec<f64>>();
     let folded: Vec<Vec<f64>> = halves.iter().map(fold).collect();
-    let tail = basic(normal_scores(&folded.iter().map(Vec::as_slice).collect::<Vec<_>>()));
+    let folded = Ranked::new(&folded.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let tail = folded.map_or(f64::NAN, |folded| basic(&folded.scores));
     // The tail has no say when the median is infinite.
     if tail > bulk { tail } else { bulk }
 }
 
 /// The formula above, without ranks or splitting.
-fn basic(chains: Option<Vec<Vec<f64>>>) -> f64 {
-    let Some(chains) = chains else { return f64::NAN };
+fn basic(chains: &[Vec<f64>]) -> f64 {
     let n = chains[0].len() as f64;
     let means: Vec<f64> = chains.iter().map(|chain| mean(chain)).collect();
     let variances: Vec<f64> = chains.iter().map(|chain| variance(chain)).collect();

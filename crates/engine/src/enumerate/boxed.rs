@@ -86,7 +86,7 @@ impl DryRun {
     }
 
     /// An argument of a node of D or A; computed before, if it is in D.
-    fn read<'a>(
+    pub(super) fn read<'a>(
         &'a self,
         trace: &'a Trace,
         plan: Planned<'a>,
@@ -162,6 +162,13 @@ impl DryRun {
                 bench.expand(trace, id, observed, |bench, trace| {
                     bench.apply(trace, &operator, &[], observed)
                 })
+            }
+            Step::Select(selected) => self.select(trace, plan, selected),
+            Step::Weigh(selected) => {
+                let log_p = self.select(trace, plan, selected)?.as_number()?;
+                self.brush.observe(log_p)?;
+                // Nobody reads it.
+                Some(Value::Nil)
             }
             Step::Expand(_) if self.role == CandidateRole::Current => None,
             Step::Expand(args) => {

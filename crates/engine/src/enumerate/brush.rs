@@ -518,7 +518,7 @@ impl BrushEvaluator {
     }
 
     /// The observed value was taken, with this log density.
-    fn observe(&mut self, log_p: f64) -> Option<()> {
+    pub(super) fn observe(&mut self, log_p: f64) -> Option<()> {
         if log_p.is_nan() {
             return None;
         }

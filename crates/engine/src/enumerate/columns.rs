@@ -48,6 +48,9 @@ pub(super) struct ClusterColumns {
     /// The numbers of the row at hand.
     pub(super) row: Vec<f64>,
     pub(super) numbers: Vec<f64>,
+    /// What is the same in all lanes, and whether that is finite for the row at hand.
+    pub(super) uniform: Store,
+    pub(super) is_finite: bool,
 }
 
 impl ClusterColumns {
@@ -66,6 +69,8 @@ impl ClusterColumns {
             distinct: false,
             row: Vec::new(),
             numbers: Vec::new(),
+            uniform: Store::default(),
+            is_finite: true,
         }
     }
 

@@ -65,7 +65,7 @@ impl Plans {
     }
 
     /// Makes the plan of a choice whose scaffold was just built; none if that is not possible.
-    pub(super) fn make(&mut self, trace: &Trace, scaffold: &Scaffold) -> Option<()> {
+    pub(super) fn make(&mut self, trace: &mut Trace, scaffold: &Scaffold) -> Option<()> {
         let (mut plan, shape) = Plan::of(trace, scaffold, &mut self.roots)?;
         if self.size > MOST || self.shapes.len() > MOST_SHAPES {
             self.kept.clear();
@@ -98,7 +98,10 @@ impl Plans {
     /// A candidate for which nothing had to be made was installed: the edges of D have changed, but D, A
     /// and what the plan reads are the same.
     pub(super) fn renew(&mut self, choice: NodeId, edge_edits: u64) {
-        if let Some(place) = self.place(choice) {
+        // One that misses rows is made anew: they may be there now.
+        if let Some(place) = self.place(choice)
+            && !self.kept[place].misses_rows
+        {
             self.kept[place].edge_edits = edge_edits;
         }
     }

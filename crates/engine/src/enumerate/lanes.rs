@@ -38,7 +38,10 @@ impl ClusterColumns {
         lineup: &Lineup<'_>,
         log_absorbed: &mut [f64],
     ) {
-        if !self.distinct || !lineup.is_marked && self.reads_any(&planned.plan.target) {
+        if !self.is_finite
+            || !self.distinct
+            || !lineup.is_marked && self.reads_any(&planned.plan.target)
+        {
             return;
         }
         self.run(lineup.candidates.len());

@@ -25,6 +25,7 @@
 mod aside;
 mod boxed;
 mod brush;
+mod cases;
 mod cell;
 mod columns;
 mod drawn_from;
@@ -36,6 +37,7 @@ mod plan;
 mod priors;
 mod relocate;
 mod row;
+mod selected;
 mod shape;
 mod template;
 mod tree;

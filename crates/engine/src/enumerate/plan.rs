@@ -11,13 +11,16 @@
 
 use std::sync::OnceLock;
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use smidgen_prob::Maker;
 use smidgen_value::Value;
 
 use super::kept::MemoRootCache;
+use super::selected;
 use super::shape::{Shape, Source, Sources, Step};
-use crate::id::NodeId;
+use crate::formula::{Select, Standing};
+use crate::id::{FamilyId, NodeId};
 use crate::operand::Operand;
 use crate::trace::Trace;
 use crate::trace::node::{Arg, Made, Node, Op, Role, StructureKind};
@@ -40,6 +43,13 @@ pub(super) struct Plan {
     pub(super) target: SmallVec<[NodeId; 6]>,
     pub(super) operands: SmallVec<[Operand; 4]>,
     pub(super) absorbing: SmallVec<[NodeId; 2]>,
+    /// Families of rows that structures which select read, none of which goes with D.
+    rows: SmallVec<[FamilyId; 2]>,
+    /// As of this many edits of memo tables, and for this structure, if what else D asks for could ask for them too.
+    memo_edits: u64,
+    structure: Option<u64>,
+    /// Whether a structure would select if a row were there.
+    pub(super) misses_rows: bool,
     /// The numbers of its row, once they were read.
     pub(super) row: OnceLock<KeptRow>,
 }
@@ -52,15 +62,16 @@ pub(super) struct KeptRow {
 }
 
 /// A plan in the making.
-struct Draft<'a> {
+pub(super) struct Draft<'a> {
     trace: &'a Trace,
     target: &'a [NodeId],
+    selects: &'a FxHashMap<NodeId, Select>,
     operands: SmallVec<[Operand; 4]>,
 }
 
 impl Draft<'_> {
     /// The place of an operand. Equal vectors are one: then there is one to read.
-    fn fixed(&mut self, operand: Operand) -> u32 {
+    pub(super) fn fixed(&mut self, operand: Operand) -> u32 {
         let known = self.operands.iter().position(|known| is_same_vector(known, &operand));
         known.unwrap_or_else(|| {
             self.operands.push(operand);
@@ -69,17 +80,34 @@ impl Draft<'_> {
     }
 
     fn source(&mut self, arg: &Arg) -> Option<Source> {
-        if let Operand::Node(id) = arg.operand {
-            match self.trace.role(id) {
-                Some(Role::Target | Role::Restructured) => {
-                    let place = self.target.iter().position(|node| *node == id)?;
-                    return Some(Source::Slot(place as u32));
-                }
-                Some(Role::Transient) => return None,
-                _ => {}
-            }
+        if let Operand::Node(id) = arg.operand
+            && let Some(place) = self.slot(id)?
+        {
+            return Some(place);
         }
         Some(Source::Fixed(self.fixed(arg.operand.clone())))
+    }
+
+    /// The place of a node in D; the outer none if it goes with D.
+    fn slot(&self, id: NodeId) -> Option<Option<Source>> {
+        match self.trace.role(id) {
+            Some(Role::Target | Role::Restructured) => {
+                let place = self.target.iter().position(|node| *node == id)?;
+                Some(Some(Source::Slot(place as u32)))
+            }
+            Some(Role::Transient) => None,
+            _ => Some(None),
+        }
+    }
+
+    /// What structures that select read: mostly the same few nodes.
+    pub(super) fn source_of_node(&mut self, id: NodeId) -> Option<Source> {
+        if let Some(place) = self.slot(id)? {
+            return Some(place);
+        }
+        let is_it = |known: &Operand| known.node() == Some(id);
+        let known = self.operands.iter().position(is_it).map(|place| place as u32);
+        Some(Source::Fixed(known.unwrap_or_else(|| self.fixed(Operand::Node(id)))))
     }
 
     fn sources(&mut self, args: &[Arg]) -> Option<Sources> {
@@ -88,8 +116,14 @@ impl Draft<'_> {
 
     /// The step of a node of D that is not the choice, and whether what the node alone refers to in
     /// T is the application that the step predicts.
-    fn step(&mut self, node: &Node, roots: &mut MemoRootCache) -> Option<(Step, bool)> {
-        let trace = self.trace;
+    fn step(&mut self, id: NodeId, roots: &mut MemoRootCache) -> Option<(Step, bool)> {
+        let (trace, node) = (self.trace, self.trace.node(id));
+        if let Some(select) = self.selects.get(&id)
+            && let Some(selected) = self.selected(select)
+        {
+            let step = if select.is_density { Step::Weigh } else { Step::Select };
+            return Some((step(selected), true));
+        }
         let step = match &node.op {
             Op::Function(function) => Step::Apply(function, self.sources(&node.args)?),
             Op::Structure(_) if node.role == Role::Target => {
@@ -147,12 +181,14 @@ impl Plan {
     /// The plan of the choice whose scaffold was just built, and its shape. None if something in D is
     /// of another kind.
     pub(super) fn of(
-        trace: &Trace,
+        trace: &mut Trace,
         scaffold: &Scaffold,
         roots: &mut MemoRootCache,
     ) -> Option<(Plan, Shape)> {
         let target = &scaffold.target[..];
-        let mut draft = Draft { trace, target, operands: SmallVec::new() };
+        let Standing { of: selects, rows, misses_rows } = selected::find(trace, scaffold);
+        let trace = &*trace;
+        let mut draft = Draft { trace, target, selects: &selects, operands: SmallVec::new() };
         let mut shape = Shape {
             steps: SmallVec::new(),
             absorbing: SmallVec::new(),
@@ -165,7 +201,7 @@ impl Plan {
         for id in target {
             let (step, alone) = match *id == scaffold.principals[0] {
                 true => (Step::Given, true),
-                false => draft.step(trace.node(*id), roots)?,
+                false => draft.step(*id, roots)?,
             };
             shape.steps.push(step);
             shape.whole &= alone;
@@ -181,13 +217,21 @@ impl Plan {
             Op::Draw(maker) => Some(maker),
             _ => None,
         };
+        let asks = |step: &Step| {
+            matches!(step, Step::Request { .. } | Step::Predict { .. } | Step::Expand(_))
+        };
+        let may_share = !rows.is_empty() && shape.steps.iter().any(asks);
         let plan = Plan {
             edge_edits: trace.edge_edits,
+            structure: may_share.then(|| trace.structure_revision()),
             shape: 0,
             own_maker,
             target: SmallVec::from_slice(target),
             operands: draft.operands,
             absorbing: SmallVec::from_slice(&scaffold.absorbing),
+            rows: rows.into(),
+            memo_edits: trace.memo_edits,
+            misses_rows,
             row: OnceLock::new(),
         };
         Some((plan, shape))
@@ -211,7 +255,20 @@ impl Plan {
             looked_at += trace.numbers[id.index()];
         }
         std::hint::black_box(looked_at);
-        last <= self.edge_edits
+        last <= self.edge_edits && self.has_rows(trace)
+    }
+
+    /// Whether the rows that it reads are there, and are asked for by others than D.
+    #[inline]
+    fn has_rows(&self, trace: &Trace) -> bool {
+        self.rows.is_empty()
+            || self.memo_edits == trace.memo_edits
+                && self.structure.is_none_or(|structure| structure == trace.structure_revision())
+                && self.rows.iter().all(|row| {
+                    let asks = |id: &&NodeId| trace.node(**id).expansion == *row;
+                    let own = self.target.iter().filter(asks).count();
+                    trace.families[row.index()].references as usize > own
+                })
     }
 }
 

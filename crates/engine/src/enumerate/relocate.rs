@@ -122,7 +122,7 @@ fn fate(
             let to = maker_of(read(*operator)?)?;
             (trace.node(id).value.clone(), Change::Maker(application, from, to))
         }
-        Step::Expand(_) => return None,
+        Step::Select(_) | Step::Weigh(_) | Step::Expand(_) => return None,
     };
     Some(NodeUpdate { value, change })
 }

@@ -13,6 +13,14 @@ impl ClusterColumns {
     /// Reads what a row brings; false if it has another form than the program was written for, which is the
     /// one of this number.
     pub(super) fn load(&mut self, trace: &Trace, plan: &Plan, program: u32) -> bool {
+        let loaded = self.load_numbers(trace, plan, program);
+        if let (true, Some(uniform)) = (loaded, &self.written.uniform) {
+            self.is_finite = uniform.compute(&mut self.uniform, &mut self.row);
+        }
+        loaded
+    }
+
+    fn load_numbers(&mut self, trace: &Trace, plan: &Plan, program: u32) -> bool {
         match plan.row.get() {
             Some(kept) if kept.program == program => {
                 self.row.clear();

@@ -6,6 +6,7 @@ use smidgen_prob::{Distribution, Function, Maker};
 use smidgen_value::Value;
 
 use super::kept::{MemoRootCache, Root};
+use super::selected::Selected;
 use crate::id::NodeId;
 use crate::trace::Trace;
 
@@ -39,6 +40,10 @@ pub(super) enum Step {
         typed: u32,
         maker: &'static dyn Maker,
     },
+    /// A structure that only selects.
+    Select(Selected),
+    /// The same where it is observed: its log density.
+    Weigh(Selected),
     /// Any other structure, with its existential arguments.
     Expand(Sources),
 }
@@ -52,6 +57,11 @@ impl Step {
             Step::Follow(source)
             | Step::Request { key: source, .. }
             | Step::Predict { operator: source, .. } => SmallVec::from_elem(*source, 1),
+            Step::Select(selected) | Step::Weigh(selected) => {
+                let mut sources = Sources::new();
+                selected.sources(&mut sources);
+                sources
+            }
         };
         sources.into_iter().filter_map(|source| match source {
             Source::Slot(place) => Some(place as usize),
@@ -73,6 +83,7 @@ impl PartialEq for Step {
                 Step::Predict { operator, observed, typed, maker },
                 Step::Predict { operator: o, observed: x, typed: t, maker: other },
             ) => (operator, observed, typed) == (o, x, t) && std::ptr::addr_eq(*maker, *other),
+            (Step::Select(a), Step::Select(b)) | (Step::Weigh(a), Step::Weigh(b)) => a == b,
             (Step::Expand(a), Step::Expand(b)) => a == b,
             _ => false,
         }

@@ -6,13 +6,17 @@
 //! gets another program.
 
 use smidgen_prob::smooth::Elementary;
-use smidgen_prob::{Function, Maker};
+use smidgen_prob::{Distribution, Function, Maker};
 use smidgen_value::Value;
 
+use super::cases::{Cases, name_derived};
 use super::kept::maker_of;
 use super::plan::Planned;
 use super::shape::{Source, Step};
-use super::written::{CandidateProgram, FoundLeaf, NoLanes, Pinned, Prediction, RowLeaf, RowPlace};
+use super::written::{
+    CandidateProgram, FoundLeaf, NoLanes, Pinned, Prediction, RowLeaf, RowPlace, UniformPart,
+    results,
+};
 use crate::operand::Operand;
 use crate::program::form::Form;
 use crate::program::predict::Student;
@@ -23,19 +27,27 @@ use crate::trace::node::Op as NodeOp;
 
 /// What a node of D is while the program is written.
 #[derive(Clone)]
-enum Drafted {
+pub(super) enum Drafted {
     Choice,
     Found(usize),
     /// With marks.
     Value(Value),
+    Cases(Cases),
 }
 
-struct Writer<'t> {
+pub(super) struct Writer<'t> {
     trace: &'t Trace,
     planned: Planned<'t>,
     choice: &'t Value,
-    program: Program,
-    slots: Vec<Drafted>,
+    pub(super) program: Program,
+    /// What is the same in all lanes, and the registers of it that lanes read.
+    pub(super) uniform: Program,
+    pub(super) derived: Vec<Register>,
+    /// By condition: the register that says which side is taken.
+    pub(super) indices: Vec<(u64, f64)>,
+    pub(super) slots: Vec<Drafted>,
+    /// Cases that lanes have chosen from, by slot.
+    pub(super) chosen: Vec<(u32, Value)>,
     row: Vec<RowLeaf>,
     /// What stands for the values of the row, and the numbers of all of them.
     row_values: Vec<(RowPlace, Value)>,
@@ -62,7 +74,11 @@ impl CandidateProgram {
             planned,
             choice,
             program: Program::default(),
+            uniform: Program::default(),
+            derived: Vec::new(),
+            indices: Vec::new(),
             slots: Vec::new(),
+            chosen: Vec::new(),
             row: Vec::new(),
             row_values: Vec::new(),
             row_numbers: 0,
@@ -78,13 +94,9 @@ impl CandidateProgram {
             writer.slots.push(drafted);
         }
         for (k, (distribution, args)) in planned.shape.absorbing.iter().enumerate() {
-            let x = writer.row_value(RowPlace::Outcome(k as u32));
-            let args = writer.values(args)?;
-            let is_number = !matches!(writer.pinned.last(), Some(pinned) if pinned.place == RowPlace::Outcome(k as u32));
-            let program = &mut writer.program;
-            if !is_number || program.density(*distribution, &x, &args).is_err() {
-                program.call_density(*distribution, &x, &args).map_err(|_| NoLanes::NotNumbers)?;
-            }
+            let args = args.iter().map(|source| writer.drafted(*source));
+            let args = args.collect::<Result<Vec<Drafted>, NoLanes>>()?;
+            writer.weigh(*distribution, RowPlace::Outcome(k as u32), &args)?;
         }
         Ok(writer.finish())
     }
@@ -105,20 +117,39 @@ impl Writer<'_> {
                     _ => return Err(NoLanes::ComputedKey),
                 }
             }
-            Step::Apply(function, args) => {
-                let value = self.apply(place, function, args)?;
-                Drafted::Value(value)
-            }
+            Step::Apply(function, args) => self.apply(place, function, args)?,
             Step::Predict { operator, observed, typed, maker } => {
                 self.predict(*operator, [*observed, *typed], *maker)?;
                 Drafted::Value(self.row_value(RowPlace::Operand(*typed)))
+            }
+            Step::Select(selected) => self.selected(selected)?,
+            Step::Weigh(selected) => {
+                let Value::Number(log_p) = self.selected_value(selected)? else {
+                    return Err(NoLanes::NotNumbers);
+                };
+                let term = self.program.register(log_p);
+                self.program.terms.push(term);
+                Drafted::Value(Value::Nil)
             }
             Step::Expand(_) => return Err(NoLanes::Decides),
         })
     }
 
+    /// Adds the log density of an outcome.
+    fn weigh(
+        &mut self,
+        distribution: &'static dyn Distribution,
+        outcome: RowPlace,
+        args: &[Drafted],
+    ) -> Result<(), NoLanes> {
+        let log_p = self.density(distribution, outcome, args)?;
+        let term = self.program.register(log_p);
+        self.program.terms.push(term);
+        Ok(())
+    }
+
     /// A node of D that comes before.
-    fn slot(&self, slot: u32) -> Result<Drafted, NoLanes> {
+    pub(super) fn slot(&self, slot: u32) -> Result<Drafted, NoLanes> {
         self.slots.get(slot as usize).cloned().ok_or(NoLanes::Decides)
     }
 
@@ -127,35 +158,36 @@ impl Writer<'_> {
         place: usize,
         function: &'static Function,
         sources: &[Source],
-    ) -> Result<Value, NoLanes> {
+    ) -> Result<Drafted, NoLanes> {
         let name = function.spec.name;
-        // Marks are numbers, whatever they stand for.
-        if name.starts_with("is_") {
-            return Err(NoLanes::NotNumbers);
-        }
         if let ("lookup", [container @ Source::Fixed(_), Source::Slot(_)]) = (name, sources)
             && let Some(picked) = self.pick(*container, sources[1])?
         {
-            return Ok(picked);
+            return Ok(Drafted::Value(picked));
         }
-        let deciding = lower::deciding_arguments(name);
         let mut args = Vec::with_capacity(sources.len());
         for (k, source) in sources.iter().enumerate() {
-            args.push(match source {
-                Source::Fixed(operand) if deciding.contains(&k) => {
-                    self.pin(RowPlace::Operand(*operand))
-                }
-                source => self.value(*source)?,
-            });
-        }
-        if let Ok(value) = lower::function(&mut self.program, function, &args) {
-            return Ok(value);
+            args.push(self.argument(function, k, *source)?);
         }
         let like = &self.trace.node(self.planned.plan.target[place]).value;
-        if Form::of(like).is_none() {
-            return Err(NoLanes::NotNumbers);
+        self.function(function, &args, Some(like))
+    }
+
+    /// An argument of a function: one that decides what it does is the same in all rows.
+    pub(super) fn argument(
+        &mut self,
+        function: &'static Function,
+        k: usize,
+        source: Source,
+    ) -> Result<Drafted, NoLanes> {
+        match source {
+            Source::Fixed(operand)
+                if lower::deciding_arguments(function.spec.name).contains(&k) =>
+            {
+                Ok(Drafted::Value(self.pin(RowPlace::Operand(operand))))
+            }
+            source => self.drafted(source),
         }
-        self.program.call(function, &args, like).map_err(|_| NoLanes::NotNumbers)
     }
 
     /// An item of what is the same for all lanes.
@@ -230,17 +262,22 @@ impl Writer<'_> {
         (fits && numbers.len() as u32 == Student::fields(dimension)).then_some(dimension)
     }
 
-    fn values(&mut self, sources: &[Source]) -> Result<Vec<Value>, NoLanes> {
-        sources.iter().map(|source| self.value(*source)).collect()
+    /// A value, or the cases of one.
+    pub(super) fn drafted(&mut self, source: Source) -> Result<Drafted, NoLanes> {
+        match source {
+            Source::Slot(slot) if matches!(self.slot(slot)?, Drafted::Cases(_)) => self.slot(slot),
+            source => self.value(source).map(Drafted::Value),
+        }
     }
 
-    fn value(&mut self, source: Source) -> Result<Value, NoLanes> {
+    pub(super) fn value(&mut self, source: Source) -> Result<Value, NoLanes> {
         let slot = match source {
             Source::Fixed(operand) => return Ok(self.row_value(RowPlace::Operand(operand))),
             Source::Slot(slot) => slot,
         };
         match self.slot(slot)? {
             Drafted::Value(value) => Ok(value),
+            Drafted::Cases(cases) => self.chosen(slot, &cases),
             Drafted::Choice => {
                 if Form::of(self.choice) != Some(Form::Number) {
                     return Err(NoLanes::NotNumbers);
@@ -281,7 +318,7 @@ impl Writer<'_> {
     }
 
     /// A value of the row with marks; one that is not made of numbers has to be the same in all rows.
-    fn row_value(&mut self, place: RowPlace) -> Value {
+    pub(super) fn row_value(&mut self, place: RowPlace) -> Value {
         if let Some((_, value)) = self.row_values.iter().find(|(known, _)| *known == place) {
             return value.clone();
         }
@@ -296,6 +333,11 @@ impl Writer<'_> {
         value
     }
 
+    /// Whether a value of the row is made of numbers.
+    pub(super) fn has_numbers(&self, place: RowPlace) -> bool {
+        Form::of(place.value(self.trace, self.planned.plan)).is_some()
+    }
+
     fn pin(&mut self, place: RowPlace) -> Value {
         let value = place.value(self.trace, self.planned.plan).clone();
         self.pinned.push(Pinned { place, value: value.clone() });
@@ -303,9 +345,18 @@ impl Writer<'_> {
     }
 
     fn finish(self) -> CandidateProgram {
-        let Writer { mut program, mut predictions, mut found, .. } = self;
+        let Writer { mut program, mut predictions, mut found, uniform, derived, .. } = self;
+        let uniform = UniformPart::of(uniform, derived);
+        name_derived(&mut program, self.row_numbers);
+        // A side may have no value although nobody reads it: then the candidate is impossible.
+        let terms = program.terms.len();
+        if !self.indices.is_empty() {
+            let results = results(&program);
+            program.terms.extend(results);
+        }
         program.project_uniform();
         program.tidy();
+        let mut checked = program.terms.split_off(terms);
         let register = |leaf: usize| program.leaves[leaf].register;
         for (prediction, (term, numbers)) in predictions.iter_mut().zip(&self.predicted) {
             prediction.term = program.terms[*term];
@@ -318,8 +369,10 @@ impl Writer<'_> {
         }
         found.retain(|found| found.register != Register::MAX);
         let own = self.own.map(register).filter(|own| *own != Register::MAX);
-        let results = program.steps.iter().filter(|step| matches!(step.op, Op::Elementary(..)));
-        let checked = results.map(|step| step.out).collect();
+        let computed = program.steps.iter().filter(|step| matches!(step.op, Op::Elementary(..)));
+        checked.extend(computed.map(|step| step.out));
+        checked.sort_unstable();
+        checked.dedup();
         let by_lane = |op: &Op| match op {
             Op::Density(op) => !op.is_wide(),
             Op::Aggregate(_) => true,
@@ -329,7 +382,17 @@ impl Writer<'_> {
         };
         let is_wide = !program.steps.iter().any(|step| by_lane(&step.op));
         let Writer { row, pinned, .. } = self;
-        CandidateProgram { program, row, pinned, own, found, predictions, checked, is_wide }
+        CandidateProgram {
+            program,
+            uniform,
+            row,
+            pinned,
+            own,
+            found,
+            predictions,
+            checked,
+            is_wide,
+        }
     }
 }
 

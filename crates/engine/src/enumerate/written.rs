@@ -6,7 +6,8 @@ use smidgen_value::Value;
 use super::plan::Plan;
 use crate::program::form::Form;
 use crate::program::predict::Student;
-use crate::program::{Program, Register};
+use crate::program::run::{NO_LINEAR, Store};
+use crate::program::{Op, Program, Register, Source, Step};
 use crate::trace::Trace;
 
 /// Why the candidates of a shape have no lanes: they are weighed one at a time on boxed values.
@@ -37,6 +38,8 @@ impl std::fmt::Display for NoLanes {
 
 pub(super) struct CandidateProgram {
     pub program: Program,
+    /// What is the same in all lanes: its terms follow the numbers of the row.
+    pub uniform: Option<UniformPart>,
     pub row: Vec<RowLeaf>,
     /// What is the same in all rows of this program.
     pub pinned: Vec<Pinned>,
@@ -48,6 +51,56 @@ pub(super) struct CandidateProgram {
     pub checked: Vec<Register>,
     /// Whether all steps go over whole registers, so that a few more lanes cost nothing.
     pub is_wide: bool,
+}
+
+/// What is computed once for all lanes.
+pub(super) struct UniformPart {
+    pub program: Program,
+    /// Results that have to be finite.
+    pub checked: Vec<Register>,
+}
+
+/// What steps come to that have a value or none, rather than a density.
+pub(super) fn results(program: &Program) -> Vec<Register> {
+    let computes = |step: &&Step| !matches!(step.op, Op::Density(_) | Op::Compare(..));
+    let steps = program.steps.iter().filter(computes);
+    steps.flat_map(|step| step.out..step.out + step.width).collect()
+}
+
+impl UniformPart {
+    /// Those of its registers that lanes read; none if they read nothing.
+    pub(super) fn of(mut program: Program, derived: Vec<Register>) -> Option<UniformPart> {
+        let results = results(&program);
+        if derived.is_empty() && results.is_empty() {
+            return None;
+        }
+        let terms = derived.len();
+        program.terms = derived;
+        program.terms.extend(results);
+        program.tidy();
+        let checked = program.terms.split_off(terms);
+        Some(UniformPart { program, checked })
+    }
+
+    /// Computes it for the numbers of a row, which its own follow. False if something is not finite.
+    pub(super) fn compute(&self, store: &mut Store, row: &mut Vec<f64>) -> bool {
+        let program = &self.program;
+        store.fit(program, 1);
+        for leaf in program.leaves.iter().filter(|leaf| leaf.register != Register::MAX) {
+            let numbers = match &leaf.source {
+                Source::Number(x) => std::slice::from_ref(x),
+                Source::Vector(xs) => &xs[..],
+                Source::Global(first) => &row[*first as usize..(first + leaf.len) as usize],
+                _ => unreachable!("nothing else is the same in all lanes"),
+            };
+            for (k, x) in numbers.iter().enumerate() {
+                store.put(leaf.register + k as u32, 0, *x);
+            }
+        }
+        store.value(program, 1, &NO_LINEAR);
+        row.extend(program.terms.iter().map(|term| store.lanes(*term, 1)[0]));
+        self.checked.iter().all(|register| store.lanes(*register, 1)[0].is_finite())
+    }
 }
 
 /// A value that is the same for all lanes.

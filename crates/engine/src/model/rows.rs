@@ -35,6 +35,8 @@ pub struct RowObservation<'a> {
     pub outcome: &'a ExprRef,
     /// The label of the directive; row i is called `label[i]`.
     pub label: Option<String>,
+    /// The rows in which it is made, in order; None for all.
+    pub rows: Option<Vec<u32>>,
 }
 
 /// A mistake, and the row that it was made in.
@@ -74,7 +76,9 @@ impl Model {
         rng: &mut Rng,
     ) -> Result<bool, RowError> {
         let n = usize::try_from(rows.end.saturating_sub(rows.start)).unwrap_or(0);
-        let fits = rows.start >= 0 && rows.end < i64::from(u32::MAX) && n >= self.plates_from;
+        let made = |o: &RowObservation| o.rows.as_ref().map_or(n, Vec::len);
+        let fewest = observations.iter().map(made).min().unwrap_or(n);
+        let fits = rows.start >= 0 && rows.end < i64::from(u32::MAX) && fewest >= self.plates_from;
         if !fits || observations.iter().any(|o| self.clashes(o.label.as_deref())) {
             return Ok(false);
         }
@@ -148,11 +152,15 @@ impl Model {
         let (start, end) = (rows.start as usize, rows.end as usize);
         let most = MOST_KINDS + (end - start) / ROWS_PER_KIND;
         let each = all.len();
+        let mut left_out: Vec<_> = observations.iter().map(LeftOut::new).collect();
         for row in start..end {
             if row % 4096 == 0 && self.trace.interrupt.load(Ordering::Relaxed) {
                 return Err(Stop::NoPlate);
             }
             for (k, sorting) in all.iter_mut().enumerate() {
+                if left_out[k].is_left_out(row) {
+                    continue;
+                }
                 let number = match sorting.sorter.find(row) {
                     Some(number) => number,
                     None => {
@@ -197,9 +205,12 @@ impl Model {
         {
             let mut plates = Vec::with_capacity(written.len());
             for (number, (written, family)) in written.into_iter().enumerate() {
-                let members = match sorter.is_uniform() {
-                    true => Members::Range(rows.start as u32..rows.end as u32),
-                    false => Members::List(Arc::new(std::mem::take(&mut sorter.members[number]))),
+                let members = match (sorter.is_uniform(), &observation.rows) {
+                    (true, None) => Members::Range(rows.start as u32..rows.end as u32),
+                    (true, Some(some)) => Members::List(Arc::new(some.clone())),
+                    (false, _) => {
+                        Members::List(Arc::new(std::mem::take(&mut sorter.members[number])))
+                    }
                 };
                 let Written { program, nodes, .. } = written;
                 let place = (family, Tags::default(), program.span);
@@ -352,6 +363,22 @@ impl Model {
             self.plate_labels.remove(label);
         }
         self.removed.push((place, record));
+    }
+}
+
+/// Which rows an observation leaves out, asked in order.
+struct LeftOut<'a> {
+    made: Option<std::iter::Peekable<std::slice::Iter<'a, u32>>>,
+}
+
+impl<'a> LeftOut<'a> {
+    fn new(observation: &'a RowObservation<'_>) -> LeftOut<'a> {
+        LeftOut { made: observation.rows.as_ref().map(|rows| rows.iter().peekable()) }
+    }
+
+    fn is_left_out(&mut self, row: usize) -> bool {
+        let Some(made) = &mut self.made else { return false };
+        made.next_if(|next| **next as usize == row).is_none()
     }
 }
 

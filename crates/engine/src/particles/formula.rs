@@ -1,51 +1,16 @@
-//! What a structure that only selects comes to, as a function of the values that it reads: the program's text with
-//! names resolved and calls followed, both sides of every branch. [`super::select`] finds it, and it becomes
-//! actions of a lane program here, so that it can be computed for values that the trace does not have. Each side
-//! counts only in the lanes that go there.
+//! A formula as actions of a lane program, so that it can be computed for values that the trace does not have. Each side
+//! of a branch counts only in the lanes that go there.
 
-use std::sync::Arc;
-
-use smidgen_lang::Span;
-use smidgen_prob::{Distribution, Function};
 use smidgen_value::Value;
 
 use super::writer::{Index, NO_REGISTER, Read, Writer};
+use crate::formula::{Formula, Term};
 use crate::id::NodeId;
 use crate::program::lanes::{Held, Rule};
 
-pub(super) type Term = Arc<Formula>;
-
-pub(super) enum Formula {
-    Constant(Value),
-    /// The value of this number among those that are read.
-    Read(u32),
-    Apply(&'static Function, Vec<Term>, Span),
-    If(Box<[Term; 3]>, Span),
-    /// What a memoised procedure has for a key.
-    Request(NodeId, Vec<Term>, Span),
-    /// A call of one of these procedures: what each comes to.
-    Call(Term, Vec<(Value, Term)>, Span),
-    /// The log density of an observed value.
-    Density(Density),
-}
-
-pub(super) struct Density {
-    pub distribution: &'static dyn Distribution,
-    pub args: Vec<Term>,
-    pub observed: Value,
-    pub span: Span,
-}
-
 impl Formula {
-    pub fn constant(&self) -> Option<&Value> {
-        match self {
-            Formula::Constant(value) => Some(value),
-            _ => None,
-        }
-    }
-
     /// Writes it for a node, where this is what it reads. A density counts, and has no value.
-    pub fn write(&self, writer: &mut Writer, node: NodeId, reads: &[Read]) -> Read {
+    pub(super) fn write(&self, writer: &mut Writer, node: NodeId, reads: &[Read]) -> Read {
         let all = |writer: &mut Writer, terms: &[Term]| -> Vec<Read> {
             terms.iter().map(|term| term.write(writer, node, reads)).collect()
         };

@@ -22,11 +22,11 @@
 use smidgen_value::{Rng, Value, math};
 
 use super::path_plan::{Follower, Hangs, PathPlan};
-use super::select::Away;
 use super::transitions::Table;
 use super::weigh::Columns;
 use crate::enumerate::{draw_place, draw_share};
 use crate::error::EvalError;
+use crate::formula::Away;
 use crate::id::NodeId;
 use crate::program::values::LaneStore;
 use crate::program::wide::Wide;

@@ -3,10 +3,9 @@
 use smidgen_value::{ArgumentError, Rng, Value};
 
 use super::bound::{Inputs, Lanes, Library};
-use super::formula::Formula;
-use super::select::{Away, Builder};
 use super::writer::{NodePlace, Read, Writer};
 use crate::error::{EvalError, Mistake};
+use crate::formula::{Away, Builder, Formula};
 use crate::id::NodeId;
 use crate::operand::Operand;
 use crate::program::lanes::{Call, Failed, Host, Outcome, Rule};

@@ -17,7 +17,7 @@
 //!
 //! A chain of finite choices needs no particles: a path is drawn as a whole ([`forward_backward`]), from programs whose
 //! lanes are the values of a choice, or pairs of neighbouring values ([`path_plan`]), also where the choices
-//! select among branches ([`select`], [`formula`]).
+//! select among branches ([`crate::formula`], [`formula`]).
 
 mod ahead;
 mod bound;
@@ -32,17 +32,19 @@ mod path_plan;
 mod replay;
 mod rewrite;
 mod segment;
-mod select;
 mod signature;
 mod transitions;
 mod unread;
 mod weigh;
 mod writer;
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use rustc_hash::FxHashSet;
 use smidgen_value::{Rng, Value};
 
 use crate::error::EvalError;
+use crate::formula::Selects;
 use crate::id::NodeId;
 use crate::program::wide::Wide;
 use crate::trace::Trace;
@@ -58,7 +60,6 @@ use replay::Replay;
 pub use replay::{Recorded, WeighedAgain};
 use rewrite::rewrite;
 use segment::{Segment, segments};
-use select::Selects;
 use signature::Signature;
 
 /// A population of particles. The last one is the reference: the current state.
@@ -109,6 +110,24 @@ pub fn shares(largest: f64, log_weights: &mut [f64]) {
     Wide::default().shares(largest, log_weights);
 }
 
+/// Sequences that are kept beside a trace.
+const MOST_KEPT: usize = 4;
+
+/// A sequence that is kept beside the trace that it is of, and outlives the kernel that prepared it.
+#[derive(Clone, Default)]
+pub struct SharedSequence(Arc<Mutex<Sequence>>);
+
+impl SharedSequence {
+    pub fn get(&self) -> MutexGuard<'_, Sequence> {
+        // A pass that ended in an error has left nothing that another relies on.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The last ones that were prepared, the latest first.
+#[derive(Default)]
+struct KeptSequences(Vec<SharedSequence>);
+
 /// A block in ordered groups, ready for passes of particles.
 #[derive(Default)]
 pub struct Sequence {
@@ -126,6 +145,9 @@ pub struct Sequence {
     selects: Selects,
     /// The structure that the plan was made for.
     structure: u64,
+    /// The groups that passes were prepared for, and as of how many edits of edges.
+    groups: Vec<Vec<NodeId>>,
+    edge_edits: u64,
     buffers: Buffers,
     room: Room,
     /// For writing a path that changes which branches run.
@@ -184,6 +206,45 @@ impl Sequence {
         self.scaffold.target.iter().any(is_draw) || self.scaffold.absorbing.iter().any(is_plate)
     }
 
+    /// The sequence of a block in these groups: the one that somebody prepared before, if it still holds.
+    pub fn shared(
+        trace: &mut Trace,
+        groups: &[Vec<NodeId>],
+        look_ahead: LookAhead,
+    ) -> Result<SharedSequence, EvalError> {
+        let KeptSequences(mut kept) = trace.side.take();
+        let holds = |shared: &SharedSequence| {
+            let mut sequence = shared.get();
+            let holds = sequence.look_ahead == look_ahead && sequence.holds(trace, groups);
+            if holds {
+                sequence.structure = trace.structure_revision();
+            }
+            holds
+        };
+        let known = kept.iter().position(holds).map(|place| kept.remove(place));
+        let shared = match known {
+            Some(shared) => shared,
+            None => {
+                let mut sequence = Sequence::new();
+                sequence.prepare(trace, groups, look_ahead)?;
+                SharedSequence(Arc::new(Mutex::new(sequence)))
+            }
+        };
+        kept.truncate(MOST_KEPT - 1);
+        kept.insert(0, shared.clone());
+        trace.side.put(KeptSequences(kept));
+        Ok(shared)
+    }
+
+    /// Whether passes were prepared for these groups, and nothing that they run through has other arguments or children
+    /// since.
+    fn holds(&self, trace: &Trace, groups: &[Vec<NodeId>]) -> bool {
+        let nodes = self.scaffold.target.iter().chain(&self.scaffold.absorbing);
+        self.passes.is_some()
+            && self.groups == groups
+            && nodes.fold(0, |last, id| trace.edges_at(*id).max(last)) <= self.edge_edits
+    }
+
     /// Prepares a block in these groups.
     pub fn prepare(
         &mut self,
@@ -206,6 +267,7 @@ impl Sequence {
         self.look_ahead = look_ahead;
         (self.path, self.selects) = (None, none);
         self.structure = trace.structure_revision();
+        (self.groups, self.edge_edits) = (groups.to_vec(), trace.edge_edits);
         Ok(())
     }
 

@@ -10,7 +10,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::select::Selects;
+use crate::formula::Selects;
 use crate::id::NodeId;
 use crate::trace::Trace;
 use crate::trace::node::Role;

@@ -5,9 +5,8 @@
 use smidgen_prob::Distribution;
 use smidgen_value::Value;
 
-use super::formula::{Formula, Term};
 use super::segment::Segment;
-use super::select::Selects;
+use crate::formula::{Formula, Selects, Term};
 use crate::id::NodeId;
 use crate::operand::Operand;
 use crate::trace::Trace;

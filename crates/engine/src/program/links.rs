@@ -39,6 +39,21 @@ impl Known {
     }
 }
 
+impl Program {
+    /// What a register is known by, with the names that its η gets elsewhere.
+    pub(crate) fn links_of(&self, number: Register) -> impl Iterator<Item = (Link, Known)> {
+        let known = move |link| self.links.get(&(number, link)).map(|known| (link, *known));
+        Link::ALL.into_iter().filter_map(known)
+    }
+}
+
+impl Known {
+    /// The same where η has another name.
+    pub(crate) fn renamed(self, name: impl FnOnce(Register) -> Register) -> Known {
+        Known { eta: name(self.eta), ..self }
+    }
+}
+
 /// η of a value; NaN if it has none.
 pub(crate) fn eta_of(value: &Value, link: Link) -> f64 {
     match value {

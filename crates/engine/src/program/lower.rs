@@ -198,8 +198,17 @@ fn elementwise(program: &mut Program, f: Elementary, a: &Value, b: Option<&Value
                 return Err("containers of different sizes".to_owned());
             }
             let both = xs.iter().zip(&ys);
-            Ok(refill(a, both.map(|(x, y)| program.elementary(f, *x, *y)).collect()))
+            Ok(refill(a, both.map(|(x, y)| entry(program, f, *x, *y)).collect()))
         }
+    }
+}
+
+/// f on entries of two containers. What is added to nothing stays as it is: most of a matrix to which a diagonal is added.
+fn entry(program: &mut Program, f: Elementary, x: f64, y: f64) -> f64 {
+    match f {
+        Elementary::Add if !is_marked(y) && y == 0.0 => x,
+        Elementary::Add if !is_marked(x) && x == 0.0 => y,
+        _ => program.elementary(f, x, y),
     }
 }
 
@@ -251,7 +260,7 @@ fn compare(
 }
 
 /// The item that the index, a mark, names: number by number.
-fn choose(program: &mut Program, index: f64, items: &[Value]) -> Lowered {
+pub(crate) fn choose(program: &mut Program, index: f64, items: &[Value]) -> Lowered {
     let (first, rest) = items.split_first().ok_or("a choice among nothing")?;
     if first.as_number().is_some() && rest.iter().all(|item| item.as_number().is_some()) {
         let options: Vec<f64> = items.iter().filter_map(Value::as_number).collect();
@@ -286,10 +295,15 @@ pub(crate) fn either(program: &mut Program, c: &Value, otherwise: &Value, then: 
     if !is_marked(condition) {
         return Ok(if condition != 0.0 { then.clone() } else { otherwise.clone() });
     }
-    let (a, zero) = (program.register(condition), program.register(0.0));
-    let out = program.push(Op::Compare(Comparison::Different, a, zero), 1);
-    let index = program.mark(out);
+    let index = truth(program, condition);
     choose(program, index, &[otherwise.clone(), then.clone()])
+}
+
+/// 1 where a number is not 0, else 0.
+pub(crate) fn truth(program: &mut Program, x: f64) -> f64 {
+    let (a, zero) = (program.register(x), program.register(0.0));
+    let out = program.push(Op::Compare(Comparison::Different, a, zero), 1);
+    program.mark(out)
 }
 
 /// Σ a_k b_k

@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smidgen_prob::{Distribution, Support};
 use smidgen_value::Value;
 
+use super::alike::Pattern;
 use super::owners::Owner;
 use super::plates::PlateTerm;
 use super::position::Coordinates;
@@ -50,6 +51,8 @@ pub(super) struct Compiler<'t> {
     pub(super) row: Program,
     row_values: FxHashMap<NodeId, Value>,
     shapes: FxHashMap<Vec<u64>, u32>,
+    key: Vec<u64>,
+    pub(super) patterns: Vec<Pattern>,
     pub(super) rows: Vec<RowsBuilder>,
     /// Values outside D that the programs rely on as they are.
     pub(super) pinned: Vec<(NodeId, Value)>,
@@ -58,6 +61,8 @@ pub(super) struct Compiler<'t> {
     /// Registers of the locations and scales that choices are standardised by.
     pub(super) locations: Vec<Register>,
     pub(super) scales: Vec<Register>,
+    /// Whether some choice could be.
+    may_standardise: bool,
 }
 
 pub(super) type Compiled<T> = Result<T, Failure>;
@@ -99,11 +104,14 @@ pub(super) fn compile(
         row: Program::default(),
         row_values: FxHashMap::default(),
         shapes: FxHashMap::default(),
+        key: Vec::new(),
+        patterns: Vec::new(),
         rows: Vec::new(),
         pinned: Vec::new(),
         watched: Vec::new(),
         locations: Vec::new(),
         scales: Vec::new(),
+        may_standardise: false,
     };
     let (node, reason, culprits) = match compiler.compile() {
         Ok(density) => return Ok(Ok(density)),
@@ -158,30 +166,13 @@ impl Compiler<'_> {
             }
         }
         members.sort_unstable();
-        let mut key = Vec::new();
         let mut next = 0;
         for (number, id) in terms.iter().enumerate() {
-            self.row.clear();
-            self.row_values.clear();
-            while let Some((term, place)) = members.get(next)
-                && *term == number as u32
-            {
-                let node = self.scaffold.target[*place as usize];
-                let value = self.node(node, false)?;
-                self.row_values.insert(node, value);
+            let first = next;
+            while members.get(next).is_some_and(|(term, _)| *term == number as u32) {
                 next += 1;
             }
-            self.term(*id, number < choices)?;
-            self.row.shape(&mut key);
-            let place = match self.shapes.get(&key) {
-                Some(place) => *place as usize,
-                None => {
-                    self.shapes.insert(key.clone(), self.rows.len() as u32);
-                    self.rows.push(RowsBuilder::new(&self.row));
-                    self.rows.len() - 1
-                }
-            };
-            self.rows[place].add(&self.row.leaves);
+            self.add_row(*id, &members[first..next], number < choices)?;
         }
         let parts = self.arrange(coordinates, dimension, plates)?;
         // Those that no density reads as well: they have to follow every move.
@@ -189,7 +180,40 @@ impl Compiler<'_> {
             true => Vec::new(),
             false => self.scaffold.branches(self.trace).collect(),
         };
-        Ok(Density::new(self.trace, parts, branches)?)
+        Ok(Density::new(self.trace, parts, branches, self.may_standardise)?)
+    }
+
+    /// Adds the row of a term, to which these nodes of D belong.
+    fn add_row(&mut self, id: NodeId, members: &[(u32, u32)], in_block: bool) -> Compiled<()> {
+        let alike = match in_block {
+            true => None,
+            false => self.alike(id, members),
+        };
+        if let Some(alike) = &alike
+            && self.add_alike(alike)
+        {
+            return Ok(());
+        }
+        self.row.clear();
+        self.row_values.clear();
+        for (_, place) in members {
+            let node = self.scaffold.target[*place as usize];
+            let value = self.node(node, false)?;
+            self.row_values.insert(node, value);
+        }
+        self.term(id, in_block)?;
+        self.row.shape(&mut self.key);
+        let place = match self.shapes.get(&self.key) {
+            Some(place) => *place as usize,
+            None => {
+                self.shapes.insert(self.key.clone(), self.rows.len() as u32);
+                self.rows.push(RowsBuilder::new(&self.row));
+                self.rows.len() - 1
+            }
+        };
+        self.rows[place].add(&self.row.leaves);
+        alike.into_iter().for_each(|alike| self.keep_alike(alike, place));
+        Ok(())
     }
 
     /// Makes a node of the global part, unless it is there. The side of a branch that is not taken may name one that comes
@@ -223,21 +247,15 @@ impl Compiler<'_> {
         let first = self.placed[&id].first;
         let support = self.support(id, distribution)?;
         let arity = self.trace.node(id).args.len();
-        if self.form == Form::Standardised
-            && let Some(places) = transform::location_and_scale(distribution.spec().name, arity)
-        {
+        if let Some(places) = transform::location_and_scale(distribution.spec().name, arity) {
             let args = places.map(|k| self.trace.node(id).args[k].operand.clone());
-            let location = self.argument(&args[0], true)?.as_number();
-            let scale = self.argument(&args[1], true)?.as_number();
-            if let (Some(location), Some(scale)) = (location, scale)
-                && [&args[0], &args[1]].iter().any(|arg| self.is_in_block(arg))
+            let is_inner = args.iter().any(|arg| self.is_in_block(arg));
+            self.may_standardise |= is_inner;
+            if is_inner
+                && self.form == Form::Standardised
+                && let Some(x) = self.standardise(id, &args)?
             {
-                let globals = &mut self.globals;
-                let (z, x) = transform::standardise(globals, location, scale, first as u32);
-                self.locations.push(globals.register(location));
-                self.scales.push(globals.register(scale));
-                self.placed.entry(id).and_modify(|placed| placed.standardised = Some(z));
-                return Ok(Value::Number(x));
+                return Ok(x);
             }
         }
         let mut ends = (f64::NEG_INFINITY, f64::INFINITY);
@@ -255,6 +273,19 @@ impl Compiler<'_> {
             ends = (given[0], given[1]);
         }
         Ok(transform::constrain(&mut self.globals, &support, ends, first as u32))
+    }
+
+    /// The marked value of a choice in coordinates that are relative to its location and scale.
+    fn standardise(&mut self, id: NodeId, args: &[Operand; 2]) -> Compiled<Option<Value>> {
+        let location = self.argument(&args[0], true)?.as_number();
+        let scale = self.argument(&args[1], true)?.as_number();
+        let (Some(location), Some(scale)) = (location, scale) else { return Ok(None) };
+        let (first, globals) = (self.placed[&id].first, &mut self.globals);
+        let (z, x) = transform::standardise(globals, location, scale, first as u32);
+        self.locations.push(globals.register(location));
+        self.scales.push(globals.register(scale));
+        self.placed.entry(id).and_modify(|placed| placed.standardised = Some(z));
+        Ok(Some(Value::Number(x)))
     }
 
     fn is_in_block(&self, operand: &Operand) -> bool {

@@ -33,7 +33,10 @@ impl Density {
         z: &[f64],
         rng: &mut Rng,
     ) -> Result<(), EvalError> {
-        self.run_globals(z);
+        match self.parts.is_plain {
+            true => self.parts.globals.write_inputs(z),
+            false => _ = self.run_globals(z),
+        }
         for coordinates in &mut self.parts.coordinates {
             coordinates.last = z.get(coordinates.first).copied().unwrap_or(0.0);
         }

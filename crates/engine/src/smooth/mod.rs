@@ -11,11 +11,12 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`transform`] | unconstrained coordinates |
-//! | [`compile`], [`owners`], [`terms`], [`plates`], [`places`] | from the scaffold to programs: what is computed once, and the rows |
+//! | [`compile`], [`owners`], [`terms`], [`alike`], [`plates`], [`places`] | from the scaffold to programs: what is computed once, and the rows |
 //! | [`branch`], [`check`], [`blame`] | what can be followed, and who is to blame if something cannot |
 //! | [`order`], [`waves`] | the global part, over many numbers at once |
 //! | [`position`], [`install`] | from the trace to coordinates, and back |
 
+mod alike;
 mod blame;
 pub(crate) mod branch;
 mod check;
@@ -75,6 +76,7 @@ pub struct Density {
     structure: u64,
     revision: u64,
     leaves_out_jacobian: bool,
+    may_standardise: bool,
 }
 
 /// What a compiled density is made of.
@@ -82,6 +84,8 @@ pub(crate) struct Parts {
     /// In the order of the coordinates.
     coordinates: Vec<Coordinates>,
     dimension: usize,
+    /// Whether all choices are coordinates as they are.
+    is_plain: bool,
     pub(crate) globals: Waves,
     pub(crate) rows: Vec<Rows>,
     pub(crate) plates: Vec<PlateTerm>,
@@ -163,11 +167,23 @@ impl Density {
         compile::compile(trace, &scaffold, form, left_out)
     }
 
-    fn new(trace: &mut Trace, parts: Parts, branches: Vec<NodeId>) -> Result<Density, EvalError> {
+    fn new(
+        trace: &mut Trace,
+        parts: Parts,
+        branches: Vec<NodeId>,
+        may_standardise: bool,
+    ) -> Result<Density, EvalError> {
         let stores = parts.rows.iter().map(Rows::store).collect();
         let (structure, revision) = (trace.structure, trace.revision);
-        let mut density =
-            Density { parts, stores, branches, structure, revision, leaves_out_jacobian: false };
+        let mut density = Density {
+            parts,
+            stores,
+            branches,
+            structure,
+            revision,
+            leaves_out_jacobian: false,
+            may_standardise,
+        };
         density.parts.globals.write_constants();
         density.read_globals(trace)?;
         Ok(density)
@@ -176,6 +192,11 @@ impl Density {
     /// Whether some coordinates are standardised.
     pub fn is_standardised(&self) -> bool {
         self.parts.coordinates.iter().any(|coordinates| coordinates.standardised)
+    }
+
+    /// Whether the location or scale of some choice depends on the block: if not, all forms are the plain one.
+    pub fn may_standardise(&self) -> bool {
+        self.may_standardise
     }
 
     /// Number of unconstrained coordinates.

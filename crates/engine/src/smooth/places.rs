@@ -47,7 +47,18 @@ impl Compiler<'_> {
         let standard = Standard::new(new(&self.locations), new(&self.scales));
         let (pinned, watched) =
             (std::mem::take(&mut self.pinned), std::mem::take(&mut self.watched));
-        Ok(Parts { coordinates, dimension, globals, rows, plates, pinned, watched, standard })
+        let is_plain = coordinates.iter().all(|at| at.is_plain(dimension));
+        Ok(Parts {
+            coordinates,
+            dimension,
+            is_plain,
+            globals,
+            rows,
+            plates,
+            pinned,
+            watched,
+            standard,
+        })
     }
 
     /// The registers of the coordinates, by the first coordinate of each choice.

@@ -7,6 +7,7 @@ use smidgen_value::{Matrix, Rng, Value};
 use super::{Density, transform};
 use crate::error::EvalError;
 use crate::id::NodeId;
+use crate::program::marked::{self, Marked};
 use crate::trace::Trace;
 use crate::trace::proposal::{Choice, Proposal};
 
@@ -22,6 +23,22 @@ pub(super) struct Coordinates {
     pub standardised: bool,
     /// Where the first of them stood last.
     pub last: f64,
+}
+
+impl Coordinates {
+    /// Whether its numbers are coordinates as they are, given how many there are of these.
+    pub(super) fn is_plain(&self, dimension: usize) -> bool {
+        let is_input = |x: &f64| match marked::read(*x) {
+            Marked::Global(register) => (register as usize) < dimension,
+            Marked::Local(_) => false,
+            Marked::Number(_) => true,
+        };
+        match &self.value {
+            Value::Vector(xs) => xs.iter().all(is_input),
+            Value::Number(x) => is_input(x),
+            _ => false,
+        }
+    }
 }
 
 impl Density {

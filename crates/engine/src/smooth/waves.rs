@@ -5,7 +5,8 @@
 //! one kind and one depth are a **wave**. Its results stand side by side, ordered by its arguments, so that an
 //! argument is mostly one register for all or a run of registers, read where it stands; only the rest is gathered. Equal
 //! functions of equal arguments are computed once. Coordinates are put in the order of the depths at which they are
-//! needed.
+//! needed. A long chain has waves of a single number: sums and products of these are done on the spot, with the same
+//! bits as over many.
 //!
 //! [`super::order`] makes waves of a program.
 
@@ -89,6 +90,20 @@ pub(super) struct Wave {
     pub b: Argument,
     pub out: Register,
     pub width: usize,
+}
+
+impl Wave {
+    /// The registers of its arguments, if it is a sum or a product of single numbers.
+    #[inline]
+    fn single(&self) -> Option<[usize; 2]> {
+        use Elementary::{Add, Multiply, Subtract};
+        match (&self.a, &self.b, self.f) {
+            (Argument::Run(a), Argument::Run(b), Add | Subtract | Multiply) if self.width == 1 => {
+                Some([*a as usize, *b as usize])
+            }
+            _ => None,
+        }
+    }
 }
 
 pub(super) enum Part {
@@ -192,6 +207,14 @@ impl Waves {
         let Waves { parts, store, room: [first, second, _], .. } = self;
         for part in parts {
             match part {
+                Part::Wave(wave) if let Some([a, b]) = wave.single() => {
+                    let (a, b) = (store.values[a], store.values[b]);
+                    store.values[wave.out as usize] = match wave.f {
+                        Elementary::Add => a + b,
+                        Elementary::Subtract => a - b,
+                        _ => a * b,
+                    };
+                }
                 Part::Wave(wave) => {
                     let (below, above) = store.values.split_at_mut(wave.out as usize);
                     let a = wave.a.read(below, &mut first[..wave.width]);
@@ -234,6 +257,17 @@ impl Waves {
                     continue;
                 }
             };
+            if let Some([a, b]) = wave.single() {
+                let slope = store.slopes[wave.out as usize];
+                let (by_first, by_second) = match wave.f {
+                    Elementary::Add => (slope, slope),
+                    Elementary::Subtract => (slope, -slope),
+                    _ => (slope * store.values[b], slope * store.values[a]),
+                };
+                store.slopes[a] += by_first;
+                store.slopes[b] += by_second;
+                continue;
+            }
             let wide = store.wide;
             let (f, n, at) = (wave.f, wave.width, wave.out as usize);
             let (values, out) = (&store.values[..at], &store.values[at..at + n]);

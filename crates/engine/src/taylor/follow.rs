@@ -6,13 +6,14 @@
 //! serve the rows.
 
 use rustc_hash::FxHashMap;
+use smidgen_prob::cumulative::Side;
 use smidgen_prob::smooth::{Curve, CurveFamily, Elementary};
-use smidgen_prob::{Family, Part, RecipeStep};
+use smidgen_prob::{Family, Part, Recipe, RecipeStep, law};
 use smidgen_value::Link;
 
 use super::Unserved;
 use super::sheet::{Quantity, Sheet};
-use crate::program::{AggregateOp, DensityOp, Op, Program, Register, Step, marked};
+use crate::program::{AggregateOp, Comparison, DensityOp, Op, Program, Register, Step, marked};
 
 /// What stands in the registers of a program, as far as it is needed.
 pub(super) type Followed = Vec<Option<Quantity>>;
@@ -199,6 +200,9 @@ fn aggregate(
             let sum = total(sheet, all)?;
             Ok(vec![sheet.multiply(&Quantity::Data(1.0 / all.len() as f64), &sum)?])
         }
+        (name @ ("log_density" | "cdf" | "ccdf" | "log_cdf" | "log_ccdf"), all) => {
+            Ok(vec![of_law(sheet, name, all)?])
+        }
         ("logsumexp", [all]) => Ok(vec![log_sum(sheet, all)?]),
         ("matrix_times_vector", [matrix, vector]) => {
             matrix.chunks(vector.len()).map(|row| product(sheet, row, vector)).collect()
@@ -225,7 +229,22 @@ fn density(sheet: &mut Sheet, op: &DensityOp, numbers: &[Quantity]) -> Result<Qu
     let [x] = x else { return Err(no_recipe()) };
     let link = op.linked.map(|linked| linked.link);
     let known: Vec<Option<f64>> = args.iter().map(Quantity::number).collect();
-    let recipe = op.law.recipe(&known, link).ok_or_else(no_recipe)?;
+    let sizes: Vec<usize> = op.shapes.iter().map(|shape| shape.len()).collect();
+    let recipe = op.law.sized_recipe(&known, &sizes, link).ok_or_else(no_recipe)?;
+    of_recipe(sheet, &recipe, x, args)
+}
+
+/// What a recipe gives for an outcome and arguments.
+fn of_recipe(
+    sheet: &mut Sheet,
+    recipe: &Recipe,
+    x: &Quantity,
+    args: &[Quantity],
+) -> Result<Quantity, Unserved> {
+    let fixed = |x: &Quantity| {
+        let reason = || Unserved::NoRule("an outcome that the block moves".to_owned());
+        x.data().ok_or_else(reason)
+    };
     let mut steps: Vec<Quantity> = Vec::with_capacity(recipe.steps.len());
     for step in &recipe.steps {
         let part = |part: Part| match part {
@@ -239,14 +258,48 @@ fn density(sheet: &mut Sheet, op: &DensityOp, numbers: &[Quantity]) -> Result<Qu
             RecipeStep::Subtract(a, b) => sheet.subtract(&part(a), &part(b))?,
             RecipeStep::Multiply(a, b) => sheet.multiply(&part(a), &part(b))?,
             RecipeStep::Curve(curve, a) => sheet.curve(curve, &part(a))?,
-            RecipeStep::Member(family, number, a) => match part(number).data() {
-                Some(number) => sheet.member(family, number, &part(a))?,
-                None => return Err(no_recipe()),
-            },
+            RecipeStep::Member(family, number, a) => {
+                sheet.member(family, fixed(&part(number))?, &part(a))?
+            }
+            RecipeStep::Equal(a, b) => {
+                let [a, b] = [fixed(&part(a))?, fixed(&part(b))?].map(|x| sheet.register(x));
+                let out = sheet.data.push(Op::Compare(Comparison::Equal, a, b), 1);
+                Quantity::Data(marked::local(out))
+            }
+            RecipeStep::Either(c, a, b) => sheet.choose(fixed(&part(c))?, &[part(b), part(a)])?,
         };
         steps.push(result);
     }
-    steps.pop().ok_or_else(no_recipe)
+    Ok(steps.pop().expect("a recipe has a step"))
+}
+
+/// Log densities and distribution functions of a law as functions: the law's number, x, and its arguments.
+fn of_law(sheet: &mut Sheet, name: &str, args: &[Vec<Quantity>]) -> Result<Quantity, Unserved> {
+    let no_rule = || Unserved::NoRule(format!("{name} of what the block moves"));
+    let number = args.first().and_then(|law| law.first()?.number());
+    let law = number.and_then(law::numbered).ok_or_else(no_rule)?;
+    let [_, x, args @ ..] = args else { return Err(no_rule()) };
+    let [x] = &x[..] else { return Err(no_rule()) };
+    let sizes: Vec<usize> = args.iter().map(Vec::len).collect();
+    let args: Vec<Quantity> = args.concat();
+    let known: Vec<Option<f64>> = args.iter().map(Quantity::number).collect();
+    let side = match name {
+        "log_density" => {
+            let recipe = law.sized_recipe(&known, &sizes, None).ok_or_else(no_rule)?;
+            return of_recipe(sheet, &recipe, x, &args);
+        }
+        "cdf" | "log_cdf" => Side::Below,
+        _ => Side::Above,
+    };
+    let recipe = |side: Side| law.tail_recipe(side, &known).ok_or_else(no_rule);
+    let log_p = of_recipe(sheet, &recipe(side)?, x, &args)?;
+    if name.starts_with("log") {
+        return Ok(log_p);
+    }
+    let other = of_recipe(sheet, &recipe(side.other())?, x, &args)?;
+    let p = sheet.curve(Curve::Exp, &log_p)?;
+    sheet.note_complement(&p, other);
+    Ok(p)
 }
 
 /// log w_x − log Σ w, of weights or of their logarithms.

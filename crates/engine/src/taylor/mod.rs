@@ -9,7 +9,7 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`sheet`], [`follow`] | from a program to curved steps over forms |
+//! | [`sheet`], [`chances`], [`follow`] | from a program to curved steps over forms |
 //! | [`kind`] | rows that compute the same |
 //! | [`values`], [`sums`], [`bounds`] | passes over all rows |
 //! | [`remainders`] | a few rows |
@@ -17,6 +17,7 @@
 //! | [`patches`] | plates that read one effect each: derivatives of higher order along their linear predictors |
 
 mod bounds;
+mod chances;
 mod follow;
 mod kind;
 pub mod patches;

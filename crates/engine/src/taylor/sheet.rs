@@ -6,6 +6,7 @@ use smidgen_prob::smooth::{Curve, CurveFamily, Elementary};
 use smidgen_value::math;
 
 use super::Unserved;
+use super::chances::Chance;
 use crate::program::cells::Cells;
 use crate::program::curved::{Curved, CurvedOp, Form, Read};
 use crate::program::marked::{self, Marked};
@@ -88,7 +89,11 @@ pub(super) struct Sheet {
     known_forms: FxHashMap<Form, u32>,
     known_steps: FxHashMap<(Read, Read, u8), Read>,
     /// What steps are the exponentials of.
-    logs: FxHashMap<Read, Quantity>,
+    pub(super) logs: FxHashMap<Read, Quantity>,
+    /// What else is known of logarithms of steps, and of their complements' to 1.
+    pub(super) chances: FxHashMap<Read, Chance>,
+    /// Steps that are the negative of others.
+    pub(super) negatives: FxHashMap<Read, Read>,
 }
 
 impl Sheet {
@@ -147,7 +152,7 @@ impl Sheet {
     }
 
     /// A step of two numbers, written once.
-    fn binary(&mut self, kind: u8, a: Read, b: Read) -> Read {
+    pub(super) fn binary(&mut self, kind: u8, a: Read, b: Read) -> Read {
         if let Some(known) = self.known_steps.get(&(a, b, kind)) {
             return *known;
         }
@@ -227,6 +232,9 @@ impl Sheet {
     }
 
     pub(super) fn subtract(&mut self, a: &Quantity, b: &Quantity) -> Result<Quantity, Unserved> {
+        if let (Quantity::Step(read), true) = (b, a.is(1.0)) {
+            return self.complement(*read);
+        }
         match (a, b) {
             (Quantity::Step(_), other) | (other, Quantity::Step(_)) if !other.is(0.0) => {
                 let (a, b) = (self.read(a)?, self.read(b)?);
@@ -255,8 +263,22 @@ impl Sheet {
                     return self.curve(Curve::Exp, &sum);
                 }
                 let logs = [self.log(a), self.log(b)];
+                let minus = if a.is(-1.0) { Some(b.clone()) } else { None };
+                let minus = if b.is(-1.0) { Some(a.clone()) } else { minus };
+                let scaled = match (a, b) {
+                    (Data(x), other) | (other, Data(x)) if marked::is_marked(*x) => {
+                        self.log(other).map(|log| Chance::Times(*x, log))
+                    }
+                    _ => None,
+                };
                 let (a, b) = (self.read(a)?, self.read(b)?);
                 let product = self.binary(2, a, b);
+                if let Some(Step(of)) = minus {
+                    self.negatives.insert(product, of);
+                }
+                if let Some(chance) = scaled {
+                    self.chances.insert(product, chance);
+                }
                 if let [Some(a), Some(b)] = logs {
                     let sum = self.add(&a, &b)?;
                     self.logs.insert(product, sum);
@@ -337,11 +359,18 @@ impl Sheet {
                 return self.curve(Curve::Exp, &exponent);
             }
         }
+        if let Quantity::Step(read) = a
+            && let Some(known) = self.better_known(curve, *read)?
+        {
+            return Ok(known);
+        }
         let argument = a.clone();
         let a = self.read(a)?;
         let step = self.step(CurvedOp::Curve(curve, a));
-        if curve == Curve::Exp {
-            self.logs.insert(step, argument);
+        match curve {
+            Curve::Exp => drop(self.logs.insert(step, argument)),
+            Curve::Logistic => drop(self.chances.insert(step, Chance::Logistic(argument))),
+            _ => {}
         }
         Ok(Quantity::Step(step))
     }

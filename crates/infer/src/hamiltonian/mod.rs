@@ -59,9 +59,14 @@ impl Smoothed {
             None => Density::compile(trace, block.choices, form),
         };
         match compiled? {
-            Ok(density) => Ok(Smoothed { density: Arc::new(Mutex::new(density)), form }),
+            Ok(density) => Ok(Smoothed::of(density, form)),
             Err(why) => Err(no_gradient(trace, kernel, &why)),
         }
+    }
+
+    /// The density of a block that was compiled in this form.
+    pub fn of(density: Density, form: Form) -> Smoothed {
+        Smoothed { density: Arc::new(Mutex::new(density)), form }
     }
 
     pub fn density(&self) -> MutexGuard<'_, Density> {

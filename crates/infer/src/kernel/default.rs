@@ -224,13 +224,15 @@ impl AutoKernel {
         // Now and then trajectories as well, in case the reference misses something. Those that the warm-up had no time for have
         // learnt nothing.
         let seldom = reference.insurance(trace, smooth);
-        let is_due = *sweeps % seldom == seldom - 1;
+        if *sweeps % seldom != seldom - 1 {
+            return Ok(true);
+        }
         let is_known = nuts.knows(trace, smooth) || standardised.knows(trace, smooth);
-        if is_due && round.learns && !is_known {
+        if round.learns && !is_known {
             // They need not learn what the reference knows.
             reference.metric(trace, smooth).into_iter().for_each(|metric| nuts.take_metric(metric));
         }
-        Ok(!is_due || !(round.learns || is_known))
+        Ok(!round.learns && !is_known)
     }
 
     /// In the warm-up: trajectories that come to where the reference does not reach show that it serves no longer.
@@ -294,7 +296,8 @@ impl AutoKernel {
         let turns = self.turns(trace, round, rng);
         let learns = self.plan.is_hierarchical && log.run.phase == Phase::Warmup;
         let AutoKernel { plan, nuts, standardised, forms, .. } = self;
-        let block = joint::Block { choices: &plan.smooth, left_out: Some(&plan.left_out) };
+        let Plan { smooth, left_out, densities, .. } = plan;
+        let block = joint::Block { choices: smooth, left_out: Some(left_out) };
         if learns {
             forms.begin(trace, block.choices);
         }
@@ -304,6 +307,7 @@ impl AutoKernel {
             if !turns[form] || self.stuck {
                 continue;
             }
+            densities[form].take().into_iter().for_each(|density| kernel.offer(density));
             let before = (log.tally.trajectories, log.tally.gradients);
             self.stuck = !kernel.transition(trace, block, planned, rng, log)?;
             if form == STANDARDISED {
@@ -417,7 +421,11 @@ impl AutoKernel {
     ) -> Result<(), EvalError> {
         if round.learns {
             self.plan.update(trace, round.learns, round.approximate)?;
-            self.walls.look(trace, &self.plan, rng)?;
+            // What a reference moves is moved together, and to look at it elsewhere is to read all rows.
+            let is_together = self.reference.serves(trace, &self.plan.smooth);
+            if !is_together || self.plan.has_others() {
+                self.walls.look(trace, &self.plan, rng)?;
+            }
         }
         let AutoKernel { plan, walls, .. } = self;
         let is_idle = |trace: &Trace, id: NodeId| plan.is_steadily_idle(trace.address(id));

@@ -5,8 +5,8 @@
 //! change both in between ([`crate::hamiltonian`] has the sampler and what it learns). Without a warm-up the
 //! step size is searched for at the first transition, and kept.
 
-use rustc_hash::FxHashMap;
-use smidgen_engine::smooth::{Form, Validity};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smidgen_engine::smooth::{Density, Form, Validity};
 use smidgen_engine::{EvalError, NodeId, Trace};
 use smidgen_lang::Diagnostic;
 use smidgen_value::{Rng, math};
@@ -120,6 +120,8 @@ pub struct Blocks {
     last: Option<Named>,
     /// Found by somebody else, for a block that is not known yet.
     metric: Option<Metric>,
+    /// Compiled by somebody else, for the block that is moved next.
+    offered: Option<Density>,
 }
 
 /// A block and what it is known by, in a structure.
@@ -156,7 +158,7 @@ const MOST_BLOCKS: usize = 10_000;
 impl Blocks {
     fn new(options: Options, step: Option<f64>) -> Blocks {
         let known = FxHashMap::default();
-        Blocks { options, form: Form::Plain, step, known, last: None, metric: None }
+        Blocks { options, form: Form::Plain, step, known, last: None, metric: None, offered: None }
     }
 
     /// With the usual options.
@@ -182,6 +184,24 @@ impl Blocks {
     /// The metric of the next block that is moved for the first time. Its state is thought to be a usual one.
     pub fn take_metric(&mut self, metric: Metric) {
         self.metric = Some(metric);
+    }
+
+    /// The density of the next block that is moved, in the form of these blocks: it need not be compiled once more.
+    pub fn offer(&mut self, density: Density) {
+        self.offered = Some(density);
+    }
+
+    /// The density of a block, compiled.
+    fn smoothed(&mut self, trace: &mut Trace, block: Block<'_>) -> Result<Smoothed, EvalError> {
+        let choices: FxHashSet<NodeId> = block.choices.iter().copied().collect();
+        if let Some(mut density) = self.offered.take()
+            && density.choices().count() == choices.len()
+            && density.choices().all(|id| choices.contains(&id))
+            && density.refresh(trace)? != Validity::Gone
+        {
+            return Ok(Smoothed::of(density, self.form));
+        }
+        Smoothed::new(trace, block, self.form, "nuts")
     }
 
     fn key(&mut self, trace: &Trace, block: &[NodeId]) -> Vec<u64> {
@@ -218,7 +238,7 @@ impl Blocks {
         let key = self.key(trace, block.choices);
         let drawn = match self.known.get_mut(&key) {
             None => {
-                let smoothed = Smoothed::new(trace, block, self.form, "nuts")?;
+                let smoothed = self.smoothed(trace, block)?;
                 let begins = phase == Phase::Warmup && self.step.is_none() && self.metric.is_none();
                 let here = match begins {
                     true => smoothed.begin(trace, rng)?,
@@ -234,7 +254,12 @@ impl Blocks {
             }
             Some(known) => {
                 let as_left = known.smoothed.density().is_as_left(trace);
-                let validity = known.smoothed.refresh(trace, block, "nuts")?;
+                let validity = known.smoothed.density().refresh(trace)?;
+                if validity == Validity::Gone {
+                    let smoothed = self.smoothed(trace, block)?;
+                    self.known.entry(key.clone()).and_modify(|known| known.smoothed = smoothed);
+                }
+                let known = &self.known[&key];
                 if validity != Validity::Same && known.smoothed.look(trace)?.is_none() {
                     return Ok(false);
                 }

@@ -13,7 +13,7 @@
 
 mod csmc;
 
-use smidgen_engine::particles::LookAhead;
+use smidgen_engine::particles::{LookAhead, SharedSequence};
 use smidgen_engine::{EvalError, NodeId, Sequence, Trace};
 use smidgen_lang::Diagnostic;
 use smidgen_value::Rng;
@@ -54,7 +54,7 @@ pub struct Pgibbs {
     target: Target,
     particles: usize,
     look_ahead: LookAhead,
-    sequence: Sequence,
+    sequence: SharedSequence,
     lots: Multinomial,
 }
 
@@ -64,7 +64,7 @@ impl Pgibbs {
             target,
             particles,
             look_ahead,
-            sequence: Sequence::new(),
+            sequence: SharedSequence::default(),
             lots: Multinomial::default(),
         }
     }
@@ -77,7 +77,8 @@ impl Pgibbs {
         log: &mut Log<'_>,
     ) -> Result<bool, EvalError> {
         // A block drawn at random is another one each time.
-        if self.target.block != Block::One && self.sequence.is_current(trace) {
+        let is_drawn = self.target.block == Block::One;
+        if !is_drawn && self.sequence.get().is_current(trace) {
             return Ok(true);
         }
         let groups = self.target.groups(trace, rng);
@@ -85,7 +86,10 @@ impl Pgibbs {
             log.warn(self.target.nothing(trace));
             return Ok(false);
         }
-        self.sequence.prepare(trace, &groups, self.look_ahead)?;
+        match is_drawn {
+            true => self.sequence.get().prepare(trace, &groups, self.look_ahead)?,
+            false => self.sequence = Sequence::shared(trace, &groups, self.look_ahead)?,
+        }
         Ok(true)
     }
 }
@@ -100,8 +104,9 @@ impl Kernel for Pgibbs {
         if !self.prepare(trace, rng, log)? {
             return Ok(());
         }
-        let sections = self.sequence.absorbing() as u64;
-        let mut particles = self.sequence.begin(trace, self.particles)?;
+        let mut sequence = self.sequence.get();
+        let sections = sequence.absorbing() as u64;
+        let mut particles = sequence.begin(trace, self.particles)?;
         let chosen = conditional_smc(&mut *particles, self.particles, &mut self.lots, rng)?;
         let moved = match chosen {
             Some(k) => particles.settle(k)?,
@@ -124,18 +129,19 @@ impl Kernel for Pgibbs {
         if groups.is_empty() {
             return Ok(explanation);
         }
-        self.sequence.prepare(look.trace, &groups, self.look_ahead)?;
-        let (steps, particles) = (self.sequence.steps(), self.particles);
-        let road = match self.sequence.is_compiled() {
+        let mut sequence = Sequence::new();
+        sequence.prepare(look.trace, &groups, self.look_ahead)?;
+        let (steps, particles) = (sequence.steps(), self.particles);
+        let road = match sequence.is_compiled() {
             true => "beside the trace (compiled)",
             false => "in the trace, by undoing and redoing: the block decides what exists",
         };
         explanation.notes.push(format!("{particles} particles run {road}, in {steps} steps"));
         if steps > 1 {
-            explanation.notes.push(match self.sequence.looks_ahead() {
+            explanation.notes.push(match sequence.looks_ahead() {
                 true => "the current state may change its past at every step (ancestor sampling)",
                 false if self.look_ahead == LookAhead::Never => "no ancestor sampling: as told",
-                false if !self.sequence.is_compiled() => {
+                false if !sequence.is_compiled() => {
                     "no ancestor sampling: the block decides what exists"
                 }
                 false => "no ancestor sampling: every choice hangs on many earlier ones, so it would cost much; 'ancestor true does it all the same",

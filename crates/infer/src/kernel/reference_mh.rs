@@ -13,6 +13,7 @@ mod tall;
 
 use rustc_hash::FxHashMap;
 use smidgen_engine::smooth::Form;
+use smidgen_engine::taylor::Unserved;
 use smidgen_engine::{EvalError, Fault, NodeId, Trace};
 use smidgen_lang::Diagnostic;
 use smidgen_value::{Rng, Value};
@@ -107,8 +108,17 @@ fn cannot(trace: &Trace, block: &[NodeId], why: &str) -> EvalError {
 /// What is known about every block.
 pub struct Blocks {
     want: Want,
-    /// By the addresses of their choices, in the order of their coordinates.
-    known: FxHashMap<Vec<u64>, Result<Known, String>>,
+    known: Vec<Result<Known, String>>,
+    /// Where each is, by the addresses of its choices in the order of their coordinates.
+    places: FxHashMap<Vec<u64>, usize>,
+    /// The block that was asked for last. It is asked for several times a move, and its moves change no structure.
+    last: Option<Last>,
+}
+
+struct Last {
+    choices: Vec<NodeId>,
+    structure: u64,
+    place: usize,
 }
 
 enum Known {
@@ -155,34 +165,47 @@ fn origin(dimension: usize) -> Vec<f64> {
 
 impl Blocks {
     pub fn new(want: Want) -> Blocks {
-        Blocks { want, known: FxHashMap::default() }
+        Blocks { want, known: Vec::new(), places: FxHashMap::default(), last: None }
+    }
+
+    /// Where a block is, if it is known.
+    fn place(&self, trace: &Trace, block: &[NodeId]) -> Option<usize> {
+        let same =
+            |last: &&Last| last.structure == trace.structure_revision() && last.choices == block;
+        match self.last.as_ref().filter(same) {
+            Some(last) => Some(last.place),
+            None => self.places.get(&addresses(trace, block)).copied(),
+        }
+    }
+
+    fn get(&self, trace: &Trace, block: &[NodeId]) -> Option<&Known> {
+        self.known[self.place(trace, block)?].as_ref().ok()
     }
 
     /// Whether the block has a reference that the warm-up has found.
     pub fn serves(&self, trace: &Trace, block: &[NodeId]) -> bool {
-        let key = addresses(trace, block);
-        self.known.get(&key).is_some_and(|known| matches!(known, Ok(k) if !k.is_of_the_rest()))
+        self.get(trace, block).is_some_and(|known| !known.is_of_the_rest())
     }
 
     /// One of so many transitions of a block should be accompanied by a trajectory: so that these are a small part of
     /// the work, and no fewer than one of [`SELDOM`] where they are cheap.
     pub fn insurance(&self, trace: &Trace, block: &[NodeId]) -> u64 {
-        let known = self.known.get(&addresses(trace, block));
-        let Some(Ok(known)) = known else { return SELDOM };
+        let Some(known) = self.get(trace, block) else { return SELDOM };
         SELDOM.max((known.gain() / PREMIUM) as u64)
     }
 
     /// The scales of a block as its reference has them, if it is one for all coordinates.
     pub fn metric(&self, trace: &Trace, block: &[NodeId]) -> Option<Metric> {
-        match self.known.get(&addresses(trace, block)) {
-            Some(Ok(Known::Tall(known))) => known.metric(),
+        match self.get(trace, block) {
+            Some(Known::Tall(known)) => known.metric(),
             _ => None,
         }
     }
 
     /// Whether the block has come, by other moves, to where its reference does not reach. Then it is not moved by it any more.
     pub fn is_doubtful(&mut self, trace: &mut Trace, block: &[NodeId]) -> Result<bool, EvalError> {
-        let Some(known) = self.known.get_mut(&addresses(trace, block)) else { return Ok(false) };
+        let Some(place) = self.place(trace, block) else { return Ok(false) };
+        let known = &mut self.known[place];
         let is_outside = match known {
             Ok(Known::Tall(tall)) => tall.is_outside(trace)?,
             _ => false,
@@ -227,24 +250,40 @@ impl Blocks {
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<&mut Result<Known, String>, EvalError> {
+        if let Some(place) = self.place(trace, block.choices) {
+            self.remember(trace, block.choices, place);
+            return Ok(&mut self.known[place]);
+        }
         let mut key = addresses(trace, block.choices);
-        if !self.known.contains_key(&key)
-            && self.want == Want::Best
-            && self.known.len() >= MOST_TRIED
-        {
+        if self.want == Want::Best && self.known.len() >= MOST_TRIED {
             // Blocks that are new all the time are nothing to prepare for: one answer for all of them.
             key = Vec::new();
-            let why = "the block changes all the time".to_owned();
-            self.known.entry(key.clone()).or_insert(Err(why));
-        }
-        if !self.known.contains_key(&key) {
-            if self.known.len() >= MOST_BLOCKS {
-                self.known.clear();
+            if let Some(place) = self.places.get(&key) {
+                return Ok(&mut self.known[*place]);
             }
-            let made = self.first(trace, block, &key, rng, log)?;
-            self.known.insert(key.clone(), made);
         }
-        Ok(self.known.get_mut(&key).expect("it was found or put there"))
+        let made = match key.is_empty() {
+            true => Err("the block changes all the time".to_owned()),
+            false => self.first(trace, block, &key, rng, log)?,
+        };
+        if self.known.len() >= MOST_BLOCKS {
+            (self.known, self.places) = Default::default();
+        }
+        let place = self.known.len();
+        self.known.push(made);
+        self.places.insert(key, place);
+        self.remember(trace, block.choices, place);
+        Ok(&mut self.known[place])
+    }
+
+    fn remember(&mut self, trace: &Trace, block: &[NodeId], place: usize) {
+        let structure = trace.structure_revision();
+        match &mut self.last {
+            Some(last) if last.choices == block => {
+                (last.structure, last.place) = (structure, place);
+            }
+            last => *last = Some(Last { choices: block.to_vec(), structure, place }),
+        }
     }
 
     /// Compiles a block and prepares for it.
@@ -271,14 +310,27 @@ impl Blocks {
             return Ok(Err("other choices move what its rows read".to_owned()));
         }
         let given = First { key, state: &state, is_best, may_learn, is_alone, is_faulty };
+        let mut without_patches = None;
         if !matches!(self.want, Want::This(_)) {
             match PatchedBlock::first(smoothed, &given, trace, rng, log) {
                 Ok(block) => return Ok(Ok(Known::Patched(Box::new(block)))),
-                Err(other) => smoothed = other,
+                Err((other, why)) => (smoothed, without_patches) = (other, Some(why)),
             }
         }
         let block = TallBlock::first(smoothed, &given, self.want, trace, rng, log);
-        Ok(block.map(|block| Known::Tall(Box::new(block))))
+        let block = block.map(|block| Known::Tall(Box::new(block)));
+        // Where groups have rows and choices of their own, only patches could have served.
+        let is_of_groups = |why: &String| {
+            [Unserved::OwnChoices, Unserved::FewRows]
+                .iter()
+                .any(|unserved| unserved.to_string() == *why)
+        };
+        Ok(block.map_err(|why| match without_patches {
+            Some(of_patches) if is_of_groups(&why) && !is_of_groups(&of_patches) => {
+                format!("{why}; as groups: {of_patches}")
+            }
+            _ => why,
+        }))
     }
 }
 

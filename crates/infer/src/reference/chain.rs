@@ -44,6 +44,8 @@ struct Point {
     polynomial: f64,
     /// Σ l_i, where it was asked for.
     log_sections: Option<f64>,
+    /// ln of the density of independent proposals, where it was asked for.
+    log_law: Option<f64>,
 }
 
 impl Point {
@@ -59,6 +61,12 @@ impl Point {
         self.log_rest = tall.log_rest(&self.theta);
         self.polynomial = prepared.polynomial(&self.theta);
         self.log_sections = None;
+        self.log_law = None;
+    }
+
+    fn log_law(&mut self, law: &Law) -> f64 {
+        let y = &self.y;
+        *self.log_law.get_or_insert_with(|| law.log_density(y))
     }
 
     /// Σ l_i; adds what was read for it.
@@ -134,17 +142,20 @@ impl Chain {
         let mut moved = Moved::default();
         let manner = Law::manner(rng);
         self.to.y.resize(self.at.y.len(), 0.0);
-        let log_q_ratio = match (prepared.test, manner) {
+        let mut log_q_ratio = 0.0;
+        match (prepared.test, manner) {
             (Test::Scan, Manner::Independent) => {
                 self.take_ready(tall, prepared, rng, &mut moved.rows);
-                prepared.law.log_density(&self.at.y) - prepared.law.log_density(&self.to.y)
             }
             _ => {
-                let q = prepared.law.propose(manner, &self.at.y, &mut self.to.y, rng);
+                log_q_ratio = prepared.law.propose(manner, &self.at.y, &mut self.to.y, rng);
                 self.to.put(tall, prepared);
-                q
             }
-        };
+        }
+        if manner == Manner::Independent {
+            let [at, to] = [&mut self.at, &mut self.to].map(|point| point.log_law(&prepared.law));
+            log_q_ratio = at - to;
+        }
         if self.to.log_rest.is_nan() || self.to.log_rest == f64::NEG_INFINITY {
             return moved;
         }

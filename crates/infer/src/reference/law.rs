@@ -5,9 +5,8 @@
 //! that a state which independent proposals hardly leave is left in small steps. *Walk*: y' = y + s ξ. In tails that are heavier than
 //! those of the reference, π over the law of the other two grows with the distance, so neither comes back soon; a walk does.
 
+use smidgen_prob::collapsed::draw::standard_normal;
 use smidgen_value::{Rng, math};
-
-use crate::proposer::standard_normal;
 
 /// w and ν
 const TAIL_SHARE: f64 = 0.05;
@@ -25,6 +24,8 @@ pub struct Law {
     pub shift: Vec<f64>,
     /// ln of the t density at its centre over that of the normal.
     log_peak: f64,
+    /// ln (1 − w) and ln w
+    log_shares: [f64; 2],
 }
 
 /// How a proposal was made.
@@ -42,7 +43,8 @@ impl Law {
         let log_peak = math::ln_gamma(0.5 * (nu + d))
             - math::ln_gamma(0.5 * nu)
             - 0.5 * d * math::ln(0.5 * nu);
-        Law { shift, log_peak }
+        let log_shares = [math::ln(1.0 - TAIL_SHARE), math::ln(TAIL_SHARE)];
+        Law { shift, log_peak, log_shares }
     }
 
     pub fn dimension(&self) -> usize {
@@ -65,7 +67,7 @@ impl Law {
         let d = self.dimension() as f64;
         let t = self.log_peak - 0.5 * (TAIL_FREEDOM + d) * math::ln_1p(square / TAIL_FREEDOM);
         // ln((1 − w) e^normal + w e^t)
-        let (normal, t) = (normal + math::ln(1.0 - TAIL_SHARE), t + math::ln(TAIL_SHARE));
+        let (normal, t) = (normal + self.log_shares[0], t + self.log_shares[1]);
         let (most, least) = if normal > t { (normal, t) } else { (t, normal) };
         most + math::ln_1p(math::exp(least - most))
     }
@@ -92,12 +94,12 @@ impl Law {
         }
     }
 
-    /// A proposal from `y`, and ln q(y | y')/q(y' | y).
+    /// A proposal from `y`, and ln q(y | y')/q(y' | y) unless it is independent: then that is a matter of [`Law::log_density`].
     pub fn propose(&self, manner: Manner, y: &[f64], to: &mut [f64], rng: &mut Rng) -> f64 {
         match manner {
             Manner::Independent => {
                 self.draw(to, rng);
-                self.log_density(y) - self.log_density(to)
+                0.0
             }
             Manner::Autoregressive => {
                 let spread = math::sqrt(1.0 - MEMORY * MEMORY);

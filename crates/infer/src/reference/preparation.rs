@@ -5,7 +5,8 @@
 
 mod pilot;
 
-use smidgen_value::math;
+use smidgen_prob::collapsed::draw::standard_normal;
+use smidgen_value::{Rng, math};
 
 use super::law::Law;
 use super::newton::{self, NoReference};
@@ -243,7 +244,7 @@ impl Preparation {
 
 /// The reference. Who may take another kernel does so unless all starts lead there.
 fn mode(tall: &mut dyn Tall, start: &[f64], want: Want) -> Result<Reference, Unfit> {
-    let found = starts(start).into_iter().map(|start| newton::find(tall, &start, true));
+    let found = starts(start, want).into_iter().map(|start| newton::find(tall, &start, true));
     let found: Vec<_> = found.collect();
     let best = found.iter().flatten().max_by(|a, b| a.log_p.total_cmp(&b.log_p));
     let Some(best) = best else {
@@ -263,11 +264,25 @@ fn mode(tall: &mut dyn Tall, start: &[f64], want: Want) -> Result<Reference, Unf
     Ok(mode.reference)
 }
 
-/// The state, the origin, and two points on either side of it.
-fn starts(start: &[f64]) -> Vec<Vec<f64>> {
+/// Places to look for other modes from, by the number of coordinates, and how far they lie from the origin.
+const OTHERS: usize = 4;
+const FEWER_OTHERS: usize = 2;
+const FEW_COORDINATES: usize = 16;
+const SPREAD: f64 = 2.0;
+
+/// The state, the origin, and two points on either side of it. Who may take another kernel looks from some more, anywhere: parts of
+/// a mixture that could change places have modes which points on one line through the origin need not lead to.
+fn starts(start: &[f64], want: Want) -> Vec<Vec<f64>> {
     let d = start.len();
     let spread = |sign: f64| (0..d).map(|k| if k % 2 == 0 { sign } else { -sign }).collect();
-    vec![start.to_vec(), vec![0.0; d], spread(1.0), spread(-1.0)]
+    let mut starts = vec![start.to_vec(), vec![0.0; d], spread(1.0), spread(-1.0)];
+    if want == Want::Best {
+        let mut rng = Rng::from_seed(1);
+        let others = if d <= FEW_COORDINATES { OTHERS } else { FEWER_OTHERS };
+        let mut place = || (0..d).map(|_| SPREAD * standard_normal(&mut rng)).collect();
+        starts.extend((0..others).map(|_| place()));
+    }
+    starts
 }
 
 /// E ρ³ of the standard normal in d dimensions: 2^{3/2} Γ((d + 3)/2) / Γ(d/2).

@@ -14,7 +14,8 @@ pub(super) fn read(file: File) -> Result<Run, String> {
     if !reader.read_record(&mut record).map_err(unreadable)? {
         return Err("the file is empty".to_owned());
     }
-    let names = record.iter().map(|name| name.trim_start_matches('\u{feff}').trim().to_owned());
+    let names = record.iter().map(|name| name.trim_start_matches('\u{feff}').trim());
+    let names = names.map(|name| unguarded(name).to_owned());
     let header = Header::new(names)?;
     let columns = record.len();
     let (mut chains, mut warmup) = (Chains::new(&header), Chains::new(&header));
@@ -34,6 +35,12 @@ pub(super) fn read(file: File) -> Result<Run, String> {
         into.push(chain, |place, name| value(record[place].trim(), name)).map_err(wrong)?;
     }
     Ok(from_rows(chains, warmup))
+}
+
+/// A name without the apostrophe that keeps spreadsheets from taking it for a formula.
+pub(crate) fn unguarded(name: &str) -> &str {
+    let is_guarded = name.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r']);
+    name.strip_prefix('\'').filter(|_| is_guarded).unwrap_or(name)
 }
 
 fn unreadable(error: csv::Error) -> String {

@@ -8,7 +8,7 @@
 
 #[cfg(feature = "columnar")]
 mod columnar;
-mod csv;
+pub(crate) mod csv;
 mod json;
 
 use std::collections::{BTreeMap, HashSet};

@@ -1,6 +1,7 @@
 //! CSV: a header line, then one line per chain and draw. Numbers are the shortest text that
 //! reads back as the same double.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::File;
 
@@ -10,10 +11,10 @@ use super::{Problem, Rows, WARMUP};
 
 pub(super) fn write(file: File, rows: &Rows) -> Result<File, Problem> {
     let mut writer = Writer::from_writer(file);
-    let names = rows.scalars.iter().map(|scalar| scalar.name.as_str());
+    let names = rows.scalars.iter().map(|scalar| guarded(&scalar.name));
     let warmup = rows.warmup.as_ref().map(|_| WARMUP);
-    let head = ["chain", "draw"].into_iter().chain(warmup);
-    writer.write_record(head.chain(names)).map_err(encoder)?;
+    let head = ["chain", "draw"].into_iter().chain(warmup).map(Cow::Borrowed);
+    writer.write_record(head.chain(names).map(Cow::into_owned)).map_err(encoder)?;
     let mut record = ByteRecord::new();
     let mut cell = String::new();
     for (chain, &length) in rows.lengths.iter().enumerate() {
@@ -36,6 +37,15 @@ pub(super) fn write(file: File, rows: &Rows) -> Result<File, Problem> {
         }
     }
     writer.into_inner().map_err(|error| Problem::Io(error.into_error()))
+}
+
+/// A name that a spreadsheet does not take for a formula: one that begins as a formula does, possibly after
+/// such guards, gets an apostrophe in front. `unguarded` of the reader takes it away again.
+pub(super) fn guarded(name: &str) -> Cow<'_, str> {
+    match name.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => Cow::Owned(format!("'{name}")),
+        false => Cow::Borrowed(name),
+    }
 }
 
 fn encoder(error: csv::Error) -> Problem {

@@ -1,7 +1,6 @@
 //! Draws to files. The extension names the format; one file of this folder per format.
 //!
-//! A file is written under a temporary name beside its target and then renamed, so that an
-//! interrupted write leaves the target as it was.
+//! `replace.rs` puts a file in the place of another so that an interrupted write leaves the target as it was.
 
 #[cfg(feature = "columnar")]
 mod arrow;
@@ -9,13 +8,15 @@ mod csv;
 mod json;
 #[cfg(feature = "columnar")]
 mod parquet;
+mod replace;
 
 use std::fmt;
-use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use smidgen_draws::{Draws, Run, Scalar};
+
+use replace::replace;
 
 /// What a file does not contain.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,6 +36,8 @@ pub struct SinkError {
 #[derive(Debug)]
 enum Problem {
     Format,
+    /// A device, a pipe or a socket stands there.
+    NotAFile,
     Io(io::Error),
     /// The encoder of the format refused.
     Encoder(Box<dyn std::error::Error + Send + Sync>),
@@ -48,6 +51,9 @@ impl fmt::Display for SinkError {
                 "the extension names no format that can be written; draws are written to .csv, \
                  .json, .parquet and .arrow files",
             ),
+            Problem::NotAFile => {
+                f.write_str("it is a device or a pipe, not a file that could be replaced")
+            }
             Problem::Io(error) => write!(f, "cannot write the file: {error}"),
             Problem::Encoder(error) => write!(f, "cannot write the draws: {error}"),
         }
@@ -57,7 +63,7 @@ impl fmt::Display for SinkError {
 impl std::error::Error for SinkError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.problem {
-            Problem::Format => None,
+            Problem::Format | Problem::NotAFile => None,
             Problem::Io(error) => Some(error),
             Problem::Encoder(error) => Some(error.as_ref()),
         }
@@ -183,26 +189,15 @@ fn prepend(scalar: &mut Scalar, warm: Option<&Scalar>, lengths: &[usize]) {
     }
 }
 
-/// Lets `write` fill a new file and puts it in the place of `path`.
-fn replace(path: &Path, write: impl FnOnce(File) -> Result<File, Problem>) -> Result<(), Problem> {
-    // A link keeps pointing where it points.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if target.is_dir() {
-        return Err(Problem::Io(io::Error::from(io::ErrorKind::IsADirectory)));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_texts_are_told_apart_by_a_guard() {
+        for (name, written) in [("b", "b"), ("=1+1", "'=1+1"), ("@x", "'@x"), ("'=a", "''=a")] {
+            assert_eq!(csv::guarded(name), written);
+            assert_eq!(crate::recorded::csv::unguarded(written), name);
+        }
     }
-    let name = target.file_name().ok_or(io::ErrorKind::InvalidFilename).map_err(io::Error::from)?;
-    let mut temporary_name = std::ffi::OsString::from(".");
-    temporary_name.push(name);
-    temporary_name.push(format!(".{}.partial", std::process::id()));
-    let temporary = target.with_file_name(temporary_name);
-    let written = File::create(&temporary)
-        .map_err(Problem::Io)
-        .and_then(write)
-        .and_then(|file| Ok(file.sync_all()?))
-        .and_then(|()| Ok(fs::rename(&temporary, &target)?));
-    if written.is_err() {
-        // The first error is the one to report; there may be no file to remove.
-        let _ = fs::remove_file(&temporary);
-    }
-    written
 }

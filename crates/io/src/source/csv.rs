@@ -12,11 +12,12 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
-use smidgen_value::{Column, Symbol, Table};
+use smidgen_value::{Column, Missing, Symbol, Table};
 
-use super::cells::{BadCell, Cells, Verdict, is_missing, number};
+use super::cells::{Cells, NotUtf8, Verdict, is_inexact, is_missing, number};
 use super::error::{CellPlace, Problem};
 use super::growing::Growing;
+use super::holes::Holes;
 use super::plan::{From, Plan};
 use super::reading::{Counted, Opened, Reading};
 use super::{TableOptions, refuse_empty};
@@ -134,7 +135,7 @@ struct File<'a> {
 /// A column of the table while it is read.
 enum Growth {
     Cells(Box<Cells>),
-    Vector(Growing<f64>),
+    Vector(Growing<f64>, Holes),
 }
 
 impl File<'_> {
@@ -147,8 +148,8 @@ impl File<'_> {
                     (From::Single { column, .. }, Growth::Cells(cells)) => {
                         row.put(*column, cells)?
                     }
-                    (From::Several(columns), Growth::Vector(data)) => {
-                        row.put_vector(target.name, columns, data)?;
+                    (From::Several(columns), Growth::Vector(data, holes)) => {
+                        row.put_vector(target.name, columns, data, holes)?;
                     }
                     _ => unreachable!("a single column grows cells, several a vector"),
                 }
@@ -157,33 +158,36 @@ impl File<'_> {
         })?;
         refuse_empty(rows)?;
         let (mut columns, mut unusable, mut again) = (Vec::new(), Vec::new(), Vec::new());
-        for (target, growth) in self.plan.targets.iter().zip(growth) {
+        let mut missing: Vec<(Symbol, Missing)> = Vec::new();
+        for (target, mut growth) in self.plan.targets.iter().zip(growth) {
             let place = columns.len();
-            match (&target.from, growth) {
-                (From::Several(places), Growth::Vector(data)) => {
-                    let column =
-                        Column::Vectors { data: data.finish().into(), width: places.len() };
-                    columns.push((target.name, Some(column)));
+            let (name, holes) = (target.name, growth.holes());
+            match growth {
+                Growth::Vector(data, _) => {
+                    let width = target.columns().len();
+                    let column = Column::Vectors { data: data.finish().into(), width };
+                    columns.push((name, Some(column)));
                 }
-                (From::Single { column, .. }, Growth::Cells(cells)) => match cells.verdict() {
-                    Verdict::Column(cells) => columns.push((target.name, Some(cells))),
+                Growth::Cells(cells) => match cells.verdict() {
+                    Verdict::Column(cells) => columns.push((name, Some(cells))),
                     Verdict::ReadAgain => {
-                        again.push((place, *column));
-                        columns.push((target.name, None));
+                        again.push((place, target.columns()[0]));
+                        columns.push((name, None));
                     }
                     Verdict::Odd { expected, row, start, cell } => {
-                        let place = CellPlace { row, line: Some(self.input.line(start)?) };
-                        let reason = format!(
-                            "{}: {place}: expected a {expected}, as in most rows, found {cell:?}; \
-                             correct the file, or write (text {name}) in the table directive to \
-                             read the column as text",
-                            self.name,
-                            name = target.name
-                        );
-                        unusable.push((target.name, reason));
+                        unusable.push((name, self.odd(name, expected, (row, start), &cell)?));
+                        continue;
+                    }
+                    Verdict::Inexact { row, start, cell } => {
+                        unusable.push((name, self.inexact(name, (row, start), &cell)?));
+                        continue;
                     }
                 },
-                _ => unreachable!("a single column grows cells, several a vector"),
+            }
+            if let Some((row, start)) = holes.first() {
+                let place = CellPlace { row: row + 1, line: Some(self.input.line(start)?) };
+                let first = format!("{}: {place}", self.name);
+                missing.push((name, holes.finish(target, &self.plan.header, rows, first)));
             }
         }
         for ((place, _), texts) in again.iter().zip(self.read_texts(&again, rows)?) {
@@ -191,7 +195,38 @@ impl File<'_> {
         }
         let finished = |column: Option<Column>| column.expect("missing columns were read again");
         let columns = columns.into_iter().map(|(name, column)| (name, finished(column))).collect();
-        Ok(Table::with_rows(rows, columns).with_unusable(unusable))
+        Ok(Table::with_rows(rows, columns).with_unusable(unusable).with_missing(missing))
+    }
+
+    /// Why a column cannot be used most of whose cells are of one type, and this one is not.
+    fn odd(
+        &self,
+        column: Symbol,
+        expected: &str,
+        (row, start): (usize, u64),
+        cell: &str,
+    ) -> Result<String, Problem> {
+        let place = CellPlace { row, line: Some(self.input.line(start)?) };
+        Ok(format!(
+            "{}: {place}: expected a {expected}, as in most rows, found {cell:?}; correct the file, or \
+             write (text {column}) in the table directive to read the column as text",
+            self.name
+        ))
+    }
+
+    /// Why a column cannot be used in which a number is not what a double holds.
+    fn inexact(
+        &self,
+        column: Symbol,
+        (row, start): (usize, u64),
+        cell: &str,
+    ) -> Result<String, Problem> {
+        let place = CellPlace { row, line: Some(self.input.line(start)?) };
+        Ok(format!(
+            "{}: {place}: {}; write (text {column}) in the table directive to read the column as text",
+            self.name,
+            not_exact(cell)
+        ))
     }
 
     /// The second pass, over the columns that need it.
@@ -253,7 +288,25 @@ fn begin(from: &From) -> Growth {
     match from {
         From::Single { as_text: true, .. } => Growth::Cells(Box::new(Cells::texts())),
         From::Single { as_text: false, .. } => Growth::Cells(Box::new(Cells::new())),
-        From::Several(_) => Growth::Vector(Growing::new()),
+        From::Several(_) => Growth::Vector(Growing::new(), Holes::default()),
+    }
+}
+
+impl Growth {
+    /// The cells that were not there.
+    fn holes(&mut self) -> Holes {
+        match self {
+            Growth::Cells(cells) => cells.take_holes(),
+            Growth::Vector(_, holes) => std::mem::take(holes),
+        }
+    }
+}
+
+/// What is wrong with a number that no double holds.
+fn not_exact(cell: &str) -> String {
+    match cell.bytes().all(|c| c.is_ascii_digit() || c == b'-' || c == b'+') {
+        true => format!("the number {cell} is beyond 2^53, and numbers of that size are not exact"),
+        false => format!("the number {cell} is beyond what a double holds (1.8e308)"),
     }
 }
 
@@ -298,12 +351,9 @@ impl Row<'_> {
 
     fn put(&self, column: usize, cells: &mut Cells) -> Result<(), Problem> {
         let cell = &self.record[column];
-        cells.push(cell, || (self.number, self.start())).or_else(|bad| {
+        cells.push(cell, || (self.number, self.start())).or_else(|NotUtf8| {
             let (place, column) = (self.place()?, self.file.plan.header[column].clone());
-            Err(match bad {
-                BadCell::Missing => Problem::Missing { place, column, cell: shown(cell) },
-                BadCell::NotUtf8 => Problem::NotUtf8 { place, column },
-            })
+            Err(Problem::NotUtf8 { place, column })
         })
     }
 
@@ -312,19 +362,30 @@ impl Row<'_> {
         name: Symbol,
         columns: &[usize],
         data: &mut Growing<f64>,
+        holes: &mut Holes,
     ) -> Result<(), Problem> {
-        for &i in columns {
+        for (part, &i) in columns.iter().enumerate() {
             let bytes = &self.record[i];
-            let Some(x) = number(bytes) else {
-                let (place, column) = (self.place()?, self.file.plan.header[i].clone());
-                let cell = shown(bytes);
-                return Err(if is_missing(bytes) {
-                    Problem::Missing { place, column, cell }
-                } else {
-                    Problem::NotNumeric { place, column, vector: name.to_string(), cell }
-                });
+            let problem = match number(bytes) {
+                Some(x) if is_inexact(x, bytes) => Some(not_exact(&shown(bytes))),
+                Some(x) => {
+                    data.push(x);
+                    None
+                }
+                None if is_missing(bytes) => {
+                    holes.push(self.number - 1, Some(part), self.start());
+                    data.push(f64::NAN);
+                    None
+                }
+                None => Some(format!(
+                    "expected a number, because the column is part of the vector `{name}`, found {:?}",
+                    shown(bytes)
+                )),
             };
-            data.push(x);
+            if let Some(reason) = problem {
+                let (place, column) = (self.place()?, self.file.plan.header[i].clone());
+                return Err(Problem::NotNumeric { place, column, reason });
+            }
         }
         Ok(())
     }

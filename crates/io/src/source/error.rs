@@ -60,11 +60,6 @@ pub(super) enum Problem {
         cells: usize,
         columns: usize,
     },
-    Missing {
-        place: CellPlace,
-        column: String,
-        cell: String,
-    },
     BlankLine {
         place: CellPlace,
         column: String,
@@ -79,8 +74,7 @@ pub(super) enum Problem {
     NotNumeric {
         place: CellPlace,
         column: String,
-        vector: String,
-        cell: String,
+        reason: String,
     },
     /// A column of another type in a file that knows types.
     NotNumericType {
@@ -145,6 +139,15 @@ pub(super) enum Problem {
 }
 
 impl Problem {
+    /// Whether the rest of the table is sound.
+    #[cfg(feature = "columnar")]
+    pub fn is_of_one_column(&self) -> bool {
+        matches!(
+            self,
+            Problem::TooLarge { .. } | Problem::ListLength { .. } | Problem::EmptyList { .. }
+        )
+    }
+
     pub fn of(self, path: &Path) -> DataError {
         DataError { path: path.to_owned(), problem: self }
     }
@@ -171,8 +174,13 @@ fn list(names: &[String]) -> String {
 
 impl fmt::Display for DataError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.path.display())?;
-        match &self.problem {
+        write!(f, "{}: {}", self.path.display(), self.problem)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Problem::Io(error) if error.kind() == io::ErrorKind::NotFound => {
                 f.write_str("there is no such file")
             }
@@ -222,13 +230,6 @@ impl fmt::Display for DataError {
             Problem::Ragged { place, cells, columns } => {
                 write!(f, "{place} has {cells} cells, but the header names {columns} columns")
             }
-            Problem::Missing { place, column, cell } => {
-                write!(f, "{place} has no value in column `{column}`")?;
-                if !cell.is_empty() {
-                    write!(f, " ({cell:?} stands for a missing one)")?;
-                }
-                f.write_str("; remove such rows or fill them in")
-            }
             Problem::BlankLine { place, column } => {
                 write!(
                     f,
@@ -241,11 +242,9 @@ impl fmt::Display for DataError {
             Problem::NotUtf8 { place, column } => {
                 write!(f, "{place}, column `{column}`: the cell is not UTF-8 text")
             }
-            Problem::NotNumeric { place, column, vector, cell } => write!(
-                f,
-                "{place}, column `{column}`: expected a number, because the column is part of the \
-                 vector `{vector}`, found {cell:?}"
-            ),
+            Problem::NotNumeric { place, column, reason } => {
+                write!(f, "{place}, column `{column}`: {reason}")
+            }
             Problem::NotNumericType { column, vector, found } => write!(
                 f,
                 "column `{column}`: expected numbers, because the column is part of the vector \

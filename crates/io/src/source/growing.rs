@@ -81,6 +81,11 @@ impl GrowingTexts {
         self.codes.get_or_insert_with(Growing::new).push(code);
     }
 
+    /// A cell that holds nothing: it has the code of some word, which nobody may read.
+    pub fn push_missing(&mut self) {
+        self.codes.get_or_insert_with(Growing::new).push(0);
+    }
+
     fn code(&mut self, text: &str) -> u32 {
         self.text.clear();
         self.text.push_str(text);
@@ -94,7 +99,10 @@ impl GrowingTexts {
         code
     }
 
-    pub fn finish(self) -> Column {
+    pub fn finish(mut self) -> Column {
+        if self.words.is_empty() {
+            self.words.push(Arc::default());
+        }
         let codes = self.codes.map_or_else(|| Arc::new([]) as Arc<[u32]>, Growing::finish);
         Column::Texts(Texts::new(codes, self.words.into()))
     }

@@ -4,7 +4,7 @@
 //! matters. The exception are large Arrow files, whose columns of doubles are looked through and then
 //! used where they lie, in the mapped file (`columnar/lent.rs`).
 //!
-//! `growing.rs` holds columns of unknown length; `plan.rs` and `selection.rs` say which columns the table
+//! `growing.rs` holds columns of unknown length, `holes.rs` their missing cells; `plan.rs` and `selection.rs` say which columns the table
 //! gets; `columnar` has every format but CSV, and can be left out of a build.
 
 mod cells;
@@ -14,6 +14,7 @@ mod csv;
 mod error;
 mod given;
 mod growing;
+mod holes;
 mod plan;
 mod reading;
 mod selection;

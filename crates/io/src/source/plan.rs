@@ -30,10 +30,19 @@ pub(super) enum From {
 
 impl Target {
     fn first(&self) -> usize {
+        self.columns()[0]
+    }
+
+    /// The columns of the file that it is made from.
+    pub fn columns(&self) -> &[usize] {
         match &self.from {
-            From::Single { column, .. } => *column,
-            From::Several(columns) => columns[0],
+            From::Single { column, .. } => std::slice::from_ref(column),
+            From::Several(columns) => columns,
         }
+    }
+
+    pub fn is_vector(&self) -> bool {
+        matches!(self.from, From::Several(_))
     }
 }
 

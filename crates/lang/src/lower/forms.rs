@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use smidgen_value::{Column, Symbol, Value};
 
+use super::missing::{Use, column_name};
 use super::{Lowering, constant, make, unknown_column};
 use crate::core::{ExprKind, ExprRef, Lambda};
 use crate::diagnostic::{Diagnostic, closest};
@@ -61,6 +62,7 @@ impl Lowering<'_> {
                 Some(expr) => expr,
                 None => self.call(head, args, span, None),
             },
+            "is_missing" => self.is_missing(args, span),
             // A name for the memoised procedure is the name of the procedure.
             "mem" => self.call(head, args, span, name),
             _ => self.call(head, args, span, None),
@@ -80,7 +82,7 @@ impl Lowering<'_> {
     }
 
     /// Says how the form is written. A part too many or too few is told by the count.
-    fn wrong_shape(&mut self, form: &str, args: &[Syntax], span: Span) -> ExprRef {
+    pub(super) fn wrong_shape(&mut self, form: &str, args: &[Syntax], span: Span) -> ExprRef {
         let shape = special_form(form).map_or("", |form| form.shape);
         let count = if args.len() == 1 { "1 part".into() } else { format!("{} parts", args.len()) };
         let message =
@@ -89,7 +91,7 @@ impl Lowering<'_> {
     }
 
     /// Says how the form is written, at the part that is wrong.
-    fn wrong_part(&mut self, form: &str, expected: &str, part: Span) -> ExprRef {
+    pub(super) fn wrong_part(&mut self, form: &str, expected: &str, part: Span) -> ExprRef {
         let shape = special_form(form).map_or("", |form| form.shape);
         let message = format!("expected {expected} here: `{shape}`");
         self.error(Diagnostic::error(part, message))
@@ -148,9 +150,12 @@ impl Lowering<'_> {
 
     fn if_form(&mut self, args: &[Syntax], span: Span) -> ExprRef {
         let [condition, then, otherwise] = args else { return self.wrong_shape("if", args, span) };
+        let (if_true, if_false) =
+            (self.present_if(condition, true), self.present_if(condition, false));
         let condition = self.expr(condition);
-        let then = self.expr(then);
-        make(ExprKind::If(condition, then, self.expr(otherwise)), span)
+        let then = self.where_present(if_true, |this| this.expr(then));
+        let otherwise = self.where_present(if_false, |this| this.expr(otherwise));
+        make(ExprKind::If(condition, then, otherwise), span)
     }
 
     /// The names and values of `let` and `letrec`, and the body.
@@ -225,7 +230,7 @@ impl Lowering<'_> {
     }
 
     fn cond(&mut self, clauses: &[Syntax], span: Span) -> ExprRef {
-        let outer = self.depth;
+        let (outer, known) = (self.depth, self.present.len());
         let mut branches = Vec::with_capacity(clauses.len());
         let mut otherwise = None;
         for (i, clause) in clauses.iter().enumerate() {
@@ -249,10 +254,15 @@ impl Lowering<'_> {
                 otherwise = Some(self.body(body));
             } else {
                 self.depth = outer + i;
+                let (if_true, mut if_false) =
+                    (self.present_if(condition, true), self.present_if(condition, false));
                 let condition = self.expr(condition);
-                branches.push((condition, self.body(body), clause.span));
+                let value = self.where_present(if_true, |this| this.body(body));
+                branches.push((condition, value, clause.span));
+                self.present.append(&mut if_false);
             }
         }
+        self.present.truncate(known);
         self.depth = outer;
         let otherwise = otherwise.unwrap_or_else(|| {
             let message = "`cond` has no `else` clause";
@@ -345,14 +355,31 @@ impl Lowering<'_> {
             ("cell", [_, wanted, index]) => (wanted, Some(index)),
             _ => return Some(self.wrong_shape(form, args, span)),
         };
-        let column_name = match &wanted.kind {
-            SyntaxKind::Name(name) => *name,
-            SyntaxKind::Text(text) => Symbol::new(text),
-            _ => return Some(self.wrong_part(form, "the name of a column", wanted.span)),
+        let Some(column_name) = column_name(wanted) else {
+            return Some(self.wrong_part(form, "the name of a column", wanted.span));
         };
         let Some(column) = table.column(column_name) else {
             return Some(self.error(unknown_column(&table, column_name, wanted.span)));
         };
+        if let Some(missing) = table.missing(column_name) {
+            let name = Symbol::new(&format!("{name}.{column_name}"));
+            let used = Use { table: &table, column: column_name, missing, name, span };
+            let index = index.map(|index| self.expr(index));
+            let in_range = |index: &ExprRef| match &index.kind {
+                ExprKind::Constant(number) => {
+                    number.as_integer().is_some_and(|row| (0..column.len() as i64).contains(&row))
+                }
+                _ => true,
+            };
+            match index {
+                None => return Some(self.column_of(&used, column)),
+                Some(index) if in_range(&index) => {
+                    return Some(self.cell_at(&used, column, index));
+                }
+                // The index is wrong, which is said below.
+                Some(_) => {}
+            }
+        }
         Some(match index {
             None if form == "levels" => match column.levels() {
                 Some(levels) => constant(levels, span),

@@ -84,6 +84,11 @@ impl Scope {
         self.find(name).is_some()
     }
 
+    /// How many frames there are.
+    pub(super) fn depth(&self) -> usize {
+        self.frames.len()
+    }
+
     fn with(&self, frame: Frame) -> Scope {
         let mut scope = self.clone();
         scope.frames.push(frame);

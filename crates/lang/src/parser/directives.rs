@@ -110,6 +110,14 @@ impl Reader<'_> {
             "log_joint" => parts.exactly::<0>().map(|_| DirectiveKind::LogJoint)?,
             "log_likelihood" => parts.exactly::<0>().map(|_| DirectiveKind::LogLikelihood)?,
             "table" => parts.table()?,
+            "impute" => {
+                let [cell, law] = parts.exactly()?;
+                let cell = name(&cell, form.shape)?;
+                if !cell.name.as_str().contains('.') {
+                    return Err(wrong(cell.span, "a column as in table.column", form.shape));
+                }
+                DirectiveKind::Impute { cell, law }
+            }
             "load" => {
                 let [path] = parts.exactly()?;
                 DirectiveKind::Load { path: text(&path, form.shape)? }

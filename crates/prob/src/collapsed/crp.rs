@@ -54,8 +54,13 @@ struct Seating {
     outside: usize,
 }
 
+/// Labels are kept as whole numbers of 64 bits.
+const LABELS_END: f64 = 18_446_744_073_709_551_616.0;
+
 fn as_label(x: &Value) -> Option<u64> {
-    x.as_integer().filter(|label| *label >= 1).map(|label| label as u64)
+    // Doubles of this size are whole numbers, and labels are told apart as doubles.
+    let label = x.as_number().filter(|x| x.fract() == 0.0 && (1.0..LABELS_END).contains(x));
+    label.map(|label| label as u64)
 }
 
 impl Seating {

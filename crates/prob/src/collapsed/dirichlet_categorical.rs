@@ -200,7 +200,10 @@ fn of_alphas<'a>(params: Args<'a>) -> Result<Categories<'a>, ArgumentError> {
     if alphas.is_empty() || !alphas.iter().all(|alpha| *alpha > 0.0 && alpha.is_finite()) {
         return Err(ArgumentError::domain(0, "a vector of positive numbers", params[0]));
     }
-    let total = alphas.iter().sum();
+    let total: f64 = alphas.iter().sum();
+    if !total.is_finite() {
+        return Err(ArgumentError::domain(0, "positive numbers with a finite sum", params[0]));
+    }
     Categories { weights: Weights::Each(alphas), total, objects: None }.with_objects(params, 1)
 }
 
@@ -213,8 +216,21 @@ fn symmetric<'a>(params: Args<'a>) -> Result<Categories<'a>, ArgumentError> {
         return Err(ArgumentError::domain(1, expected, params[1]));
     }
     let total = weight * categories as f64;
+    if !total.is_finite() {
+        let expected = "a number whose sum over all categories is finite";
+        return Err(ArgumentError::domain(0, expected, params[0]));
+    }
     Categories { weights: Weights::Same { weight, categories }, total, objects: None }
         .with_objects(params, 2)
+}
+
+/// The same where every category has a weight that is drawn, and so takes memory.
+fn symmetric_drawn<'a>(params: Args<'a>) -> Result<Categories<'a>, ArgumentError> {
+    let categories = symmetric(params)?;
+    if categories.len() > MOST_DRAWN {
+        return Err(ArgumentError::domain(1, "at most 10 million categories", params[1]));
+    }
+    Ok(categories)
 }
 
 /// The latent value of an uncollapsed maker.
@@ -232,6 +248,8 @@ fn of_latent<'a>(params: Args<'a>) -> Result<Categories<'a>, ArgumentError> {
 }
 
 const MOST_ENUMERATED: usize = 1 << 20;
+
+const MOST_DRAWN: usize = 10_000_000;
 
 // ---------------------------------------------------------------- what was drawn
 
@@ -592,7 +610,7 @@ pub static MAKE_UC_SYM_DIR_CAT: Made = Made {
         summary: "Indices below k or objects whose weights are drawn from a symmetric Dirichlet",
         example: "((make_uc_sym_dir_cat 0.5 3))",
     },
-    check: |args| symmetric(args).map(drop),
+    check: |args| symmetric_drawn(args).map(drop),
     empty: uncollapsed,
-    latent: Some(&CategoryWeights { read: symmetric, spec: || MAKE_UC_SYM_DIR_CAT.spec }),
+    latent: Some(&CategoryWeights { read: symmetric_drawn, spec: || MAKE_UC_SYM_DIR_CAT.spec }),
 };

@@ -7,6 +7,11 @@ pub fn standard_normal(rng: &mut Rng) -> f64 {
     StandardNormal.sample(rng)
 }
 
+/// A normal variate, never infinite.
+pub fn normal(mean: f64, sd: f64, rng: &mut Rng) -> f64 {
+    (mean + sd * standard_normal(rng)).clamp(-f64::MAX, f64::MAX)
+}
+
 /// The logarithm of a gamma variate of rate 1. For a shape far below 1 the variate itself
 /// underflows; its logarithm does not: G(a) = G(a + 1) U^(1/a).
 pub fn log_gamma_variate(shape: f64, rng: &mut Rng) -> f64 {

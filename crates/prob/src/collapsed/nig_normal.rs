@@ -191,7 +191,7 @@ impl Distribution for MeanAndVariance {
         let log_variance = math::ln(prior.scale) - draw::log_gamma_variate(prior.shape, rng);
         let variance = math::exp(log_variance).clamp(f64::MIN_POSITIVE, LARGEST * LARGEST);
         let sd = math::sqrt(prior.spread) * math::sqrt(variance);
-        let mean = prior.mean + sd * draw::standard_normal(rng);
+        let mean = draw::normal(prior.mean, sd, rng);
         Ok(Value::vector([mean, variance]))
     }
 

@@ -353,7 +353,7 @@ pub struct IndependentNormals {
 impl Law<Moments> for IndependentNormals {
     fn sample(&self, _: &Moments, params: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let (mean, sd) = (self.read)(params)?;
-        Ok(Value::Number(mean + sd * draw::standard_normal(rng)))
+        Ok(Value::Number(draw::normal(mean, sd, rng)))
     }
 
     fn log_predictive(

@@ -7,7 +7,7 @@ use smidgen_value::math::{
 };
 
 use super::incomplete::{log_beta_parts, log_gamma_parts};
-use super::{Side, log_complement};
+use super::{Side, log_complement, quadrature};
 use crate::distributions::normal_tail;
 use crate::law::{Inner, Numbers};
 use crate::smooth::Curve;
@@ -37,6 +37,8 @@ const NAMES: &[&str] = &[
     "half_student_t",
     "inverse_gaussian",
     "truncated_normal",
+    "skew_normal",
+    "vonmises",
 ];
 
 /// Whether there is a distribution function.
@@ -187,6 +189,8 @@ fn parts(name: &str, x: f64, args: &[f64]) -> Option<Parts> {
         "student_t" => symmetric(z(arg(1, 0.0), arg(2, 1.0)), |z| student_beyond(args[0], z)),
         "half_student_t" => student_parts(args[0], x / args[1]),
         "inverse_gaussian" => inverse_gaussian(x, args[0], args[1]),
+        "skew_normal" => quadrature::skew_normal(z(args[0], args[1]), args[2]),
+        "vonmises" => smaller(quadrature::vonmises(x, args[0], args[1])),
         "truncated_normal" => {
             let (mean, sd, low, high) = (args[0], args[1], args[2], args[3]);
             let mass = |low: f64, high: f64| {
@@ -219,6 +223,14 @@ fn velocity(name: &str, x: f64, args: &[f64]) -> [Option<f64>; 4] {
         "inv_gamma" | "half_student_t" => [None, Some(x / args[1]), None, None],
         "student_t" if args.len() == 3 => [None, Some(1.0), Some(z(1)), None],
         "student_t" if args.len() == 2 => [None, Some(1.0), None, None],
+        "skew_normal" => {
+            let v = args[1] * quadrature::skew_normal_velocity(z(0), args[2]);
+            [Some(1.0), Some(z(0)), Some(v), None]
+        }
+        "vonmises" => {
+            let [with_mu, with_kappa] = quadrature::vonmises_velocity(x, args[0], args[1]);
+            [Some(with_mu), Some(with_kappa), None, None]
+        }
         _ => [None; 4],
     }
 }

@@ -6,14 +6,16 @@
 //! * Continuous laws are a table by name ([`continuous`], [`incomplete`]). With f the density, a change of a
 //!   parameter moves a quantile by v = dx/dθ, and d log P(X <= x)/dθ = -v f(x) / P(X <= x). Where v has no simple form (the
 //!   shapes of gamma, beta and Student's t laws), the derivative is a difference of fourth order, good to nine digits.
-//! * What has no distribution function here: `skew_normal`, `vonmises`, and laws that are made of others.
+//! * `skew_normal` and `vonmises` are integrals of their densities ([`quadrature`]).
+//! * What has no distribution function here: laws that are made of others.
 
 mod continuous;
 mod incomplete;
+mod quadrature;
 mod quantile;
 
 use smidgen_value::Value;
-use smidgen_value::math::{exp, expm1, ln, ln_1p};
+use smidgen_value::math::{PI, exp, expm1, ln, ln_1p};
 
 use crate::law::{Inner, Numbers};
 use crate::support::Support;
@@ -30,6 +32,14 @@ pub enum Side {
 }
 
 impl Side {
+    /// 1 below, -1 above.
+    pub(crate) fn sign(self) -> f64 {
+        match self {
+            Side::Below => 1.0,
+            Side::Above => -1.0,
+        }
+    }
+
     pub fn other(self) -> Side {
         match self {
             Side::Below => Side::Above,
@@ -61,6 +71,7 @@ pub fn log_probability(
     let (low, high) = match support {
         Support::Reals => (f64::NEG_INFINITY, f64::INFINITY),
         Support::Interval { low, high } | Support::Integers { low, high } => (low, high),
+        Support::Circle => (-PI, PI),
         _ => return None,
     };
     let is_discrete = matches!(support, Support::Integers { .. });

@@ -1,7 +1,7 @@
 //! Quantiles: where a side has a given probability, by halving in a coordinate without limits.
 
 use smidgen_value::Value;
-use smidgen_value::math::{exp, ln, ln_1p, logistic};
+use smidgen_value::math::{PI, exp, ln, ln_1p, logistic};
 
 use super::{Side, log_probability};
 use crate::law::Inner;
@@ -47,7 +47,11 @@ pub fn at_log(inner: Inner, side: Side, log_p: f64, args: &[f64]) -> Option<f64>
         Support::Interval { low, high } if low == f64::NEG_INFINITY => {
             Some(halve((-709.0, 745.0), &|y| high - exp(-y), has_come))
         }
-        Support::Interval { low, high } => {
+        Support::Interval { .. } | Support::Circle => {
+            let (low, high) = match support {
+                Support::Interval { low, high } => (low, high),
+                _ => (-PI, PI),
+            };
             let width = high - low;
             // From the end that is nearer, whose distance has all its digits.
             let place = |y: f64| match y < 0.0 {

@@ -57,7 +57,10 @@ pub(crate) fn recipe(arguments: &[Option<f64>], link: Option<Link>) -> Option<Re
         let sign = 2.0 * x - 1.0;
         Some(match law.argument_or(0, 0.5).chance()? {
             write::Chance::LogOdds(log_odds) => (sign * log_odds).curve(Curve::LogLogistic),
-            write::Chance::Plain(p) => (sign * p + (1.0 - x)).log() + p.wall() + (1.0 - p).wall(),
+            write::Chance::Plain(p) => {
+                let chance = x.either(p.log(), (-p).curve(Curve::Log1p));
+                chance + p.wall() + (1.0 - p).wall()
+            }
         })
     })
 }

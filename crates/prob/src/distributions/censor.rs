@@ -1,13 +1,15 @@
 //! A law of numbers of which everything below lo is seen as lo and everything above hi as hi: P(lo) = P(X <= lo),
 //! P(hi) = P(X >= hi), and the law's own density between.
 
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::between::Between;
 use super::outcome;
 use crate::cumulative::Side;
 use crate::law;
 use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::recipe::Recipe;
+use crate::recipe::write::Term;
 use crate::support::Support;
 
 pub struct Censor;
@@ -98,6 +100,24 @@ impl Distribution for Censor {
                 Ok(between.part(side, from, false).map_or(f64::NEG_INFINITY, |(log_p, _)| log_p))
             }
         }
+    }
+
+    /// At an end the log probability of what lies beyond it, elsewhere log D(x).
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        let inner = law::numbered(*arguments.first()?.as_ref()?)?;
+        Recipe::write(arguments, link, |law| {
+            law.unlinked()?;
+            let x = law.outcome();
+            let args: Vec<Term<'_>> = (3..arguments.len()).map(|i| law.argument(i)).collect();
+            let mut seen = law.density(inner, x, &args)?;
+            for (place, side) in [(1, Side::Below), (2, Side::Above)] {
+                if !law.known(place).is_some_and(f64::is_infinite) {
+                    let end = law.argument(place);
+                    seen = x.equals(end).either(law.tail(inner, side, end, &args)?, seen);
+                }
+            }
+            Some(seen)
+        })
     }
 
     fn score(&self) -> Option<Score> {

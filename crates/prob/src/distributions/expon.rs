@@ -6,9 +6,11 @@ use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
+use crate::cumulative::Side;
 use crate::positive::{Positive, times_exp};
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::recipe::Recipe;
+use crate::smooth::Curve;
 use crate::support::Support;
 
 pub struct Expon;
@@ -78,6 +80,18 @@ impl Distribution for Expon {
         Recipe::write(arguments, link, |law| {
             let rate = law.argument(0).positive()?;
             Some(rate.log() - law.outcome() * rate.power(1.0))
+        })
+    }
+
+    /// -rate x above, for x from 0 on.
+    fn tail_recipe(&self, side: Side, arguments: &[Option<f64>]) -> Option<Recipe> {
+        Recipe::write(arguments, None, |law| {
+            let (x, rate) = (law.outcome(), law.argument(0));
+            let log_above = -(x * rate) + x.wall() + rate.wall();
+            Some(match side {
+                Side::Above => log_above,
+                Side::Below => log_above.curve(Curve::Log1mExp),
+            })
         })
     }
 

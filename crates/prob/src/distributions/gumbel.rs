@@ -6,9 +6,11 @@ use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
+use crate::cumulative::Side;
 use crate::positive::{Positive, times_exp};
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::recipe::Recipe;
+use crate::smooth::Curve;
 use crate::support::Support;
 
 pub struct Gumbel;
@@ -102,6 +104,18 @@ impl Distribution for Gumbel {
             let (x, loc, scale) = (law.outcome(), law.argument(0), law.argument(1).positive()?);
             let minus_z = (loc - x) * scale.power(-1.0);
             Some(minus_z - minus_z.exp() - scale.log())
+        })
+    }
+
+    /// -e^-z below.
+    fn tail_recipe(&self, side: Side, arguments: &[Option<f64>]) -> Option<Recipe> {
+        Recipe::write(arguments, None, |law| {
+            let (x, loc, scale) = (law.outcome(), law.argument(0), law.argument(1));
+            let minus_z = (loc - x) * scale.power(-1.0);
+            Some(match side {
+                Side::Below => scale.wall() - minus_z.exp(),
+                Side::Above => minus_z.curve(Curve::Log1mExpExp) + scale.wall(),
+            })
         })
     }
 

@@ -1,13 +1,15 @@
 //! P(0) = p, P(k) = (1 - p) D(k) / (1 - D(0)) for k > 0: zeros by a coin, other counts by a law D without its zero.
 
 use smidgen_value::math::exp;
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use super::zero_inflated::{Numbers, parameters, with_zero};
 use crate::chance::Chance;
 use crate::law::{self, Inner};
 use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::recipe::Recipe;
+use crate::recipe::write::Term;
 use crate::smooth::Curve;
 use crate::support::Support;
 
@@ -117,6 +119,19 @@ impl Distribution for Hurdle {
         }
         let log_density = |x: f64| inner.log_density(x, rest).map_err(|error| error.after(2));
         Ok(p.ln_complement() + log_above(log_density(x)?, log_density(0.0)?))
+    }
+
+    /// For 0 log p, else log(1 - p) + log D(k) - log(1 - D(0)).
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        let inner = law::numbered(*arguments.first()?.as_ref()?)?;
+        Recipe::write(arguments, link, |law| {
+            law.unlinked()?;
+            let (k, p) = (law.outcome(), law.argument(1));
+            let args: Vec<Term<'_>> = (2..arguments.len()).map(|i| law.argument(i)).collect();
+            let log_rest = law.density(inner, law.number(0.0), &args)?.curve(Curve::Log1mExp);
+            let above = (-p).curve(Curve::Log1p) + law.density(inner, k, &args)? - log_rest;
+            Some(k.equals(law.number(0.0)).either(p.log(), above))
+        })
     }
 
     fn score(&self) -> Option<Score> {

@@ -5,6 +5,7 @@ use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
+use crate::cumulative::Side;
 use crate::positive::{Positive, times_exp};
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::recipe::Recipe;
@@ -92,6 +93,15 @@ impl Distribution for LogisticDist {
             let (x, loc, scale) = (law.outcome(), law.argument(0), law.argument(1).positive()?);
             let z = (x - loc) * scale.power(-1.0);
             Some(2.0 * z.curve(Curve::LogLogistic) - z - scale.log())
+        })
+    }
+
+    /// log of the logistic curve at z below, at -z above.
+    fn tail_recipe(&self, side: Side, arguments: &[Option<f64>]) -> Option<Recipe> {
+        Recipe::write(arguments, None, |law| {
+            let scale = law.argument(1);
+            let z = side.sign() * ((law.outcome() - law.argument(0)) * scale.power(-1.0));
+            Some(z.curve(Curve::LogLogistic) + scale.wall())
         })
     }
 

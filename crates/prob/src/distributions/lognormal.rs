@@ -7,9 +7,11 @@ use smidgen_value::{ArgumentError, Link, Rng, Value};
 use super::normal;
 use super::outcome;
 use crate::arguments;
+use crate::cumulative::Side;
 use crate::positive::Positive;
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::recipe::Recipe;
+use crate::smooth::Curve;
 use crate::support::Support;
 
 pub struct Lognormal;
@@ -88,6 +90,15 @@ impl Distribution for Lognormal {
         Recipe::write(arguments, link, |law| {
             let log_x = law.outcome().log();
             Some(normal::formula(log_x, law.argument(0), law.argument(1).positive()?) - log_x)
+        })
+    }
+
+    /// That of the normal law at log x.
+    fn tail_recipe(&self, side: Side, arguments: &[Option<f64>]) -> Option<Recipe> {
+        Recipe::write(arguments, None, |law| {
+            let sd = law.argument(1);
+            let z = (law.outcome().log() - law.argument(0)) * sd.power(-1.0);
+            Some((side.sign() * z).curve(Curve::LogNormalCdf) + sd.wall())
         })
     }
 

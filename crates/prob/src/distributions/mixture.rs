@@ -3,13 +3,15 @@
 use std::borrow::Cow;
 
 use smidgen_value::math::{exp, ln, logsumexp};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::categorical::total_and_least;
 use super::outcome;
 use crate::arguments;
 use crate::law::{self, Inner, Numbers};
 use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::recipe::Recipe;
+use crate::recipe::write::Term;
 use crate::support::Support;
 
 pub struct Mixture;
@@ -185,6 +187,32 @@ impl Distribution for Mixture {
             Ok(ln(parts.weights[k] / parts.total) + inner.log_density(x, args)?)
         })?;
         Ok(logsumexp(&logs))
+    }
+
+    /// log Σ w_k D_k(x) - log Σ w_k
+    fn sized_recipe(
+        &self,
+        arguments: &[Option<f64>],
+        sizes: &[usize],
+        link: Option<Link>,
+    ) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            law.unlinked()?;
+            let laws = *sizes.first()?;
+            let mut next = laws;
+            let (mut total, mut log_sum) = (law.number(0.0), law.number(f64::NEG_INFINITY));
+            for k in 0..laws {
+                let count = *sizes.get(2 + 2 * k)?;
+                let inner = law::numbered(law.known(next)?)?;
+                let args = next + 1..next + 1 + count;
+                next = args.end;
+                let args: Vec<Term<'_>> = args.map(|i| law.argument(i)).collect();
+                let weight = law.argument(k);
+                total = total + weight;
+                log_sum = log_sum.log_add(weight.log() + law.density(inner, law.outcome(), &args)?);
+            }
+            Some(log_sum - total.log())
+        })
     }
 
     fn score(&self) -> Option<Score> {

@@ -6,10 +6,12 @@ use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
+use crate::cumulative::Side;
 use crate::positive::{Positive, times_exp};
 use crate::procedure::{Args, Arity, Distribution, Family, Linked, Scalar, Score, Spec, wanted};
 use crate::recipe::Recipe;
 use crate::recipe::write::{self, Term};
+use crate::smooth::Curve;
 use crate::support::Support;
 
 pub struct Normal;
@@ -125,6 +127,15 @@ impl Distribution for Normal {
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
         Recipe::write(arguments, link, |law| {
             Some(formula(law.outcome(), law.argument(0), law.argument(1).positive()?))
+        })
+    }
+
+    /// log Φ of z below, of -z above.
+    fn tail_recipe(&self, side: Side, arguments: &[Option<f64>]) -> Option<Recipe> {
+        Recipe::write(arguments, None, |law| {
+            let sd = law.argument(1);
+            let z = side.sign() * ((law.outcome() - law.argument(0)) * sd.power(-1.0));
+            Some(z.curve(Curve::LogNormalCdf) + sd.wall())
         })
     }
 

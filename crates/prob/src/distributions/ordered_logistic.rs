@@ -6,11 +6,14 @@
 //! which loses nothing however far out they are.
 
 use smidgen_value::math::{expm1, ln, ln_1p, log_logistic, logistic};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::ordered_category::{self, Between, Curve};
 use crate::cumulative::log_complement;
 use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::recipe::Recipe;
+use crate::recipe::write::Term;
+use crate::smooth;
 use crate::support::Support;
 
 pub struct OrderedLogistic;
@@ -56,6 +59,28 @@ impl Distribution for OrderedLogistic {
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         ordered_category::log_density::<Logistic>(x, args)
+    }
+
+    /// With L the logistic curve, L(a) - L(b) = L(a) L(-b) (1 - e^(b - a)).
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            law.unlinked()?;
+            let (k, eta) = (law.outcome(), law.argument(0));
+            let cuts: Vec<Term<'_>> = (1..arguments.len()).map(|i| law.argument(i)).collect();
+            let curve = smooth::Curve::LogLogistic;
+            let mut seen = (eta - *cuts.last()?).curve(curve);
+            for (place, cut) in cuts.iter().enumerate().rev() {
+                let mut own = (*cut - eta).curve(curve);
+                if place > 0 {
+                    let gap = cuts[place - 1] - *cut;
+                    own = own
+                        + (eta - cuts[place - 1]).curve(curve)
+                        + gap.curve(smooth::Curve::Log1mExp);
+                }
+                seen = k.equals(law.number(place as f64)).either(own, seen);
+            }
+            Some(seen)
+        })
     }
 
     fn score(&self) -> Option<Score> {

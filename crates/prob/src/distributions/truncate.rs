@@ -1,13 +1,15 @@
 //! f(x) = D(x) / P(lo <= X <= hi) for lo <= x <= hi: a law of numbers given that the draw lies between two ends.
 
 use smidgen_value::math::{ln, logsumexp};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::between::Between;
 use super::outcome;
 use crate::cumulative::{Side, at_log};
 use crate::law;
 use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::recipe::Recipe;
+use crate::recipe::write::Term;
 use crate::support::Support;
 
 pub struct Truncate;
@@ -84,6 +86,24 @@ impl Distribution for Truncate {
         }
         let log_inner = between.inner.log_density(x, &args[3..]);
         Ok(log_inner.map_err(|error| error.after(3))? - log_mass)
+    }
+
+    /// log D(x) less the log probability of what lies between the ends, of which one at most is finite: of two, their difference has
+    /// no digits left where both are far out on one side.
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        let inner = law::numbered(*arguments.first()?.as_ref()?)?;
+        Recipe::write(arguments, link, |law| {
+            law.unlinked()?;
+            let args: Vec<Term<'_>> = (3..arguments.len()).map(|i| law.argument(i)).collect();
+            let log_inner = law.density(inner, law.outcome(), &args)?;
+            let (side, end) = match (law.known(1), law.known(2)) {
+                (Some(f64::NEG_INFINITY), Some(f64::INFINITY)) => return Some(log_inner),
+                (Some(f64::NEG_INFINITY), _) => (Side::Below, law.argument(2)),
+                (_, Some(f64::INFINITY)) => (Side::Above, law.argument(1)),
+                _ => return None,
+            };
+            Some(log_inner - law.tail(inner, side, end, &args)?)
+        })
     }
 
     fn score(&self) -> Option<Score> {

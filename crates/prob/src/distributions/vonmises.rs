@@ -5,6 +5,7 @@ use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
+use crate::collapsed::draw::standard_normal;
 use crate::procedure::{Args, Arity, Distribution, Score, Spec, wanted};
 use crate::recipe::Recipe;
 use crate::smooth::{Curve, log_scaled_bessel};
@@ -30,9 +31,15 @@ fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
     ))
 }
 
+/// From here on the law is a normal one of variance 1 / kappa: the next term, of size 1 / kappa, is below rounding.
+const NORMAL_FROM: f64 = 1e16;
+
 /// An angle around 0, by Best and Fisher's (1979) rejection from the wrapped Cauchy law with
 /// parameter rho, in terms of 1 - rho and 1 - cos so that no kappa is too small or too large.
 fn draw(kappa: f64, rng: &mut Rng) -> f64 {
+    if kappa > NORMAL_FROM {
+        return standard_normal(rng) / kappa.sqrt();
+    }
     let root = hypot(1.0, 2.0 * kappa);
     let tau = 1.0 + root;
     let kappa_over_rho = (tau.sqrt() + 2f64.sqrt()) * tau / (2.0 * tau.sqrt());
@@ -61,7 +68,8 @@ fn log_density(x: f64, mu: f64, kappa: f64) -> f64 {
     }
     let half_sine = sin(0.5 * (x - mu));
     let (log_bessel, _) = log_scaled_bessel(kappa);
-    -2.0 * kappa * half_sine * half_sine - 2.0 * HALF_LN_2PI - log_bessel
+    // In this order nothing is infinite that is not so in the end.
+    -2.0 * (kappa * half_sine) * half_sine - 2.0 * HALF_LN_2PI - log_bessel
 }
 
 fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {

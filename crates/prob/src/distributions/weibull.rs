@@ -6,9 +6,11 @@ use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
+use crate::cumulative::Side;
 use crate::positive::Positive;
 use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
 use crate::recipe::Recipe;
+use crate::smooth::Curve;
 use crate::support::Support;
 
 pub struct Weibull;
@@ -125,6 +127,19 @@ impl Distribution for Weibull {
             let log_x = law.outcome().log();
             let log_hazard = shape * (log_x - scale.log());
             Some(shape.log() + log_hazard - log_x - log_hazard.exp())
+        })
+    }
+
+    /// -t^shape above.
+    fn tail_recipe(&self, side: Side, arguments: &[Option<f64>]) -> Option<Recipe> {
+        Recipe::write(arguments, None, |law| {
+            let (shape, scale) = (law.argument(0), law.argument(1));
+            let log_hazard = shape * (law.outcome().log() - scale.log());
+            let domain = shape.wall();
+            Some(match side {
+                Side::Above => domain - log_hazard.exp(),
+                Side::Below => log_hazard.curve(Curve::Log1mExpExp) + domain,
+            })
         })
     }
 

@@ -145,7 +145,12 @@ impl Distribution for Wishart {
         let m = Matrix::from_fn(a.rows(), a.rows(), |i, j| {
             lower.row(i).iter().enumerate().map(|(k, l)| l * a.get(k, j)).sum()
         });
-        Ok(Value::matrix(times_transpose(&m)))
+        let drawn = times_transpose(&m);
+        if !drawn.as_slice().iter().all(|x| x.is_finite()) {
+            let expected = "a scale matrix whose draws are finite numbers";
+            return Err(ArgumentError::domain(0, expected, args[0]));
+        }
+        Ok(Value::matrix(drawn))
     }
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {

@@ -1,13 +1,16 @@
 //! P(0) = p + (1 - p) D(0), P(k) = (1 - p) D(k): counts of a law D with extra zeros.
 
 use smidgen_value::math::{exp, logsumexp};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::outcome;
 use crate::arguments;
 use crate::chance::Chance;
 use crate::law::{self, Inner};
 use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::recipe::Recipe;
+use crate::recipe::write::Term;
+use crate::smooth::Curve;
 use crate::support::Support;
 
 pub struct ZeroInflated;
@@ -104,6 +107,20 @@ impl Distribution for ZeroInflated {
         let x = outcome::number(x);
         let log_inner = inner.log_density(x, rest).map_err(|error| error.after(2))?;
         Ok(if x == 0.0 { log_zero(p, log_inner) } else { p.ln_complement() + log_inner })
+    }
+
+    /// For 0 log(p + (1 - p) D(0)), else log(1 - p) + log D(k).
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        let inner = law::numbered(*arguments.first()?.as_ref()?)?;
+        Recipe::write(arguments, link, |law| {
+            law.unlinked()?;
+            let (k, p) = (law.outcome(), law.argument(1));
+            let args: Vec<Term<'_>> = (2..arguments.len()).map(|i| law.argument(i)).collect();
+            let log_rest = (-p).curve(Curve::Log1p);
+            let log_zero = log_rest + law.density(inner, law.number(0.0), &args)?;
+            let above = log_rest + law.density(inner, k, &args)?;
+            Some(k.equals(law.number(0.0)).either(p.log().log_add(log_zero), above))
+        })
     }
 
     fn score(&self) -> Option<Score> {

@@ -6,6 +6,7 @@
 //!
 //! * [`arithmetic`], [`link`], [`comparison`]: on single numbers, the hot ones;
 //! * [`lists`], [`vectors`], [`matrix`], [`dict`]: on containers;
+//! * [`covariance`]: matrices of Gaussian processes;
 //! * [`types`]: tests and conversions;
 //! * [`laws`]: densities, distribution functions and quantiles of laws.
 
@@ -42,6 +43,7 @@ macro_rules! table {
 
 pub mod arithmetic;
 pub mod comparison;
+pub mod covariance;
 pub mod dict;
 pub mod laws;
 pub mod link;
@@ -61,6 +63,7 @@ pub static ALL: &[&[Function]] = &[
     lists::TABLE,
     vectors::TABLE,
     matrix::TABLE,
+    covariance::TABLE,
     dict::TABLE,
     types::TABLE,
     laws::TABLE,

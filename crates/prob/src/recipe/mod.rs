@@ -8,6 +8,9 @@
 //! leaves the domain, some step leaves that of its curve, which is what [`Curve::Wall`] is for: so a bound over a set of
 //! arguments, if there is one, speaks of densities only.
 //!
+//! A law that is made of others writes their recipes into its own ([`write::Writer::density`]), and the probability of what lies
+//! beyond a number is a recipe of its own ([`crate::Distribution::tail_recipe`]).
+//!
 //! [`write`]: how laws write theirs, as formulas.
 
 pub mod write;
@@ -32,6 +35,10 @@ pub enum RecipeStep {
     Curve(Curve, Part),
     /// The curve of a family that a number names, which does not move, of a part.
     Member(CurveFamily, Part, Part),
+    /// 1 where two numbers that do not move are equal, else 0.
+    Equal(Part, Part),
+    /// The second where the first, which does not move, is not 0, else the third.
+    Either(Part, Part, Part),
 }
 
 /// The result is that of the last step; there is at least one.

@@ -7,6 +7,8 @@ use std::ops::{Add, Mul, Neg, Sub};
 use smidgen_value::Link;
 
 use super::{Part, Recipe, RecipeStep};
+use crate::cumulative::Side;
+use crate::procedure::Distribution;
 use crate::smooth::{Curve, CurveFamily};
 
 /// The recipe being written.
@@ -77,6 +79,53 @@ impl<'w> Writer<'w> {
         self.arguments[i]
     }
 
+    /// The log density of another law at `x`, if it has a recipe.
+    pub fn density(
+        &'w self,
+        law: &dyn Distribution,
+        x: Term<'w>,
+        args: &[Term<'w>],
+    ) -> Option<Term<'w>> {
+        let known: Vec<Option<f64>> = args.iter().map(|arg| arg.number()).collect();
+        self.inlined(&law.recipe(&known, None)?, x, args)
+    }
+
+    /// The log probability that another law gives to what lies on a side of `x`, if it has a recipe for that.
+    pub fn tail(
+        &'w self,
+        law: &dyn Distribution,
+        side: Side,
+        x: Term<'w>,
+        args: &[Term<'w>],
+    ) -> Option<Term<'w>> {
+        let known: Vec<Option<f64>> = args.iter().map(|arg| arg.number()).collect();
+        self.inlined(&law.tail_recipe(side, &known)?, x, args)
+    }
+
+    /// Another recipe, with its parts in place.
+    fn inlined(&'w self, recipe: &Recipe, x: Term<'w>, args: &[Term<'w>]) -> Option<Term<'w>> {
+        let mut done: Vec<Term<'w>> = Vec::with_capacity(recipe.steps.len());
+        for step in &recipe.steps {
+            let of = |part: Part| match part {
+                Part::Outcome => x,
+                Part::Argument(i) => args[i],
+                Part::Step(i) => done[i],
+                Part::Number(x) => self.number(x),
+            };
+            let term = match *step {
+                RecipeStep::Add(a, b) => of(a) + of(b),
+                RecipeStep::Subtract(a, b) => of(a) - of(b),
+                RecipeStep::Multiply(a, b) => of(a) * of(b),
+                RecipeStep::Curve(curve, a) => of(a).curve(curve),
+                RecipeStep::Member(family, number, a) => of(a).member(family, of(number)),
+                RecipeStep::Equal(a, b) => of(a).equals(of(b)),
+                RecipeStep::Either(c, a, b) => of(c).either(of(a), of(b)),
+            };
+            done.push(term);
+        }
+        done.pop()
+    }
+
     /// For a law whose arguments are given through no link.
     pub fn unlinked(&self) -> Option<()> {
         self.link.is_none().then_some(())
@@ -139,6 +188,47 @@ impl<'w> Term<'w> {
         match (k.part, log.part) {
             (Part::Number(k), Part::Number(x)) => self.writer.number(Curve::LogRising(k).value(x)),
             (k, log) => self.writer.step(RecipeStep::Member(CurveFamily::LogRising, k, log)),
+        }
+    }
+
+    fn number(self) -> Option<f64> {
+        match self.part {
+            Part::Number(x) => Some(x),
+            _ => None,
+        }
+    }
+
+    /// The curve of a family that a number names.
+    fn member(self, family: CurveFamily, number: Term<'w>) -> Term<'w> {
+        match number.part {
+            Part::Number(x) => self.curve(family.member(x)),
+            number => self.writer.step(RecipeStep::Member(family, number, self.part)),
+        }
+    }
+
+    /// 1 where it is equal to another, else 0: for numbers that do not move.
+    pub fn equals(self, other: Term<'w>) -> Term<'w> {
+        match (self.part, other.part) {
+            (Part::Number(a), Part::Number(b)) => self.writer.number(f64::from(u8::from(a == b))),
+            (a, b) => self.writer.step(RecipeStep::Equal(a, b)),
+        }
+    }
+
+    /// `a` where this number, which does not move, is not 0, else `b`.
+    pub fn either(self, a: Term<'w>, b: Term<'w>) -> Term<'w> {
+        match self.part {
+            Part::Number(0.0) => b,
+            Part::Number(_) => a,
+            c => self.writer.step(RecipeStep::Either(c, a.part, b.part)),
+        }
+    }
+
+    /// log(e^a + e^b) = a - log logistic(a - b)
+    pub fn log_add(self, other: Term<'w>) -> Term<'w> {
+        match (self.number(), other.number()) {
+            (Some(f64::NEG_INFINITY), _) => other,
+            (_, Some(f64::NEG_INFINITY)) => self,
+            _ => self - (self - other).curve(Curve::LogLogistic),
         }
     }
 

@@ -293,6 +293,16 @@ fn forms(name: &str) -> Vec<(Vec<Shape>, bool)> {
         "matrix_solve" => plain(&[&[m, Vector(3)], &[m, Matrix(3, 2)]]),
         "log_det" => vec![(vec![m], false), (vec![m], true), (vec![Matrix(1, 1)], true)],
         "cholesky" => [1, 2, 3, 6].iter().map(|n| (vec![Matrix(*n, *n)], true)).collect(),
+        "cov_exp_quad" | "cov_matern32" | "cov_matern52" => plain(&[
+            &[v, Number, Number],
+            &[Matrix(3, 2), Number, Number],
+            &[v, Vector(2), Number, Number],
+            &[Matrix(3, 2), Matrix(2, 2), Number, Number],
+        ]),
+        "cov_periodic" => plain(&[
+            &[v, Number, Number, Number],
+            &[Matrix(3, 2), Matrix(2, 2), Number, Number, Number],
+        ]),
         "log_density" | "cdf" | "ccdf" | "log_cdf" | "log_ccdf" | "quantile" => {
             plain(&[&[Shape::Law, Number, Number, Number]])
         }
@@ -341,6 +351,7 @@ fn check_aggregate(f: &Aggregate) -> Result<(), String> {
                     Shape::Matrix(n, _) if symmetric => positive_definite(*n, &mut rng),
                     // A normal law, at numbers that may be a scale and a probability.
                     Shape::Law => law::number(&Value::symbol("normal")).into_iter().collect(),
+                    Shape::Number if f.name.starts_with("cov_") => vec![0.5 + rng.uniform()],
                     Shape::Number if shapes[0] == Shape::Law => vec![0.1 + 0.8 * rng.uniform()],
                     _ => (0..shape.len()).map(|_| 4.0 * rng.uniform() - 2.0).collect(),
                 })

@@ -57,6 +57,7 @@ fn visit<'a>(directive: &'a Directive, mentioned: &mut HashSet<&'a str>) {
             words(value, mentioned);
         }
         DirectiveKind::Infer { kernel } => words(kernel, mentioned),
+        DirectiveKind::Impute { law, .. } => words(law, mentioned),
         DirectiveKind::Define { value, .. } => words(value, mentioned),
         DirectiveKind::For { source, body, .. } => {
             match source {

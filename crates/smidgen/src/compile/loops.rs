@@ -8,24 +8,14 @@
 
 use std::sync::Arc;
 
+use smidgen_lang::Diagnostic;
 use smidgen_lang::core::{Expr, ExprKind, ExprRef};
-use smidgen_lang::lower::{self, Scope, uses_frame};
+use smidgen_lang::lower::{self, Absence, Scope, uses_frame};
 use smidgen_lang::syntax::{Directive, DirectiveKind, ForSource, Named};
-use smidgen_lang::{Diagnostic, Span};
 use smidgen_value::{Symbol, Value};
 
 use super::{Bounds, Compiled, Compiler, Step, StepKind};
-
-/// An observation as the row alone sees it: no name of its round is free in it.
-pub struct RowText {
-    pub expr: ExprRef,
-    pub value: ExprRef,
-    pub label: Option<String>,
-    /// What it is called without a label; a weight has none.
-    pub name: Option<String>,
-    /// The directive.
-    pub span: Span,
-}
+use crate::missing;
 
 impl Compiler<'_> {
     pub(super) fn for_loop(
@@ -79,6 +69,10 @@ impl Compiler<'_> {
             }
         }
         if diagnostics.is_empty() {
+            missing::skip_together(&mut steps);
+            if let (ForSource::Table(table), Bounds::Rows(rows)) = (source, &bounds) {
+                missing::remark(self.catalog, table.name, rows.rows(), &steps);
+            }
             let body: Vec<Arc<Step>> = steps.into_iter().map(Arc::new).collect();
             let rows = row_texts(&body);
             Ok(StepKind::For { bounds, body, rows })
@@ -100,15 +94,40 @@ fn check_let(directive: &Directive, bound: &[Symbol]) -> Option<Diagnostic> {
     })
 }
 
-/// The observations of a body that has nothing else but names for them.
-fn row_texts(body: &[Arc<Step>]) -> Option<Vec<RowText>> {
+/// An observation of a body after so many names.
+struct Observed<'a> {
+    before: usize,
+    expr: &'a ExprRef,
+    value: &'a ExprRef,
+    name: &'a Option<String>,
+    step: &'a Step,
+    absences: Vec<Absence>,
+}
+
+/// The observations of a body that has nothing else but names for them, each as the row alone sees it: no name of
+/// the round is free in it.
+pub(crate) fn row_texts(body: &[Arc<Step>]) -> Option<Vec<Step>> {
     let mut lets: Vec<&ExprRef> = Vec::new();
+    // What is missing for the names, seen from the row.
+    let mut absences: Vec<Absence> = Vec::new();
     let mut observations = Vec::new();
     for step in body {
         match &step.kind {
-            StepKind::Let { expr } => lets.push(expr),
+            StepKind::Let { expr } => {
+                absences.extend(missing::seen_from_row(&step.absences, lets.len() as u32)?);
+                lets.push(expr);
+            }
             StepKind::Observe { expr, value, name } => {
-                observations.push((lets.len(), expr, value, (&**step, name)));
+                let own = missing::seen_from_row(&step.absences, lets.len() as u32)?;
+                let absences = absences.iter().cloned().chain(own).collect();
+                observations.push(Observed {
+                    before: lets.len(),
+                    expr,
+                    value,
+                    name,
+                    step,
+                    absences,
+                });
             }
             _ => return None,
         }
@@ -118,15 +137,14 @@ fn row_texts(body: &[Arc<Step>]) -> Option<Vec<RowText>> {
     }
     // How often each name is used: by later names, and by observations on either side.
     let exprs = lets.iter().enumerate().map(|(k, expr)| (k, *expr));
-    let observed = observations.iter().flat_map(|(k, expr, value, _)| [(*k, *expr), (*k, *value)]);
+    let observed = observations.iter().flat_map(|o| [(o.before, o.expr), (o.before, o.value)]);
     let mut uses = vec![0; lets.len()];
     for (before, expr) in exprs.chain(observed) {
         for (k, count) in uses[..before].iter_mut().enumerate() {
             *count += usize::from(uses_frame(expr, (before - 1 - k) as u32));
         }
     }
-    type Named<'a> = (&'a Step, &'a Option<String>);
-    let text = |(before, expr, value, (step, name)): (usize, &ExprRef, &ExprRef, Named<'_>)| {
+    let text = |Observed { before, expr, value, name, step, absences }: Observed<'_>| {
         let (mut observed, mut known) = (expr, before);
         while let ExprKind::Local { depth, .. } = observed.kind
             && let Some(k) = known.checked_sub(1 + depth as usize)
@@ -134,13 +152,12 @@ fn row_texts(body: &[Arc<Step>]) -> Option<Vec<RowText>> {
         {
             (observed, known) = (lets[k], k);
         }
-        RowText {
+        let kind = StepKind::Observe {
             expr: written_out(observed, &lets[..known]),
             value: written_out(value, &lets[..before]),
-            label: step.label.clone(),
             name: name.clone(),
-            span: step.span,
-        }
+        };
+        Step { number: step.number, label: step.label.clone(), span: step.span, kind, absences }
     };
     Some(observations.into_iter().map(text).collect())
 }

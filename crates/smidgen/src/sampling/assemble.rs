@@ -88,7 +88,8 @@ impl Plan<'_> {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let states = self.states(chains, &run);
-        Sampled { run, records, seconds, times, interrupted, states }
+        let notes = self.catalog.notes().to_vec();
+        Sampled { run, records, seconds, times, interrupted, notes, states }
     }
 }
 

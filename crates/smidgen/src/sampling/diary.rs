@@ -14,6 +14,8 @@ use super::watch::Watch;
 /// The diary of one chain.
 pub(super) struct Diary {
     pub draws: Draws,
+    /// Room for the values of one draw.
+    values: Vec<Value>,
     pub stats: Draws,
     pub warmup: Draws,
     pub warmup_stats: Draws,
@@ -41,6 +43,7 @@ impl Diary {
         };
         Diary {
             draws: Draws::new(names(), 1),
+            values: Vec::new(),
             stats: stats(),
             warmup: Draws::new(names(), 1),
             warmup_stats: stats(),
@@ -69,7 +72,8 @@ impl Diary {
         run: &mut Run,
         rng: &mut Rng,
     ) -> Result<(), EvalError> {
-        self.draws.push(0, Watch::values(watch, model, rng)?);
+        Watch::values(watch, model, rng, &mut self.values)?;
+        self.draws.push(0, self.values.drain(..));
         if let Some(stats) = self.statistics(model, run)? {
             self.stats.push(0, stats);
         }
@@ -85,7 +89,8 @@ impl Diary {
         run: &mut Run,
         rng: &mut Rng,
     ) -> Result<(), EvalError> {
-        self.warmup.push(0, Watch::values(watch, model, rng)?);
+        Watch::values(watch, model, rng, &mut self.values)?;
+        self.warmup.push(0, self.values.drain(..));
         if let Some(stats) = self.statistics(model, run)? {
             self.warmup_stats.push(0, stats);
         }

@@ -38,24 +38,28 @@ impl Watch {
         }
     }
 
-    /// What is recorded of one draw: operands of the trace first, then expressions, all of them in
+    /// What is recorded of one draw, into `values`: operands of the trace first, then expressions, all of them in
     /// one run, so that they see the same rows of memoised procedures.
     pub fn values(
         watch: &[Watch],
         model: &mut Model,
         rng: &mut Rng,
-    ) -> Result<Vec<Value>, EvalError> {
-        let global = Environment::default();
-        let (mut values, mut codes) = (Vec::with_capacity(watch.len()), Vec::new());
+        values: &mut Vec<Value>,
+    ) -> Result<(), EvalError> {
+        values.clear();
         for watched in watch {
-            match watched {
-                Watch::Operand(_, root) => values.push(model.operand_value(root)?),
-                Watch::Expression(_, expr) => codes.push(Code { expr, environment: &global }),
+            if let Watch::Operand(_, root) = watched {
+                values.push(model.operand_value(root)?);
             }
         }
-        if !codes.is_empty() {
+        if values.len() < watch.len() {
+            let environment = &Environment::default();
+            let codes = watch.iter().filter_map(|watched| match watched {
+                Watch::Operand(..) => None,
+                Watch::Expression(_, expr) => Some(Code { expr, environment }),
+            });
             values.extend(model.sample_together(codes, rng)?);
         }
-        Ok(values)
+        Ok(())
     }
 }

@@ -104,6 +104,8 @@ pub struct Plan {
     classes: FxHashMap<NodeId, (u64, Class)>,
     /// The joint block.
     pub smooth: Vec<NodeId>,
+    /// Its density, plain and standardised, as it was found: for whoever moves it next.
+    pub densities: [Option<Density>; 2],
     /// Whether the location or the scale of some of its choices depends on others.
     pub is_hierarchical: bool,
     pub excluded: Vec<Exclusion>,
@@ -221,6 +223,7 @@ impl Plan {
     fn say_nothing(&mut self, trace: &Trace) {
         self.classes.clear();
         self.smooth.clear();
+        self.densities = [None, None];
         self.chains.clear();
         (self.is_hierarchical, self.is_all_steady, self.has_leftovers) = (false, false, false);
         self.structure = Some(trace.structure_revision());
@@ -298,11 +301,15 @@ impl Plan {
         trace: &mut Trace,
         mut candidates: Vec<NodeId>,
     ) -> Result<(), EvalError> {
+        let left_out = &self.left_out;
+        self.densities = [None, None];
         while !candidates.is_empty() {
-            let Err(why) =
-                Density::compile_without(trace, &candidates, Form::Plain, &self.left_out)?
-            else {
-                break;
+            let why = match Density::compile_without(trace, &candidates, Form::Plain, left_out)? {
+                Ok(density) => {
+                    self.densities[0] = Some(density);
+                    break;
+                }
+                Err(why) => why,
             };
             let mut blamed = why.culprits;
             blamed.retain(|id| candidates.contains(id));
@@ -322,13 +329,14 @@ impl Plan {
             self.classes.insert(*id, (trace.address(*id), Class::Smooth));
         }
         self.smooth = candidates;
-        self.is_hierarchical = match self.smooth.is_empty() {
-            true => false,
-            false => {
-                Density::compile_without(trace, &self.smooth, Form::Standardised, &self.left_out)?
-                    .is_ok_and(|density| density.is_standardised())
-            }
-        };
+        if self.densities[0].as_ref().is_some_and(Density::may_standardise) {
+            let form = Form::Standardised;
+            self.densities[1] =
+                Density::compile_without(trace, &self.smooth, form, &self.left_out)?
+                    .ok()
+                    .filter(Density::is_standardised);
+        }
+        self.is_hierarchical = self.densities[1].is_some();
         Ok(())
     }
 

@@ -102,11 +102,18 @@ pub(super) struct PatchedBlock {
 }
 
 impl First<'_> {
-    /// The patches of a density and what sweeps over them need; None if it has none, or sweeps would not serve it.
-    fn prepare(&self, density: &mut Density, log: &Log<'_>) -> Option<(Patches, Arc<Preparation>)> {
-        let mut patches = density.patches().ok()?;
-        if patches.shared() > MOST_SHARED || self.is_best && patches.rows() < WORTH_IT {
-            return None;
+    /// The patches of a density and what sweeps over them need, or why it has none, or sweeps would not serve it.
+    fn prepare(
+        &self,
+        density: &mut Density,
+        log: &Log<'_>,
+    ) -> Result<(Patches, Arc<Preparation>), String> {
+        let mut patches = density.patches().map_err(|why| why.to_string())?;
+        if patches.shared() > MOST_SHARED {
+            return Err(format!("its groups share more than {MOST_SHARED} coordinates"));
+        }
+        if self.is_best && patches.rows() < WORTH_IT {
+            return Err("its groups have too few rows".to_owned());
         }
         // Only in a warm-up may a reference hang on the state.
         let is_from_state = self.may_learn && !self.is_alone;
@@ -124,23 +131,32 @@ impl First<'_> {
             true => log.run.shared.get_or_make(&[self.key, &[PATCHES]].concat(), prepare),
             false => prepare(),
         };
-        let prepared = prepared.ok()?;
-        let is_served = !self.is_best || prepared.pilot.shared_share() >= LEAST_ACCEPTED;
-        is_served.then_some((patches, prepared))
+        let prepared = prepared.map_err(|_| "its groups have no reference".to_owned())?;
+        let accepted = prepared.pilot.shared_share();
+        if self.is_best && accepted < LEAST_ACCEPTED {
+            let percent = 100.0 * accepted;
+            return Err(format!(
+                "{percent:.0} % of the moves of what groups share would be accepted"
+            ));
+        }
+        Ok((patches, prepared))
     }
 }
 
 impl PatchedBlock {
-    /// Gives the density back if it is not served.
+    /// Gives the density back if it is not served, with the reason.
     pub(super) fn first(
         smoothed: Smoothed,
         given: &First<'_>,
         trace: &Trace,
         rng: &mut Rng,
         log: &Log<'_>,
-    ) -> Result<PatchedBlock, Smoothed> {
+    ) -> Result<PatchedBlock, (Smoothed, String)> {
         let found = given.prepare(&mut smoothed.density(), log);
-        let Some((patches, prepared)) = found else { return Err(smoothed) };
+        let (patches, prepared) = match found {
+            Ok(found) => found,
+            Err(why) => return Err((smoothed, why)),
+        };
         let mut block = PatchedBlock {
             order: order(trace, &smoothed),
             smoothed,

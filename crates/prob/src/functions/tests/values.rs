@@ -411,6 +411,18 @@ const MATRIX: &str = "
     (log_det (id_matrix 0)) => 0
     (log_det (matrix (list (list 0 1) (list 1 0)))) => 0
     (log_det (diag_matrix (vector 1 -1))) => 0
+    (cov_exp_quad (vector 3) 2 1) => (matrix (list (list 4)))
+    (cov_exp_quad (vector 0 0) 1 1) => (matrix (list (list 1 1) (list 1 1)))
+    (cov_exp_quad (vector 0 1e9) (vector 0) 3 1) => (matrix (list (list 9) (list 0)))
+    (cov_matern32 (vector 3) 2 1) => (matrix (list (list 4)))
+    (cov_matern32 (vector 0 0) 1 1) => (matrix (list (list 1 1) (list 1 1)))
+    (cov_matern32 (vector 0 1e9) (vector 0) 3 1) => (matrix (list (list 9) (list 0)))
+    (cov_matern52 (vector 3) 2 1) => (matrix (list (list 4)))
+    (cov_matern52 (vector 0 0) 1 1) => (matrix (list (list 1 1) (list 1 1)))
+    (cov_matern52 (vector 0 1e9) (vector 0) 3 1) => (matrix (list (list 9) (list 0)))
+    (cov_periodic (vector 3) 2 1 5) => (matrix (list (list 4)))
+    (cov_periodic (vector 0 0) 1 1 2) => (matrix (list (list 1 1) (list 1 1)))
+    (cov_periodic (matrix (list (list 1 2))) (matrix (list (list 1 2))) 3 1 7) => (matrix (list (list 9)))
 ";
 
 const DICT: &str = r#"

@@ -166,13 +166,18 @@ fn pull_solve(
 
 fn pull_cholesky(lower: &Matrix, g: &Matrix) -> Matrix {
     let n = lower.rows();
+    let (columns, g) = (linalg::transpose(lower), linalg::transpose(g));
     // (P + P') / 2 is half the lower triangle of L' G, mirrored. Its entry (i, j) sums over
     // k >= i >= j, as L has zeros above its diagonal.
     let middle = Matrix::from_fn(n, n, |i, j| {
         let (i, j) = (i.max(j), i.min(j));
-        0.5 * (i..n).map(|k| lower.get(k, i) * g.get(k, j)).sum::<f64>()
+        0.5 * linalg::dot(&columns.row(i)[i..], &g.row(j)[i..])
     });
-    // L'^-1 M L^-1 for symmetric M: solve from the left, transpose, solve again.
-    let left = linalg::solve_lower_transposed_matrix(lower, &middle);
-    linalg::solve_lower_transposed_matrix(lower, &linalg::transpose(&left))
+    // L'^-1 M L^-1 for symmetric M, row by row of L'^-1.
+    let inverse = linalg::inverse_transposed(lower);
+    let left = Matrix::from_fn(n, n, |i, j| linalg::dot(&inverse.row(i)[i..], &middle.row(j)[i..]));
+    Matrix::from_fn(n, n, |i, j| {
+        let (i, j) = (i.max(j), i.min(j));
+        linalg::dot(&left.row(j)[i..], &inverse.row(i)[i..])
+    })
 }

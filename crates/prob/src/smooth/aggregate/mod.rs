@@ -4,8 +4,10 @@
 //! * [`vectors`]: sums, products and what is made of them;
 //! * [`products`]: products with matrices;
 //! * [`factors`]: what a factorisation of a matrix gives;
+//! * [`covariances`]: matrices of Gaussian processes;
 //! * [`laws`]: log densities, distribution functions and quantiles.
 
+mod covariances;
 mod factors;
 mod laws;
 mod products;
@@ -55,7 +57,8 @@ pub type Pull = fn(
     slopes: &mut [&mut [f64]],
 );
 
-static FAMILIES: &[&[Aggregate]] = &[vectors::ALL, products::ALL, factors::ALL, laws::ALL];
+static FAMILIES: &[&[Aggregate]] =
+    &[vectors::ALL, products::ALL, factors::ALL, covariances::ALL, laws::ALL];
 
 pub(super) fn find(name: &str) -> Option<&'static Aggregate> {
     FAMILIES.iter().copied().flatten().find(|aggregate| aggregate.name == name)

@@ -9,7 +9,9 @@
 //! What counts as existing is what is left when the families that go with D (T) are taken away: so whether a
 //! structure selects, and what it reads on any of its sides, is the same from every state that a move
 //! can lead to. A row that only the path itself asks for does not exist in this sense. Which row is asked
-//! for is known only with a value; whether all of them exist is asked when paths are weighed.
+//! for is known only with a value; whether all of them exist is asked when paths are weighed. Whoever weighs the values of a
+//! single choice can ask for rows at once ([`Standing`]): where a key is one of a few constants, the rows are those of
+//! these constants, and if one does not exist, nothing is found.
 
 use std::sync::Arc;
 
@@ -19,7 +21,7 @@ use smidgen_lang::core::{Expr, ExprKind};
 use smidgen_prob::registry::Builtin;
 use smidgen_value::Value;
 
-use super::formula::{Density, Formula, Term};
+use super::{Density, Formula, Term};
 use crate::environment::Environment;
 use crate::id::{FamilyId, NodeId};
 use crate::operand::Operand;
@@ -33,7 +35,7 @@ const MOST_STEPS: usize = 4000;
 
 /// What moves, and goes: D, and the families of T.
 #[derive(Default)]
-pub(super) struct Away {
+pub(crate) struct Away {
     target: FxHashSet<NodeId>,
     families: FxHashSet<FamilyId>,
 }
@@ -56,7 +58,7 @@ impl Away {
 }
 
 /// A structure that selects.
-pub(super) struct Select {
+pub(crate) struct Select {
     pub formula: Term,
     /// The nodes whose values it is a function of, in D or not.
     pub reads: Vec<NodeId>,
@@ -65,7 +67,7 @@ pub(super) struct Select {
 }
 
 #[derive(Default)]
-pub(super) struct Selects {
+pub(crate) struct Selects {
     pub of: FxHashMap<NodeId, Select>,
     pub away: Away,
 }
@@ -104,6 +106,53 @@ impl Selects {
     }
 }
 
+/// Structures of D that select, with the rows of memoised procedures that they ask for.
+#[derive(Default)]
+pub(crate) struct Standing {
+    pub of: FxHashMap<NodeId, Select>,
+    /// The families of these rows, none of which goes with D: only requests of D itself have any. What was found holds as
+    /// long as they are there and somebody outside D asks for them.
+    pub rows: Vec<FamilyId>,
+    /// Whether nothing was found of a structure because a row does not exist, or goes with D.
+    pub misses_rows: bool,
+}
+
+impl Standing {
+    /// Of these structures of D, which stand in its order.
+    pub fn find(trace: &mut Trace, scaffold: &Scaffold, structures: &[NodeId]) -> Standing {
+        let (away, mut standing) = (Away::of(scaffold), Standing::default());
+        // That of the choice itself is asked for by whoever decides by it.
+        let own = trace.node(scaffold.principals[0]).family;
+        for id in structures {
+            let mut builder = Builder::new(trace, &away);
+            builder.known = Some(&standing.of);
+            builder.rows = Some(Vec::new());
+            let found = builder.structure(*id);
+            let misses_rows = builder.misses_rows;
+            let mut rows = builder.rows.take().unwrap_or_default();
+            rows.retain(|row| *row != own);
+            let reads = builder.into_reads();
+            // What a branch asks for is asked for by T as well, where it is not counted.
+            let is_request = is_request(trace, *id);
+            standing.misses_rows |= is_request && misses_rows && found.is_none();
+            if let Some((formula, is_density)) = found.filter(|_| is_request || rows.is_empty()) {
+                standing.rows.extend(rows);
+                standing.of.insert(*id, Select { formula, reads, is_density });
+            }
+        }
+        standing.rows.sort_unstable();
+        standing.rows.dedup();
+        standing
+    }
+}
+
+fn is_request(trace: &Trace, id: NodeId) -> bool {
+    match &trace.node(id).op {
+        Op::Structure(structure) => matches!(structure.kind, StructureKind::Request { .. }),
+        _ => false,
+    }
+}
+
 /// Names beyond an environment, innermost last.
 #[derive(Clone)]
 struct Scope {
@@ -124,20 +173,32 @@ impl Scope {
 }
 
 /// Turns text into a formula. Everything gives None where what exists could change.
-pub(super) struct Builder<'a> {
+pub(crate) struct Builder<'a> {
     trace: &'a mut Trace,
     away: &'a Away,
     /// Structures of D that were found to select.
     known: Option<&'a FxHashMap<NodeId, Select>>,
     reads: Vec<NodeId>,
     steps: usize,
+    /// The families of rows, if they are asked for at once.
+    rows: Option<Vec<FamilyId>>,
+    misses_rows: bool,
     /// The value that the choice made last takes, if it is observed.
     observed: Option<Value>,
 }
 
 impl<'a> Builder<'a> {
     pub fn new(trace: &'a mut Trace, away: &'a Away) -> Builder<'a> {
-        Builder { trace, away, known: None, reads: Vec::new(), steps: 0, observed: None }
+        Builder {
+            trace,
+            away,
+            known: None,
+            reads: Vec::new(),
+            steps: 0,
+            rows: None,
+            misses_rows: false,
+            observed: None,
+        }
     }
 
     pub fn into_reads(self) -> Vec<NodeId> {
@@ -338,17 +399,77 @@ impl<'a> Builder<'a> {
     fn request(&mut self, memo: NodeId, keys: Vec<Term>) -> Option<Term> {
         let constants: Option<MemoKey> = keys.iter().map(|key| key.constant().cloned()).collect();
         let Some(key) = constants else {
+            if let (Some(_), [key]) = (&self.rows, &keys[..]) {
+                return self.request_by_case(memo, key);
+            }
             let span = self.trace.node(memo).origin;
             return Some(Arc::new(Formula::Request(memo, keys, span)));
         };
         match self.trace.memo(memo).families.get(&key) {
             Some(MemoEntry::Family(family)) if !self.away.holds_family(*family) => {
                 let root = self.trace.families[family.index()].root.clone()?;
+                self.rows.iter_mut().for_each(|rows| rows.push(*family));
                 self.operand(&root)
             }
             Some(MemoEntry::InProgress) => None,
             // Nobody else asks for it: it is what its body comes to.
-            _ => self.body_of(memo, key),
+            _ => {
+                let body = self.body_of(memo, key);
+                self.misses_rows |= body.is_none();
+                body
+            }
+        }
+    }
+
+    /// The row of a key that is one of a few constants.
+    fn request_by_case(&mut self, memo: NodeId, key: &Term) -> Option<Term> {
+        match &**key {
+            Formula::Constant(_) => self.request(memo, vec![key.clone()]),
+            Formula::If(parts, span) => {
+                let [condition, then, otherwise] = &**parts;
+                let then = self.request_by_case(memo, then)?;
+                let otherwise = self.request_by_case(memo, otherwise)?;
+                Some(Arc::new(Formula::If(Box::new([condition.clone(), then, otherwise]), *span)))
+            }
+            Formula::Read(place) => {
+                let key = self.followed(self.reads[*place as usize])?;
+                self.request_by_case(memo, &key)
+            }
+            _ => None,
+        }
+    }
+
+    /// What a structure of D comes to in terms of others.
+    fn followed(&mut self, id: NodeId) -> Option<Term> {
+        if let Some(select) = self.known?.get(&id) {
+            return self.imported(&select.formula, &select.reads);
+        }
+        let node = self.trace.node(id);
+        let keeps_root = self.trace.role(id) == Some(Role::Target);
+        let root = node.root().filter(|_| keeps_root)?.clone();
+        self.operand(&root)
+    }
+
+    /// The formula of another structure, which reads these, as a part of this one.
+    fn imported(&mut self, formula: &Formula, reads: &[NodeId]) -> Option<Term> {
+        match formula {
+            Formula::Constant(value) => Some(Arc::new(Formula::Constant(value.clone()))),
+            Formula::Read(place) => self.operand(&Operand::Node(reads[*place as usize])),
+            Formula::Apply(function, args, span) => {
+                let args = args.iter().map(|arg| self.imported(arg, reads));
+                let args = args.collect::<Option<Vec<Term>>>()?;
+                Some(Arc::new(Formula::Apply(function, args, *span)))
+            }
+            Formula::If(parts, span) => {
+                let [condition, then, otherwise] = &**parts;
+                let parts = [
+                    self.imported(condition, reads)?,
+                    self.imported(then, reads)?,
+                    self.imported(otherwise, reads)?,
+                ];
+                Some(Arc::new(Formula::If(Box::new(parts), *span)))
+            }
+            Formula::Request(..) | Formula::Call(..) | Formula::Density(_) => None,
         }
     }
 
