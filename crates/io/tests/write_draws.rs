@@ -175,10 +175,9 @@ fn json_is_the_object_of_the_contract() {
         r#""kernels":[{"kernel":"(mh default one 1)","transitions":10,"accepted":4,"#,
         r#""sections_used":7,"population":70,"evaluator":"vectorised"}],"#,
         r#""warnings":["a \"warning\""],"program":"[assume mu (normal 0 1)]\n","#,
-        r#""version":"0.1.0"}"#,
-        "\n"
+        r#""version":"0.1.0","summary":[{"name":"mu","#,
     );
-    assert_eq!(text, expected);
+    assert!(text.starts_with(expected) && text.ends_with("}]}\n"), "{text}");
 }
 
 #[test]

@@ -87,9 +87,20 @@ pub fn lower_for(
     scope: &Scope,
     catalog: &dyn Catalog,
 ) -> Result<(ExprRef, Vec<Absence>), Vec<Diagnostic>> {
+    lower_named_for(purpose, syntax, scope, catalog, None)
+}
+
+/// Likewise; a procedure written there is given the name.
+pub fn lower_named_for(
+    purpose: Purpose,
+    syntax: &Syntax,
+    scope: &Scope,
+    catalog: &dyn Catalog,
+    name: Option<Symbol>,
+) -> Result<(ExprRef, Vec<Absence>), Vec<Diagnostic>> {
     let mut lowering = Lowering::new(scope, catalog);
     lowering.purpose = purpose;
-    let expr = lowering.named(syntax, None);
+    let expr = lowering.named(syntax, name);
     match lowering.errors.is_empty() {
         true => Ok((expr, lowering.absences)),
         false => Err(lowering.errors),
@@ -139,6 +150,12 @@ impl<'a> Lowering<'a> {
 
     fn finish(mut self, syntax: &Syntax, name: Option<Symbol>) -> Result<ExprRef, Vec<Diagnostic>> {
         let expr = self.named(syntax, name);
+        // Whoever does not ask which cells may be missing cannot leave out rows.
+        let needed = |absence: &&Absence| absence.kind != AbsenceKind::Imputed;
+        if let Some(absence) = self.absences.iter().find(needed) {
+            let message = format!("the cell {} may be missing, and is needed here", absence.cell);
+            self.errors.push(Diagnostic::error(syntax.span, message));
+        }
         if self.errors.is_empty() { Ok(expr) } else { Err(self.errors) }
     }
 

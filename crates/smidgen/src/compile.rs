@@ -206,9 +206,13 @@ impl<'a> Compiler<'a> {
                 name: name.name,
                 expr: lower::lower_named(expr, scope, catalog, name.name).map(noted)?,
             },
-            DirectiveKind::Let { name, expr } => StepKind::Let {
-                expr: lower::lower_named(expr, scope, catalog, name.name).map(noted)?,
-            },
+            DirectiveKind::Let { name, expr } => {
+                let name = Some(name.name);
+                let (expr, absent) =
+                    lower::lower_named_for(Purpose::Value, expr, scope, catalog, name)?;
+                absences.borrow_mut().extend(absent);
+                StepKind::Let { expr: noted(expr) }
+            }
             DirectiveKind::Observe { expr, value } => {
                 let name = self.observed_name(expr, value);
                 // A weight cannot be drawn: it stays what it is, and weighs nothing that is drawn forward.

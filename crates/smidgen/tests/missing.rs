@@ -339,6 +339,9 @@ fn what_is_said_about_missing_cells() {
     let left = ["p[0]1", "q[0]0", "p[2]5", "q[2]2"];
     let note = "1 of 3 rows of `t` are left out of a loop, where r.x is missing";
     assert_eq!(shown(&skip(rows)).unwrap(), left.into_iter().chain([note]).collect::<Vec<_>>());
+    let named = "[for r in t [let z (* 2 r.x)] p: [predict z] q: [predict r.index]]";
+    assert_eq!(shown(&skip(named)).unwrap()[..4], ["p[0]2", "q[0]0", "p[2]10", "q[2]2"]);
+    says(&infer(named), &["[impute t.x"]);
     let text = shown(&skip("[for r in t p: [predict r.g]]")).unwrap();
     assert_eq!(text[..2], ["p[0]\"a\"", "p[2]\"b\""]);
     // In nested loops the row of the outer loop is left out with all of the inner one.
