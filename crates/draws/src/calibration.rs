@@ -114,9 +114,9 @@ mod tests {
     #[test]
     fn what_is_not_uniform_is_noticed_and_named() {
         assert!(ranks(|u| u).test().p > 0.5);
-        let low = ranks(|u| u.powf(1.3)).test();
+        let low = ranks(|u| math::pow(u, 1.3)).test();
         assert!(low.p < 1e-3 && low.words() == "the draws are too high", "{low:?}");
-        let narrow = ranks(|u| (1.0 - (std::f64::consts::PI * u).cos()) / 2.0 * 0.999).test();
+        let narrow = ranks(|u| (1.0 - math::cos(math::PI * u)) / 2.0 * 0.999).test();
         assert!(narrow.p < 1e-6 && narrow.words() == "the draws are too narrow", "{narrow:?}");
         let wide = ranks(|u| 0.5 + 0.8 * (u - 0.5)).test();
         assert!(wide.p < 1e-3 && wide.words() == "the draws are too wide", "{wide:?}");

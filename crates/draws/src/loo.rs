@@ -61,7 +61,7 @@ impl Loo {
     /// The units whose estimate is not to be trusted.
     pub fn bad(&self) -> Vec<&LooUnit> {
         let most = self.largest_good_k();
-        self.units.iter().filter(|unit| !(unit.k_hat <= most)).collect()
+        self.units.iter().filter(|unit| unit.k_hat > most || unit.k_hat.is_nan()).collect()
     }
 
     /// What to say about them.

@@ -3,6 +3,7 @@
 
 use smidgen_draws::loo::{Loo, compare, loo};
 use smidgen_draws::{Draws, Pointwise};
+use smidgen_value::math;
 
 const CHAINS: usize = 4;
 const DRAWS: usize = 500;
@@ -12,18 +13,18 @@ const HALF_LN_2PI: f64 = 0.918_938_533_204_672_8;
 fn theta(s: usize, scale: f64, centre: f64) -> f64 {
     let s = (s * 7) % (CHAINS * DRAWS);
     let u = ((s + 1) as f64 * 0.618_033_988_749_894_9).fract();
-    scale * (u / (1.0 - u)).ln() + centre
+    scale * math::ln(u / (1.0 - u)) + centre
 }
 
 fn log_p(model: &str, i: f64, t: f64) -> f64 {
     let normal = |y: f64| -HALF_LN_2PI - 0.5 * (y - t) * (y - t);
     match model {
-        "normal" => normal(0.3 * (3.0 * i).sin() + 0.1 * i / 20.0),
+        "normal" => normal(0.3 * math::sin(3.0 * i) + 0.1 * i / 20.0),
         "logistic" => {
-            let (eta, y) = (t * i.cos() * 2.0, f64::from(u8::from(i % 3.0 == 0.0)));
-            y * eta - (eta.max(0.0) + (-eta.abs()).exp().ln_1p())
+            let (eta, y) = (t * math::cos(i) * 2.0, f64::from(u8::from(i % 3.0 == 0.0)));
+            y * eta - (eta.max(0.0) + math::ln_1p(math::exp(-eta.abs())))
         }
-        _ => normal(if i == 11.0 { 9.0 } else { 0.5 * i.sin() }),
+        _ => normal(if i == 11.0 { 9.0 } else { 0.5 * math::sin(i) }),
     }
 }
 

@@ -41,6 +41,10 @@ impl<'a> Points<'a> {
     pub fn len(&self) -> usize {
         self.entries.len() / self.width.max(1)
     }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
 }
 
 /// Amplitude, length, and the period of a periodic kernel.

@@ -1,6 +1,9 @@
 //! Covariances of Gaussian processes against values of 17 digits from mpmath (40 digits, by the formulas at the head of
 //! `src/covariance.rs`).
 
+// References are computed as anybody would.
+#![allow(clippy::disallowed_methods)]
+
 use smidgen_prob::registry::Builtin;
 use smidgen_prob::{linalg, lookup};
 use smidgen_value::{Matrix, Symbol, Value};

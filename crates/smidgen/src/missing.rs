@@ -122,8 +122,8 @@ pub fn skip_together(steps: &mut [Step]) {
 }
 
 /// What the steps of a loop, and of the loops in it, lack of the rows `frames` around.
-fn collect_skipped<'a>(
-    steps: &mut dyn Iterator<Item = &'a Step>,
+fn collect_skipped(
+    steps: &mut dyn Iterator<Item = &Step>,
     mut frames: u32,
     found: &mut Vec<Absence>,
 ) {

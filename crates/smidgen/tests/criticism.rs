@@ -1,6 +1,9 @@
 //! States of draws and what is made from them: predictions, log likelihoods, starting points; and what is kept of a
 //! chain on request. None of it changes the draws.
 
+// References are computed as anybody would.
+#![allow(clippy::disallowed_methods)]
+
 use std::sync::Arc;
 
 use smidgen::draws::{KeepStates, Run, STATISTICS, Scalar, States, summarise, summarise_scalar};
@@ -245,7 +248,7 @@ fn chains_begin_where_they_are_told() {
     let program = session.parse_text("test", text).expect("the program reads");
     let init = Some(Arc::new(Init::Values(vec![vec![value("nu", 1.0)]])));
     let wrong = SampleRequest { init, ..request(KeepStates::No) };
-    let error = sample(&mut session, &program, &wrong, &Progress::default()).err().expect("a typo");
+    let error = sample(&mut session, &program, &wrong, &Progress::default()).expect_err("a typo");
     assert!(error.0[0].message.contains("nu"), "{}", error.0[0].message);
 }
 
@@ -286,7 +289,7 @@ fn new_rows_are_predicted() {
     let program = session.parse_text("test", EFFECTS).expect("the program reads");
     let request = PredictRequest { seed: 1, draws: None, record: Vec::new(), threads: 1 };
     let error = predict(&mut session, &program, &states, &request, &Progress::default());
-    let error = error.err().expect("a column is missing").0.remove(0);
+    let error = error.expect_err("a column is missing").0.remove(0);
     assert!(error.message.contains('g'), "{}", error.message);
 }
 
@@ -326,7 +329,7 @@ fn the_prior_predicts_too() {
     let program = session.parse_text("test", "[assume m (flat)] [observe (normal m 1) 0]");
     let drawn =
         prior(&mut session, &program.expect("reads"), (1, 2), &request, &Progress::default());
-    assert!(drawn.err().expect("no prior").0[0].message.contains("improper"));
+    assert!(drawn.expect_err("no prior").0[0].message.contains("improper"));
 }
 
 // ---------------------------------------------------------------- log likelihoods
@@ -372,5 +375,5 @@ fn log_likelihoods_add_up() {
     let program = session.parse_text("test", text).expect("the program reads");
     let request = LikelihoodRequest { seed: 1, draws: None, threads: 1 };
     let error = log_likelihood(&mut session, &program, &states, &request, &Progress::default());
-    assert!(error.err().expect("it is collapsed").0[0].message.contains("integrated out"));
+    assert!(error.expect_err("it is collapsed").0[0].message.contains("integrated out"));
 }

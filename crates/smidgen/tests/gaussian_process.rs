@@ -1,6 +1,9 @@
 //! Gaussian processes: posteriors of length, amplitude and noise against sums over a grid, of a marginal process and of
 //! a latent one; a latent process under counts.
 
+// References are computed as anybody would.
+#![allow(clippy::disallowed_methods)]
+
 use smidgen::prob::linalg;
 use smidgen::sampling::{Progress, SampleRequest, sample};
 use smidgen::value::{Matrix, Value};

@@ -1,5 +1,8 @@
 //! Missing cells: left out, not observed, imputed. Posteriors against sums over grids.
 
+// References are computed as anybody would.
+#![allow(clippy::disallowed_methods)]
+
 use std::path::PathBuf;
 
 use smidgen::sampling::{Progress, SampleRequest, sample};

@@ -51,7 +51,7 @@ fn labels_of_a_restaurant_beyond_2_to_the_53() {
 fn deep_programs_of_inference_are_refused_with_a_place() {
     for combinator in ["repeat 1", "do", "cycle ("] {
         let close = if combinator.ends_with('(') { ") 1)" } else { ")" };
-        let nested = format!("{}1{}", format!("({combinator} ").repeat(5000), close.repeat(5000));
+        let nested = format!("{}1{}", format!("({combinator} ").repeat(4000), close.repeat(4000));
         let done = run(&format!("[assume x (normal 0 1)] [infer {nested}]"));
         done.fails(1, &["m.smg:1:", "within each other"]);
     }

@@ -7,7 +7,7 @@ use smidgen_value::{Column, Symbol, Table};
 
 use super::error::Problem;
 use super::selection::select;
-use super::{DataError, TableOptions};
+use super::{DataError, TableOptions, VectorColumn};
 
 /// The table with the vectors that the options name. Errors speak of the table by `name`.
 ///
@@ -41,7 +41,10 @@ fn bind(table: &Table, options: &TableOptions) -> Result<Table, Problem> {
         }
     }
     let mut columns: Vec<(Symbol, Column)> = Vec::new();
-    for vector in &options.vectors {
+    // Whoever gives a table may have made the vector already, as an array of two dimensions has.
+    let is_made =
+        |vector: &&VectorColumn| matches!(table.column(vector.name), Some(Column::Vectors { .. }));
+    for vector in options.vectors.iter().filter(|vector| !is_made(vector)) {
         let places = select(vector, &header)?;
         let other = header.iter().position(|name| *name == vector.name.as_str());
         let is_taken = other.is_some_and(|place| !places.contains(&place));
