@@ -18,6 +18,7 @@ fn every_directive_is_read() {
         "[assume x 1]",
         "[observe (normal x 1) 2.5]",
         "[let k (f 3)]",
+        "[impute t.x (normal 0 1)]",
         "[factor (- 0 x)]",
         "[predict x]",
         "[infer (mh default one 10)]",

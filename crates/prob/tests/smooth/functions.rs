@@ -58,6 +58,7 @@ const NOT_SMOOTH: &[&str] = &[
     "all_p",
     "any_p",
     "unique",
+    "sort",
     "size",
     "is_empty",
     "contains",
