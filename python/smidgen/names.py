@@ -1464,6 +1464,38 @@ def log_det(m: Any) -> Any:
     _outside("log_det")
 
 
+def cov_exp_quad(points: Any, others: Any = None, amplitude: Any = None, length: Any = None) -> Any:
+    """The covariance matrix amplitude^2 exp(-r^2 / (2 length^2)) of points at distances r: a smooth Gaussian process.
+
+    As text: ``(cov_exp_quad (vector 0 1 2) 1 0.5)``
+    """
+    _outside("cov_exp_quad")
+
+
+def cov_matern32(points: Any, others: Any = None, amplitude: Any = None, length: Any = None) -> Any:
+    """The covariance matrix amplitude^2 (1 + a) exp(-a) with a = sqrt(3) r / length, of points at distances r.
+
+    As text: ``(cov_matern32 (vector 0 1 2) 1 0.5)``
+    """
+    _outside("cov_matern32")
+
+
+def cov_matern52(points: Any, others: Any = None, amplitude: Any = None, length: Any = None) -> Any:
+    """The covariance matrix amplitude^2 (1 + a + a^2 / 3) exp(-a) with a = sqrt(5) r / length, of points at distances r.
+
+    As text: ``(cov_matern52 (vector 0 1 2) 1 0.5)``
+    """
+    _outside("cov_matern52")
+
+
+def cov_periodic(points: Any, others: Any = None, amplitude: Any = None, length: Any = None, period: Any = None) -> Any:
+    """The covariance matrix amplitude^2 exp(-2 sin^2(pi r / period) / length^2) of points at distances r.
+
+    As text: ``(cov_periodic (vector 0 1 2) 1 0.5 3)``
+    """
+    _outside("cov_periodic")
+
+
 def keys(d: Any) -> Any:
     """The list of a dictionary's keys, in the order of their entries.
 
@@ -1898,6 +1930,10 @@ __all__ = [
     "matrix_trace",
     "cholesky",
     "log_det",
+    "cov_exp_quad",
+    "cov_matern32",
+    "cov_matern52",
+    "cov_periodic",
     "keys",
     "values",
     "is_number",
