@@ -398,18 +398,6 @@ fn errors_of_impossible_proposals_are_rejections() {
     assert!(failed.is_err_and(|error| format!("{error:?}").contains("out of range")));
 }
 
-/// What fails is impossible, also where no density reads it.
-#[test]
-fn what_no_density_reads_may_fail() {
-    for kernel in [None, Some("(mh default one 8)"), Some("(gibbs default one 6)")] {
-        let unread = "[assume k (uniform_discrete 0 3)] [assume x (int_mod 7 k)]";
-        holds(unread, kernel, &[("k", 1.5), ("x", 0.5)]);
-        let beside = "[assume k (uniform_discrete 0 3)] [assume x (int_mod 7 (* 2 k))]
-            [observe (normal k 1) 1]";
-        holds(beside, kernel, &[("k", 1.377_541), ("x", 1.755_081)]);
-    }
-}
-
 /// The value is one that the choice of another branch can have.
 #[test]
 fn an_observation_that_only_another_branch_can_take() {

@@ -177,26 +177,6 @@ fn application<'t>(trace: &'t Trace, node: &Node) -> Option<(NodeId, &'t Made)> 
     Some((now, made))
 }
 
-/// Whether something in D may have no value under some candidate while no density reads it. A program that stops with
-/// an error is impossible, but lanes compute only what densities read: such a choice is moved by whole proposals.
-fn may_fail_unread(trace: &Trace, scaffold: &Scaffold) -> bool {
-    let mut read: SmallVec<[NodeId; 8]> = SmallVec::new();
-    let note = |node: &Node, read: &mut SmallVec<[NodeId; 8]>| {
-        read.extend(node.args.iter().filter_map(|arg| arg.operand.node()));
-    };
-    scaffold.absorbing.iter().for_each(|id| note(trace.node(*id), &mut read));
-    for id in scaffold.target.iter().rev() {
-        let node = trace.node(*id);
-        match &node.op {
-            Op::Function(_) if read.contains(id) => note(node, &mut read),
-            Op::Function(_) if !trace.is_total(*id) => return true,
-            Op::Function(_) => {}
-            _ => note(node, &mut read),
-        }
-    }
-    false
-}
-
 impl Plan {
     /// The plan of the choice whose scaffold was just built, and its shape. None if something in D is
     /// of another kind.
@@ -206,9 +186,6 @@ impl Plan {
         roots: &mut MemoRootCache,
     ) -> Option<(Plan, Shape)> {
         let target = &scaffold.target[..];
-        if may_fail_unread(trace, scaffold) {
-            return None;
-        }
         let Standing { of: selects, rows, misses_rows } = selected::find(trace, scaffold);
         let trace = &*trace;
         let mut draft = Draft { trace, target, selects: &selects, operands: SmallVec::new() };
