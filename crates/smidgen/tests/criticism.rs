@@ -248,7 +248,7 @@ fn chains_begin_where_they_are_told() {
     let program = session.parse_text("test", text).expect("the program reads");
     let init = Some(Arc::new(Init::Values(vec![vec![value("nu", 1.0)]])));
     let wrong = SampleRequest { init, ..request(KeepStates::No) };
-    let error = sample(&mut session, &program, &wrong, &Progress::default()).expect_err("a typo");
+    let error = sample(&mut session, &program, &wrong, &Progress::default()).err().expect("a typo");
     assert!(error.0[0].message.contains("nu"), "{}", error.0[0].message);
 }
 
