@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 import linecache
+import sys
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType
-from typing import Iterator
+from typing import Any, Iterator
 
 from ._errors import ModelSyntaxError
 
@@ -81,7 +82,7 @@ def definition(function: FunctionType) -> Definition:
     code = function.__code__
     filename = code.co_filename
     linecache.checkcache(filename)
-    lines = linecache.getlines(filename, function.__globals__)
+    lines = linecache.getlines(filename, function.__globals__) or _timed(filename)
     if not lines:
         raise _no_source(function)
     text = Text.of(filename, list(lines))
@@ -98,6 +99,17 @@ def definition(function: FunctionType) -> Definition:
         if _agrees(code, tree, node, flags):
             return Definition(text, node)
     raise _changed(filename)
+
+
+def _timed(filename: str) -> list[str]:
+    """The lines of a cell under ``%%time``, which IPython runs without telling anybody its text: the last one in its
+    history, without the magic. Whether it is the right one is seen by compiling it."""
+    ipython: Any = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if filename == "<timed exec>" and ipython else None
+    if shell is None:
+        return []
+    first, *rest = shell.history_manager.input_hist_raw[-1].splitlines(keepends=True) or [""]
+    return rest if first.lstrip().startswith("%%") else []
 
 
 #: Flags of ``from __future__`` imports, which a function's code remembers.
