@@ -6,6 +6,7 @@ choice, ``observe(choice, value)`` is data, ``return`` says what is recorded.
 
 from . import kernel
 from ._core import version as _version
+from ._criticism import Calibration, Enumeration, KernelComparison
 from ._data import Table, table
 from ._errors import (
     ApproximationWarning,
@@ -18,7 +19,9 @@ from ._errors import (
     SmidgenError,
     SmidgenWarning,
 )
+from ._loo import LogLikelihood, Loo, Ranking, compare
 from ._model import BoundModel, Model, model, program, read
+from ._predictions import Predictions
 from ._result import Result, Summary, load
 from ._run import Run
 from ._session import Session
@@ -32,7 +35,8 @@ for _public in (
 __version__: str = _version()
 
 __all__ = [
-    "ApproximationWarning", "BoundModel", "ConvergenceWarning", "DataWarning", "Interrupted", "InterruptedWarning",
-    "Model", "ModelError", "ModelSyntaxError", "Result", "Run", "Session", "SmidgenError", "SmidgenWarning",
-    "Summary", "Table", "kernel", "load", "model", "program", "read", "table",
+    "ApproximationWarning", "BoundModel", "Calibration", "ConvergenceWarning", "DataWarning", "Enumeration",
+    "Interrupted", "InterruptedWarning", "KernelComparison", "LogLikelihood", "Loo", "Model", "ModelError",
+    "ModelSyntaxError", "Predictions", "Ranking", "Result", "Run", "Session", "SmidgenError", "SmidgenWarning",
+    "Summary", "Table", "compare", "kernel", "load", "model", "program", "read", "table",
 ]  # fmt: skip

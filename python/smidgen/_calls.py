@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _outside as outside
 from ._compile import Compiler
+from ._derived import DERIVED, derived
 from ._errors import ModelSyntaxError
 from ._outside import MISSING, REFUSED_BUILTINS, Outside
 from ._registry import DIRECTIVES, Entry, procedures, special_forms
@@ -202,6 +203,10 @@ class Calls:
         if name in special_forms() and name not in procedures():
             parts = [self._form_part(part, scope) for part in node.args]
             return call(name, *parts, span=span)
+        if name in DERIVED:
+            law = derived(self, name, node, scope)
+            if law is not None:
+                return law
         entry = procedures()[name]
         size = next((k for k in node.keywords if k.arg == "size"), None)
         if size is not None and entry.is_distribution:
@@ -301,6 +306,7 @@ class Calls:
                 value = self.c.value_of(part.id, scope)
                 if isinstance(value, (list, tuple)) or hasattr(value, "shape"):
                     # A length from outside is a constant.
+                    self.c.lengths.add(part.id)
                     return number(len(value), self.c.span(node))
         return call("size", *(self.e(part, scope) for part in node.args), span=self.c.span(node))
 

@@ -35,8 +35,8 @@ class Compiled:
     dims: dict[str, list[tuple[str, Any]]]
     #: What names of the model are called in the program, where that differs.
     renamed: dict[str, str]
-    #: The tables whose rows are observed, with the labels of their observations.
-    observed: list[tuple[str, str]] = field(default_factory=list)
+    #: Arrays whose length the program has as a constant.
+    lengths: set[str] = field(default_factory=set)
 
     @property
     def text(self) -> str:
@@ -56,7 +56,7 @@ class Compiler:
         self.params: dict[str, Any] = {}
         self.dims: dict[str, list[tuple[str, Any]]] = {}
         self.renamed: dict[str, str] = {}
-        self.observed: list[tuple[str, str]] = []
+        self.lengths: set[str] = set()
         self.procedures: dict[int, tuple[Any, Procedure | Word]] = {}
         self.taken: set[str] = set()
         self.hidden = 0
@@ -186,7 +186,7 @@ class Compiler:
             raise_mistakes(self.mistakes)
         program = [self._table_directive(use) for use in self.tables.values()] + self.program
         name = self.function.__name__
-        return Compiled(name, write(program), self.tables, self.params, self.dims, self.renamed, self.observed)
+        return Compiled(name, write(program), self.tables, self.params, self.dims, self.renamed, self.lengths)
 
     def _arguments(self, node: ast.FunctionDef) -> list[str]:
         arguments = node.args
@@ -200,6 +200,10 @@ class Compiler:
         options = [
             call("vector", word(name), *(string(column) for column in columns)) for name, columns in use.vectors.items()
         ]
+        given = getattr(use.sources[0][1], "missing", None) if use.sources and use.kind == "frame" else None
+        rule = use.missing or (given if isinstance(given, str) else None)
+        if rule is not None:
+            options.append(call("missing", word(rule)))
         return directive("table", word(use.name), *options)
 
 

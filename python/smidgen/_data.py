@@ -18,12 +18,19 @@ from ._errors import ModelError, SmidgenError
 _EXACT = 2**53
 
 
-def table(frame: Any, name: str = "table") -> Table:
+def table(frame: Any, name: str = "table", *, missing: str | None = None) -> Table:
     """A table to use in several models: read once, shared by all of them.
 
     ``frame`` is anything with named columns: a frame of polars or pandas, a pyarrow table, a DuckDB relation,
-    anything with ``__arrow_c_stream__``, a dictionary of arrays, a structured NumPy array.
+    anything with ``__arrow_c_stream__``, a dictionary of arrays, a structured NumPy array. ``missing`` says what
+    becomes of missing cells: ``"skip"`` leaves out the rows of a loop in which a cell that it uses is missing;
+    ``"infer"`` does not observe missing values, and draws other cells from laws that ``impute`` gives. Without it,
+    using a missing cell is an error.
     """
+    if missing not in (None, "skip", "infer"):
+        raise ValueError(f'missing={missing!r}: "skip", "infer", or nothing')
+    if missing is not None:
+        return table(frame, name).with_missing(missing)
     if isinstance(frame, Table):
         return frame
     if type(frame).__name__ == "LazyFrame":

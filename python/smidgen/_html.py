@@ -30,12 +30,13 @@ def program_html(text: str) -> str:
     return f'<pre style="font-size:12px;line-height:1.35">{html.escape(text)}</pre>'
 
 
-def progress_html(core: _core.Run, request: Mapping[str, int], finished: bool) -> str:
+def progress_html(core: _core.Run | _core.Job, request: Mapping[str, int], finished: bool) -> str:
     """A row per chain, and a bar while there is something to wait for."""
     done, total, seconds = core.progress()
     share = done / total if total else 0.0
     rows = []
-    for i, (phase, tune, draws, diverged, accepted, step, read, speed) in enumerate(core.chains()):
+    chains = core.chains() if isinstance(core, _core.Run) else []
+    for i, (phase, tune, draws, diverged, accepted, step, read, speed) in enumerate(chains):
         made = f"{tune} of {request['tune']}" if phase == "tuning" else f"{draws} of {request['draws']}"
         rows.append(
             (
@@ -49,8 +50,9 @@ def progress_html(core: _core.Run, request: Mapping[str, int], finished: bool) -
                 f"{speed:.0f}",
             )
         )
-    table = table_html(("", "", "sweeps", "divergences", "accepted", "step", "data read", "sweeps/s"), rows)
-    state = "finished" if finished else "sampling"
+    header = ("", "", "sweeps", "divergences", "accepted", "step", "data read", "sweeps/s")
+    table = table_html(header, rows) if rows else ""
+    state = "finished" if finished else "sampling" if rows else "at work"
     bar = (
         '<div style="width:240px;height:8px;background:#8884;border-radius:4px">'
         f'<div style="width:{240 * share:.0f}px;height:8px;background:#3a7;border-radius:4px"></div></div>'

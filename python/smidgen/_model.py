@@ -9,18 +9,26 @@ import linecache
 import os
 import secrets
 import types
-from typing import Any, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 from . import _core
 from ._compile import Compiled, compile_model
 from ._data import arrays_table, table
 from ._errors import ModelError, model_error
+from ._result import Result
 from ._run import Run
 from ._scope import TableUse
 from ._source import Span, Text, definition
 from ._syntax import Written
 from ._words import python_words
 from .kernel import Kernel
+
+if TYPE_CHECKING:
+    from ._criticism import Calibration, Enumeration, KernelComparison
+    from ._predictions import Predictions
+
+#: Beyond so many rows, the log density of every draw is reckoned on request only.
+MANY_ROWS = 20_000
 
 #: Words of other systems, and ours.
 _OTHER_WORDS = {
@@ -79,6 +87,8 @@ class BoundModel:
         dims: Mapping[str, Any],
         renamed: Mapping[str, str],
         folder: str = "",
+        arrays: Mapping[str, list[str]] = {},
+        lengths: frozenset[str] = frozenset(),
     ) -> None:
         self.name = name
         self._written = written
@@ -89,13 +99,28 @@ class BoundModel:
         self._dims = dict(dims)
         self._renamed = dict(renamed)
         self._folder = folder
+        #: Of tables that are made of arrays: the names of these.
+        self._arrays = dict(arrays)
+        #: Arrays whose length the program has as a constant.
+        self._lengths = lengths
         self._core = _core.Program(name, text, folder, self._params, self._tables, self._files)
 
     @staticmethod
     def _of(compiled: Compiled) -> "BoundModel":
         tables = {name: _table(use) for name, use in compiled.tables.items()}
+        arrays = {name: [source for source, _ in use.sources] for name, use in compiled.tables.items() if use.kind != "frame"}
         c = compiled
-        return BoundModel(c.name, c.written, c.text, c.params, tables, {}, c.dims, c.renamed)
+        lengths = frozenset(c.lengths)
+        return BoundModel(c.name, c.written, c.text, c.params, tables, {}, c.dims, c.renamed, "", arrays, lengths)
+
+    @staticmethod
+    def _like(model: "BoundModel", params: Mapping[str, Any], tables: Mapping[str, _core.Table]) -> "BoundModel":
+        """The same program with other data."""
+        m = model
+        files = {name: path for name, path in m._files.items() if name not in tables}
+        return BoundModel(
+            m.name, m._written, m._text, params, tables, files, {}, m._renamed, m._folder, m._arrays, m._lengths
+        )
 
     # ------------------------------------------------------------ what it is
 
@@ -122,6 +147,7 @@ class BoundModel:
         made = (
             self.name, self._written, self._text, self._params,
             {name: _Packed(value) for name, value in self._tables.items()}, self._files, self._dims, self._renamed, self._folder,
+            self._arrays, self._lengths,
         )  # fmt: skip
         return (_unpack, made)
 
@@ -186,12 +212,14 @@ class BoundModel:
         kernel: Kernel | str | None = None,
         thin: int = 1,
         record: Mapping[str, str] | list[str] | None = None,
-        init: Mapping[str, Any] | None = None,
+        init: "Mapping[str, Any] | Sequence[Mapping[str, Any]] | Result | None" = None,
         approximate: bool = False,
         exact: bool = False,
         audit: float | None = None,
         max_seconds: float | None = None,
-        keep_states: Any = "auto",
+        keep_states: bool | str = "auto",
+        keep_tune: bool = False,
+        stats: bool | None = None,
         progress: bool | None = None,
         wait: bool = True,
         **unknown: Any,
@@ -199,19 +227,25 @@ class BoundModel:
         """Draws from the posterior: a :class:`Result`, or with ``wait=False`` a :class:`Run`.
 
         ``record`` are further expressions to keep: ``{"ratio": "after / before"}``; ``init`` starting values of
-        choices by name. Without ``seed`` one is drawn (``fit.seed``).
+        choices by name (``{"mu": 0.3, "effect(3)": 1}``, or a list of such, one per chain), or a former result, whose
+        ends are the starts. ``keep_states`` are for predictions: up to 256 MB, ``True`` for all, ``False`` for none;
+        ``keep_tune`` keeps the draws of the tuning. ``stats`` are those of every draw: False for none, True also
+        with the log density where it costs a look at many rows. Without ``seed`` one is drawn (``fit.seed``).
         """
         _refuse_unknown(unknown)
         for value, word in ((draws, "draws"), (tune, "tune"), (chains, "chains"), (thin, "thin")):
             if not isinstance(value, int) or value < (0 if word == "tune" else 1):
                 raise ValueError(f"{word}={value!r}: a whole number from {0 if word == 'tune' else 1} on")
-        seed = secrets.randbits(32) if seed is None else int(seed)
+        if keep_states not in (True, False, "auto", "all"):
+            raise ValueError(f'keep_states={keep_states!r}: "auto", True or False')
+        seed = _seed(seed)
         labels, expressions = self._recorded(record)
-        program = self._started(init)
-        core = program.start(
+        core = self._core.start(
             draws=draws, tune=tune, chains=chains, cores=cores, seed=seed,
             kernel=_kernel_text(kernel, self._renamed), thin=thin, record=list(zip(labels, expressions)), approximate=approximate,
             exact=exact, audit=audit, max_seconds=max_seconds,
+            keep_states="auto" if keep_states == "auto" else "all" if keep_states else "no",
+            stats=(stats is not False, self._knows_density(stats)), keep_tune=keep_tune, init=self._started(init),
         )  # fmt: skip
         run = Run(core, self, {"tune": tune, "draws": draws, "chains": chains, "thin": thin})
         if not wait:
@@ -219,17 +253,117 @@ class BoundModel:
             return run
         return run._wait_here(progress)
 
-    def _started(self, init: Mapping[str, Any] | None) -> _core.Program:
-        """The program with starting values, which are `force` directives."""
-        if not init:
-            return self._core
-        text, params = self._text, dict(self._params)
-        for name, value in init.items():
-            own = self._renamed.get(name, name)
-            key = f"init_{own}"
-            params[key] = value
-            text += f"[force {own} {{{key}}}]\n"
-        return _core.Program(self.name, text, self._folder, params, self._tables, self._files)
+    def _knows_density(self, stats: bool | None) -> bool:
+        """Whether the log density of every draw is worth its cost: it reads whatever moved."""
+        if stats is None:
+            return not self._files and sum(table.rows for table in self._tables.values()) <= MANY_ROWS
+        return stats
+
+    def _started(self, init: Any) -> Any:
+        """Starting values, chain by chain, or the former result."""
+        from ._expression_text import expression_text
+
+        if init is None or not init and not isinstance(init, Result):
+            return None
+        if isinstance(init, Result):
+            return init._outcome
+        chains = [init] if isinstance(init, Mapping) else list(init)
+        if not all(isinstance(chain, Mapping) for chain in chains):
+            raise TypeError("init= takes values by name, a list of such (one per chain), or a former result")
+        return [[(expression_text(name, self._renamed), v) for name, v in chain.items()] for chain in chains]
+
+    # ------------------------------------------------------------ criticism
+
+    def prior_predictive(
+        self,
+        draws: int = 500,
+        *,
+        rows: Any = None,
+        seed: int | None = None,
+        record: Mapping[str, str] | list[str] | None = None,
+        cores: int | None = None,
+        progress: bool | None = None,
+    ) -> "Predictions":
+        """Draws from the prior: of what is recorded, and of what is observed (of 1000 rows at most, spread evenly;
+        ``rows`` is another number, indices, a slice, or ``"all"``)."""
+        from ._jobs import wait_for, whole
+        from ._predictions import Predictions
+        from ._rows import MOST_ROWS, wanted_rows
+
+        whole({"draws": (draws, 1), "cores": (cores, 1)})
+        labels, expressions = self._recorded(record)
+        wanted = wanted_rows(self, rows, MOST_ROWS, stacklevel=2)
+        job = self._core.prior((1, draws), _seed(seed), list(zip(labels, expressions)), wanted, cores)
+        outcome, observed, used = wait_for(job, self, progress)
+        return Predictions(outcome, observed, used, kind="prior")
+
+    def calibrate(
+        self,
+        simulations: int = 200,
+        *,
+        draws: int = 31,
+        tune: int = 500,
+        thin: int | None = None,
+        kernel: Kernel | str | None = None,
+        record: list[str] | None = None,
+        seed: int | None = None,
+        cores: int | None = None,
+        progress: bool | None = None,
+    ) -> "Calibration":
+        """Simulation-based calibration: data are drawn from the model many times, and the truth is ranked among the
+        draws given each of them. A model and sampler that are right FAIL with probability 1 % at most."""
+        from ._criticism import Calibration
+        from ._jobs import wait_for, whole
+
+        whole({"simulations": (simulations, 1), "draws": (draws, 1), "tune": (tune, 0), "thin": (thin, 1)})
+        _, expressions = self._recorded(record)
+        job = self._core.calibrate(
+            kernel=_kernel_text(kernel, self._renamed), simulations=simulations, draws=draws, tune=tune, thin=thin,
+            seed=_seed(seed), record=expressions, cores=cores,
+        )  # fmt: skip
+        return Calibration(wait_for(job, self, progress))
+
+    def enumerate(
+        self,
+        *,
+        record: Mapping[str, str] | list[str] | None = None,
+        most: int = 1_000_000,
+        progress: bool | None = None,
+    ) -> "Enumeration":
+        """Exact answers for a model whose choices are finite: the law of what is recorded, and the log evidence."""
+        from ._criticism import Enumeration
+        from ._jobs import wait_for, whole
+
+        whole({"most": (most, 1)})
+        labels, expressions = self._recorded(record)
+        return Enumeration(wait_for(self._core.enumerate(list(zip(labels, expressions)), most), self, progress))
+
+    def compare(
+        self,
+        kernel: Kernel | str | None = None,
+        *,
+        draws: int = 1000,
+        tune: int = 1000,
+        chains: int = 2,
+        thin: int = 1,
+        seed: int | None = None,
+        record: list[str] | None = None,
+        cores: int | None = None,
+        seconds: float | None = None,
+        progress: bool | None = None,
+    ) -> "KernelComparison":
+        """Subsampled against exact inference on this model: decisions, posterior, cost. ``seconds`` are processor
+        seconds after which a chain of each of the three runs stops. (Models are compared by ``smidgen.compare``.)"""
+        from ._criticism import KernelComparison
+        from ._jobs import wait_for, whole
+
+        whole({"draws": (draws, 1), "tune": (tune, 0), "chains": (chains, 1), "thin": (thin, 1)})
+        _, expressions = self._recorded(record)
+        job = self._core.compare(
+            kernel=_kernel_text(kernel, self._renamed), draws=draws, tune=tune, chains=chains, thin=thin,
+            seed=_seed(seed), record=expressions, cores=cores, max_seconds=seconds,
+        )  # fmt: skip
+        return KernelComparison(wait_for(job, self, progress))
 
     def _recorded(self, record: Mapping[str, str] | list[str] | None) -> tuple[list[str], list[str]]:
         from ._expression_text import expression_text
@@ -341,6 +475,10 @@ def _repacked(columns: list[tuple[str, Any]]) -> _core.Table:
 
 def _unpack(*parts: Any) -> BoundModel:
     return BoundModel(*parts)
+
+
+def _seed(seed: int | None) -> int:
+    return secrets.randbits(32) if seed is None else int(seed)
 
 
 def _kernel_text(kernel: Kernel | str | int | None, renamed: Mapping[str, str]) -> str | None:

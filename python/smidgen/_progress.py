@@ -8,6 +8,9 @@ from typing import Any, Mapping
 
 from . import _core
 
+#: What is waited for.
+Running = _core.Run | _core.Job
+
 #: Seconds between two pictures.
 PERIOD = 0.25
 
@@ -18,16 +21,16 @@ class Display:
     def __init__(self) -> None:
         self._last = 0.0
 
-    def paint(self, core: _core.Run) -> None:
+    def paint(self, core: Running) -> None:
         now = time.monotonic()
         if now - self._last >= PERIOD:
             self._last = now
             self._draw(core, False)
 
-    def close(self, core: _core.Run) -> None:
+    def close(self, core: Running) -> None:
         self._draw(core, True)
 
-    def _draw(self, core: _core.Run, finished: bool) -> None:
+    def _draw(self, core: Running, finished: bool) -> None:
         raise NotImplementedError
 
 
@@ -37,7 +40,7 @@ class Terminal(Display):
         self._request = request
         self._painted = False
 
-    def _draw(self, core: _core.Run, finished: bool) -> None:
+    def _draw(self, core: Running, finished: bool) -> None:
         done, total, seconds = core.progress()
         if finished:
             if self._painted:
@@ -46,8 +49,9 @@ class Terminal(Display):
             return
         share = done / total if total else 0.0
         bar = "█" * int(24 * share) + "░" * (24 - int(24 * share))
+        chains = f"{self._request['chains']} chains " if "chains" in self._request else ""
         left = f", about {seconds / share * (1 - share):.0f} s left" if share > 0.02 else ""
-        sys.stderr.write(f"\r\x1b[K{self._request['chains']} chains {bar} {100 * share:3.0f} %, {seconds:.1f} s{left}")
+        sys.stderr.write(f"\r\x1b[K{chains}{bar} {100 * share:3.0f} %, {seconds:.1f} s{left}")
         sys.stderr.flush()
         self._painted = True
 
@@ -60,7 +64,7 @@ class Notebook(Display):
         self._request = request
         self._handle: Any = None
 
-    def _draw(self, core: _core.Run, finished: bool) -> None:
+    def _draw(self, core: Running, finished: bool) -> None:
         from IPython import display as ipython
 
         from ._html import progress_html
@@ -77,7 +81,7 @@ class Marimo(Display):
         super().__init__()
         self._request = request
 
-    def _draw(self, core: _core.Run, finished: bool) -> None:
+    def _draw(self, core: Running, finished: bool) -> None:
         import marimo
 
         from ._html import progress_html

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from . import _core
 
 #: Names that the compiler gives a meaning of its own.
-DIRECTIVES = {"observe", "predict", "force", "infer", "factor"}
+DIRECTIVES = {"observe", "predict", "force", "infer", "factor", "impute"}
 
 _PROCEDURES = {
     "Distributions",

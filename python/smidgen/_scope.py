@@ -93,3 +93,5 @@ class TableUse:
     kind: str
     sources: list[tuple[str, Any]]
     vectors: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    #: What becomes of missing cells: ``skip`` or ``infer``.
+    missing: str | None = None

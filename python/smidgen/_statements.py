@@ -483,6 +483,28 @@ class Statements:
         label = self._label(node, scope)
         self.emit(directive("factor", self.e(node.args[0], scope), span=self.c.span(node), label=label))
 
+    def _impute(self, node: ast.Call, scope: Scope) -> None:
+        """`impute(t.x, law)`: in the law, `t.z` is another cell of the row."""
+        usage = "impute(t.x, normal(mu, sd)): a column of a table, and the law of its cells"
+        if scope.in_loop:
+            self.c.mistake("impute stands at the top level of a model", node, usage)
+            return
+        if len(node.args) != 2 or node.keywords:
+            self.c.mistake("impute takes a column and the law of its cells", node, usage)
+            return
+        column, law = node.args
+        parts = isinstance(column, (ast.Attribute, ast.Subscript)) and isinstance(column.value, ast.Name)
+        use = self.e.table_of(column.value, scope) if parts else None  # type: ignore[attr-defined]
+        if use is None:
+            if not self.c.is_defining:
+                self.c.mistake("this is no column of a table", column, usage)
+            return
+        use.missing = "infer"
+        inner = scope.inner("loop")
+        inner.names[column.value.id] = Row(use.name, use.name)  # type: ignore[attr-defined]
+        made = (self.e(column, inner), self.e(law, inner))
+        self.emit(directive("impute", *made, span=self.c.span(node)))
+
     def _infer(self, node: ast.Call, scope: Scope) -> None:
         """The kernel is computed by Python from what is outside, or is a text."""
         from .kernel import Kernel

@@ -20,7 +20,13 @@ _WORDS = [
     (r"--param (\w+)=\S+", r"\1=value"),
     (r"--param ", ""),
     (r"--data ", ""),
-    (r"--out\b", ".save()"),
+    (r"--out(?: FILE)?\b", ".save()"),
+    (r"--most(?: N)?\b", "most="),
+    (r"--simulations\b", "simulations="),
+    (r"--init\b", "init="),
+    (r'\[table (\w+) "\.\.\." \(missing (\w+)\)\]', r'sm.table(\1, missing="\2")'),
+    (r"\(missing (skip|infer)\)", r'missing="\1"'),
+    (r"\[impute ([\w.]+) \(normal mu sd\)\]", r"impute(\1, normal(mu, sd))"),
     (r"\bwarm-up draws\b", "tuning draws"),
 ]
 

@@ -33,6 +33,11 @@ def factor(log_density: Any, *, label: str = "") -> Any:
     _outside("factor")
 
 
+def impute(column: Any, law: Any) -> Any:
+    """The law of a column with missing cells: ``impute(t.x, normal(mu, sd))``."""
+    _outside("impute")
+
+
 def infer(kernel: Any) -> Any:
     """An inference program of the model's own."""
     _outside("infer")
@@ -94,6 +99,14 @@ def levels(table: Any, name: str) -> Any:
     As text: ``(map effect (levels homes county))``
     """
     _outside("levels")
+
+
+def is_missing(cell: Any) -> Any:
+    """whether a cell of a table is missing; where it is not, the cell can be used even if others of its column are missing.
+
+    As text: ``(if (is_missing row.x) level (+ level (* slope row.x)))``
+    """
+    _outside("is_missing")
 
 
 def bernoulli(p: Any = None, *, size: Any = None) -> Any:
@@ -1750,6 +1763,7 @@ __all__ = [
     "predict",
     "force",
     "factor",
+    "impute",
     "infer",
     "mem",
     "scope",
@@ -1759,6 +1773,7 @@ __all__ = [
     "cell",
     "rows",
     "levels",
+    "is_missing",
     "bernoulli",
     "flip",
     "bernoulli_logit",

@@ -1,9 +1,7 @@
 //! `smidgen calibrate`: does the sampler draw from the posterior of this program?
 
-use std::path::Path;
-
-use smidgen::calibrate::{CalibrateRequest, Calibration, calibrate as calibration};
-use smidgen::report::{CalibrationPage, calibration_html, calibration_text, calibration_verdict};
+use smidgen::calibrate::{CalibrateRequest, calibrate as calibration};
+use smidgen::report::{calibration_html, calibration_json, calibration_text};
 use smidgen::sampling::Progress;
 
 use crate::args::{CalibrateArgs, Format};
@@ -43,48 +41,12 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<(), Failure> {
         result => result.map_err(|error| Failure::sample(&session, error))?,
     };
     let text = std::fs::read_to_string(&args.file).unwrap_or_default();
-    let page = page(&args.file, text, found);
+    let page = found.page(args.file.display().to_string(), text);
     if let Some(path) = &args.html {
         report::write_page("--html", path, &calibration_html(&page))?;
     }
     match args.format {
-        Format::Json => output::line(&json(&page).to_string()),
+        Format::Json => output::line(&calibration_json(&page).to_string()),
         Format::Text => output::line(&calibration_text(&page)),
     }
-}
-
-fn page(file: &Path, program: String, found: Calibration) -> CalibrationPage {
-    CalibrationPage {
-        file: file.display().to_string(),
-        program,
-        ranks: found.ranks,
-        tests: found.tests,
-        p: found.p,
-        simulations: found.simulations,
-        thin: found.thin,
-        failed: found.failed,
-        failure: found.failure,
-        is_correlated: found.is_correlated,
-        seed: found.seed,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-    }
-}
-
-fn json(page: &CalibrationPage) -> serde_json::Value {
-    let (verdict, findings) = calibration_verdict(page);
-    let ranks = |name: &str| page.ranks.iter().find(|ranks| ranks.name == name);
-    let quantities: Vec<_> = (page.tests.iter())
-        .map(|test| {
-            serde_json::json!({
-                "name": test.name, "p": test.p, "shift": test.shift, "spread": test.spread,
-                "ranks": ranks(&test.name).map(|ranks| &ranks.ranks),
-            })
-        })
-        .collect();
-    let findings: Vec<String> = findings.into_iter().map(|finding| finding.text).collect();
-    serde_json::json!({
-        "verdict": verdict.word(), "p": page.p, "findings": findings, "seed": page.seed,
-        "simulations": page.simulations, "failed": page.failed, "thin": page.thin,
-        "draws": page.ranks.first().map(|ranks| ranks.most), "quantities": quantities,
-    })
 }

@@ -55,6 +55,7 @@ fn request(args: &CompareArgs, seed: u64) -> CompareRequest {
         seed,
         record: args.record.clone(),
         threads: args.threads.unwrap_or(default.threads),
+        budget: None,
     }
 }
 

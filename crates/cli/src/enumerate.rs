@@ -1,7 +1,5 @@
 //! `smidgen enumerate`: exact answers for finite programs.
 
-use std::fmt::Write as _;
-
 use smidgen::enumerate::{EnumerateRequest, Enumerated, Marginal, enumerate as answers};
 use smidgen::io::value_to_json;
 use smidgen::sampling::Progress;
@@ -11,9 +9,6 @@ use crate::args::{EnumerateArgs, Format};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::{inputs, output, progress};
-
-/// Values of a quantity that are shown.
-const SHOWN: usize = 20;
 
 pub fn enumerate(args: &EnumerateArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::listen(true);
@@ -30,42 +25,8 @@ pub fn enumerate(args: &EnumerateArgs) -> Result<(), Failure> {
     };
     match args.format {
         Format::Json => output::line(&json(&found).to_string()),
-        Format::Text => output::line(&text(&found)),
+        Format::Text => output::line(&found.to_string()),
     }
-}
-
-fn text(found: &Enumerated) -> String {
-    let mut text = String::new();
-    for marginal in &found.marginals {
-        let Marginal { name, values } = marginal;
-        let _ = write!(text, "{name}");
-        if let Some((mean, sd)) = marginal.moments() {
-            let _ = write!(text, "  mean {}  sd {}", number(mean), number(sd));
-        }
-        text.push('\n');
-        let width = values.iter().take(SHOWN).map(|(v, _)| v.to_string().chars().count()).max();
-        let width = width.unwrap_or(0);
-        for (value, p) in values.iter().take(SHOWN) {
-            let _ = writeln!(text, "  {:>width$}  {p:.10}", value.to_string());
-        }
-        if values.len() > SHOWN {
-            let _ = writeln!(text, "  ... and {} more values", values.len() - SHOWN);
-        }
-    }
-    let Enumerated { log_evidence, states, runs, .. } = found;
-    let plural = |n: &usize, what: &str| format!("{n} {what}{}", if *n == 1 { "" } else { "s" });
-    let _ = writeln!(text, "log evidence {log_evidence:.10}");
-    let _ = writeln!(
-        text,
-        "{} of positive probability, {} of the program",
-        plural(states, "state"),
-        plural(runs, "run")
-    );
-    text
-}
-
-fn number(x: f64) -> String {
-    format!("{x:.10}")
 }
 
 fn json(found: &Enumerated) -> serde_json::Value {

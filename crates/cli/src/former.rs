@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use smidgen::draws::{Run, States};
-use smidgen::io::{read_run, read_states, states_path};
+use smidgen::io::read_run;
 use smidgen::replay;
 
 use crate::args::InputArgs;
@@ -15,22 +15,6 @@ pub fn read(path: &Path) -> Result<Run, Failure> {
     read_run(path).map_err(|error| Failure::message(error.to_string()))
 }
 
-/// The states that were kept beside a file of draws.
-pub fn kept_states(path: &Path, run: &Run) -> Result<Option<States>, Failure> {
-    let beside = states_path(path);
-    if !beside.exists() {
-        return Ok(None);
-    }
-    let states = read_states(&beside).map_err(Failure::message)?;
-    if states.fingerprint != run.fingerprint() {
-        let (beside, path) = (beside.display(), path.display());
-        return Err(Failure::message(format!(
-            "{beside} belongs to other draws than {path}: one of the two was written later or changed; sample again with --out"
-        )));
-    }
-    Ok(Some(states))
-}
-
 /// The states of a run: those beside it, or the draws themselves if they have every random choice of the program.
 pub fn states(
     path: &Path,
@@ -39,7 +23,7 @@ pub fn states(
     args: &InputArgs,
     interrupt: &Interrupt,
 ) -> Result<States, Failure> {
-    if let Some(states) = kept_states(path, run)? {
+    if let Some(states) = smidgen::former::kept_states(path, run).map_err(Failure::message)? {
         return Ok(states);
     }
     if run.draws.is_empty() {

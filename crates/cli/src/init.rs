@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use smidgen::draws::{Draws, Run};
 use smidgen::io::json_to_value;
 use smidgen::sampling::Init;
 use smidgen::value::Value;
@@ -38,10 +37,8 @@ pub fn read(path: &Path) -> Result<Arc<Init>, Failure> {
         ),
         None => {
             let run = former::read(path)?;
-            match former::kept_states(path, &run)? {
-                Some(states) => Init::States(states),
-                None => Init::Recorded(last(&run)),
-            }
+            let states = smidgen::former::kept_states(path, &run).map_err(Failure::message)?;
+            Init::after(&run, states)
         }
     };
     Ok(Arc::new(init))
@@ -62,34 +59,4 @@ fn values(json: &Json) -> Result<Vec<Values>, String> {
         Json::Array(chains) => chains.iter().map(one).collect(),
         json => Ok(vec![one(json)?]),
     }
-}
-
-/// What each chain recorded last.
-fn last(run: &Run) -> Vec<Values> {
-    let draws: &Draws = if run.draws.is_empty() { &run.warmup } else { &run.draws };
-    let chain = |k: usize| {
-        let mut values: Values = Vec::new();
-        for quantity in draws.quantities() {
-            let Some(value) = quantity.chains.get(k).and_then(|chain| chain.last()) else {
-                continue;
-            };
-            match quantity.name.strip_suffix(']').and_then(|name| name.rsplit_once('[')) {
-                // The entries of a vector in a table stand one after the other.
-                Some((name, "0")) => values.push((name.to_owned(), Value::vector([number(value)]))),
-                Some((name, _)) if values.last().is_some_and(|(last, _)| last == name) => {
-                    if let Some((_, Value::Vector(xs))) = values.pop() {
-                        let longer: Vec<f64> = xs.iter().copied().chain([number(value)]).collect();
-                        values.push((name.to_owned(), Value::vector(longer)));
-                    }
-                }
-                _ => values.push((quantity.name.clone(), value.clone())),
-            }
-        }
-        values
-    };
-    (0..run.chains.max(1)).map(chain).filter(|values| !values.is_empty()).collect()
-}
-
-fn number(value: &Value) -> f64 {
-    value.as_number().unwrap_or(f64::NAN)
 }

@@ -1,12 +1,12 @@
 //! `smidgen loo`: how well a program predicts what it has not seen, and which of several does it best.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use smidgen::draws::loo::{self, Compared, Loo, relative_efficiency};
 use smidgen::draws::{Draws, KeepStates, Pointwise, Quantity, Run};
 use smidgen::io::write_draws;
 use smidgen::likelihood::{LikelihoodRequest, log_likelihood};
+use smidgen::report::{loo_text, models_text};
 use smidgen::sampling::Progress;
 use smidgen::value::Value;
 use smidgen::{SampleRequest, sampling};
@@ -33,7 +33,7 @@ pub fn loo(args: &LooArgs) -> Result<(), Failure> {
     let found = loo::loo(&pointwise, relative_efficiency(&run.draws));
     match args.format {
         Format::Json => output::line(&json(&found).to_string()),
-        Format::Text => output::line(&text(&found)),
+        Format::Text => output::line(&loo_text(&found)),
     }
 }
 
@@ -51,7 +51,7 @@ fn pointwise(
     if let Some(thinned) = states.thinned() {
         say(&thinned);
     }
-    let request = LikelihoodRequest { seed, draws: None, threads };
+    let request = LikelihoodRequest { seed, draws: None, threads, rows: Vec::new() };
     let progress = Progress::default();
     let found = progress::with_bar(&progress, || {
         log_likelihood(&mut session, &program, states, &request, &progress)
@@ -78,21 +78,6 @@ fn as_run(pointwise: &Pointwise, run: &Run) -> Run {
         version,
         ..Run::default()
     }
-}
-
-fn text(found: &Loo) -> String {
-    let mut text = String::new();
-    let units = found.units.len();
-    let _ = writeln!(text, "elpd_loo {:>10.3}  se {:.3}", found.elpd, found.se);
-    let _ = writeln!(text, "p_loo    {:>10.3}  {units} units, {} draws", found.p_loo, found.draws);
-    let most = found.units.iter().max_by(|a, b| a.k_hat.total_cmp(&b.k_hat));
-    if let Some(worst) = most {
-        let _ = writeln!(text, "k_hat at most {:.3}, at {}", worst.k_hat, worst.name);
-    }
-    for warning in found.warnings() {
-        let _ = writeln!(text, "warning: {}", warning);
-    }
-    text
 }
 
 fn json(found: &Loo) -> serde_json::Value {
@@ -142,7 +127,7 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     match args.format {
         Format::Json => output::line(&compared_json(&compared, &models, &names).to_string()),
-        Format::Text => output::line(&compared_text(&compared, &models, &names)),
+        Format::Text => output::line(&models_text(&compared, &models, &names)),
     }
 }
 
@@ -189,49 +174,6 @@ fn sampled(
             Err(Failure::message(format!("{name}: {reason}, so its states cannot be kept")))
         }
         None => unreachable!("states were asked for"),
-    }
-}
-
-fn compared_text(compared: &[Compared], models: &[Loo], names: &[String]) -> String {
-    let mut text = String::new();
-    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let _ = writeln!(
-        text,
-        "{:width$}  {:>10}  {:>7}  {:>8}  {:>7}  {:>7}  {:>6}",
-        "", "elpd_loo", "se", "diff", "diff_se", "p_loo", "weight"
-    );
-    for row in compared {
-        let Compared { elpd, se, difference, difference_se, p_loo, weight, model } = row;
-        let name = &names[*model];
-        let _ = writeln!(
-            text,
-            "{name:width$}  {elpd:>10.2}  {se:>7.2}  {difference:>8.2}  {difference_se:>7.2}  {p_loo:>7.2}  {weight:>6.3}"
-        );
-    }
-    if let [best, second, ..] = compared {
-        let _ = writeln!(text, "\n{}", verdict(best, second, names));
-    }
-    for (loo, name) in models.iter().zip(names) {
-        for warning in loo.warnings() {
-            let _ = writeln!(text, "warning: {name}: {}", warning);
-        }
-    }
-    text
-}
-
-fn verdict(best: &Compared, second: &Compared, names: &[String]) -> String {
-    let (name, other) = (&names[best.model], &names[second.model]);
-    let Compared { difference, difference_se, .. } = second;
-    if *difference < 4.0 {
-        return format!(
-            "{name} and {other} predict about equally well (a difference below 4 is small)"
-        );
-    }
-    match *difference > 2.0 * difference_se {
-        true => format!("{name} predicts better than {other}"),
-        false => format!(
-            "{name} may predict better than {other}, but the difference is within two of its standard errors"
-        ),
     }
 }
 

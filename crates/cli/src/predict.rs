@@ -30,6 +30,7 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
         draws: Some(args.draws),
         record: args.record.clone(),
         threads: sample::threads(args.threads),
+        rows: Vec::new(),
     };
     let progress = Progress::default();
     let predicted = progress::with_bar(&progress, || {
@@ -39,5 +40,5 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
         Err(_) if interrupt.is_set() => return Err(Failure::Interrupted),
         result => result.map_err(|error| Failure::sample(&session, error))?,
     };
-    sample::deliver(&predicted, args.out.as_deref(), args.format)
+    sample::deliver(&predicted.run, args.out.as_deref(), args.format)
 }

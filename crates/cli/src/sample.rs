@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use smidgen::draws::{KeepStates, Run};
-use smidgen::io::states_path;
+use smidgen::former;
 use smidgen::predict::{self, PredictRequest};
 use smidgen::report::{RunPage, run_report};
 use smidgen::sampling::{self, Progress};
@@ -52,8 +52,8 @@ fn prior(
     seed: u64,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let record = args.record.clone();
-    let request = PredictRequest { seed, draws: None, record, threads: threads(args.threads) };
+    let (record, threads) = (args.record.clone(), threads(args.threads));
+    let request = PredictRequest { seed, draws: None, record, threads, rows: Vec::new() };
     let progress = Progress::default();
     let size = (args.chains, args.draws);
     let drawn = progress::with_bar(&progress, || {
@@ -62,7 +62,7 @@ fn prior(
     match drawn {
         Err(_) if interrupt.is_set() => Err(Failure::Interrupted),
         result => {
-            let run = result.map_err(|error| Failure::sample(session, error))?;
+            let run = result.map_err(|error| Failure::sample(session, error))?.run;
             if let Some(path) = &args.html {
                 write_report(path, args, &run)?;
             }
@@ -147,29 +147,20 @@ pub fn check_target(path: &Path) -> Result<(), Failure> {
     target::check("--out", path)
 }
 
-/// The states of the program beside the draws. What stands there from another run would not belong to these.
+/// The states of the program beside the draws.
 fn write_states(path: &Path, sampled: &Sampled) -> Result<(), Failure> {
-    let beside = states_path(path);
-    match &sampled.states {
-        Some(Ok(states)) if !states.is_recorded => {
-            if let Some(thinned) = states.thinned() {
-                say(&thinned);
-            }
-            smidgen::io::write_states(&beside, states).map_err(Failure::message)
-        }
-        states => {
-            if let Some(Err(reason)) = states {
-                say(&format!("no states are kept, which predict and loo need: {reason}"));
-            }
-            match std::fs::remove_file(&beside) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    let beside = beside.display();
-                    Err(Failure::message(format!("{beside}: cannot be removed: {error}")))
-                }
-                _ => Ok(()),
-            }
-        }
+    let (states, reason) = match &sampled.states {
+        Some(Ok(states)) => (Some(states), None),
+        Some(Err(reason)) => (None, Some(reason)),
+        None => (None, None),
+    };
+    if let Some(reason) = reason {
+        say(&format!("no states are kept, which predict and loo need: {reason}"));
     }
+    if let Some(thinned) = former::keep_states(path, states).map_err(Failure::message)? {
+        say(&thinned);
+    }
+    Ok(())
 }
 
 fn write(path: &Path, run: &Run) -> Result<(), Failure> {

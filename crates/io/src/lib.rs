@@ -26,4 +26,5 @@ pub use source::{
     ColumnSelection, DataError, Progress, Reading, TableOptions, VectorColumn, bind_vectors,
     read_table, read_table_with,
 };
+pub use states::{decode as decode_states, encode as encode_states};
 pub use states::{read_states, states_path, write_states};

@@ -133,7 +133,8 @@ impl Writer {
     }
 }
 
-fn encode(states: &States) -> Result<Vec<u8>, StatesError> {
+/// The bytes of a file of states.
+pub fn encode(states: &States) -> Result<Vec<u8>, StatesError> {
     let mut lists: Vec<Arc<[u64]>> = Vec::new();
     let mut writer = Writer { bytes: HEAD.to_vec(), lists: HashMap::new() };
     let all = states.chains.iter().flat_map(|chain| &chain.states).chain(&states.last);
@@ -260,7 +261,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn decode(bytes: &[u8]) -> Option<States> {
+/// The states in the bytes of a file; None if they are damaged.
+pub fn decode(bytes: &[u8]) -> Option<States> {
     let (body, sum) = bytes.split_last_chunk::<8>()?;
     if checksum(body) != u64::from_le_bytes(*sum) {
         return None;

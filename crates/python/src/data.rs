@@ -28,6 +28,9 @@ pub struct Table {
     schema: SchemaRef,
     /// Why what was copied was copied.
     reason: String,
+    /// What becomes of missing cells, if somebody has said so.
+    #[pyo3(get)]
+    missing: Option<String>,
 }
 
 #[pymethods]
@@ -74,6 +77,13 @@ impl Table {
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         // The copy is ours, so the table may keep it as it is.
         Table::new(py, name, schema, vec![batch], true, reason)
+    }
+
+    /// The same table with another rule about missing cells.
+    fn with_missing(&self, rule: String) -> Table {
+        let (batches, schema) = (self.batches.clone(), self.schema.clone());
+        let (table, reason) = (self.table.clone(), self.reason.clone());
+        Table { table, batches, schema, reason, missing: Some(rule) }
     }
 
     #[getter]
@@ -152,7 +162,7 @@ impl Table {
         let table = table.map_err(|error| failure(py, &[Problem::plain(error.to_string())]))?;
         // What was copied need not be held twice.
         let kept = if lend { batches } else { Vec::new() };
-        Ok(Table { table: Arc::new(table), batches: kept, schema, reason })
+        Ok(Table { table: Arc::new(table), batches: kept, schema, reason, missing: None })
     }
 }
 

@@ -56,6 +56,11 @@ impl Problem {
         }
     }
 
+    /// The result of work that did not come to its end.
+    pub fn failed<T>(message: &str) -> Result<T, Vec<Problem>> {
+        Err(vec![Problem::plain(message)])
+    }
+
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let triple = |place: &Place| (place.source.clone(), place.start, place.end);
         let dict = PyDict::new(py);

@@ -6,6 +6,7 @@
 //! * [`program`]: a text with its inputs: check, explain, start a run;
 //! * [`run`]: a run in threads of its own; the caller waits as long as it likes;
 //! * [`result`]: what was drawn, as NumPy sees it and as an Arrow stream;
+//! * [`job`]: everything else that takes long; [`likelihood`] and [`groups`]: what comes of it;
 //! * [`session`]: directives one after the other on one trace;
 //! * [`error`]: diagnostics as Python data.
 //!
@@ -15,6 +16,9 @@
 
 mod data;
 mod error;
+mod groups;
+mod job;
+mod likelihood;
 mod names;
 mod program;
 mod result;
@@ -29,6 +33,10 @@ use pyo3::pymodule;
 mod _core {
     #[pymodule_export]
     use crate::data::Table;
+    #[pymodule_export]
+    use crate::job::Job;
+    #[pymodule_export]
+    use crate::likelihood::{Likelihood, Loo, compare_models};
     #[pymodule_export]
     use crate::names::{entries, main, version};
     #[pymodule_export]

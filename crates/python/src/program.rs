@@ -6,16 +6,26 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyList};
+use smidgen::calibrate::CalibrateRequest;
+use smidgen::compile::OnlyRows;
+use smidgen::draws::{KeepStates, States};
 use smidgen::lang::Diagnostic;
+use smidgen::likelihood::LikelihoodRequest;
 use smidgen::load::Loader;
+use smidgen::noted::split_rounds;
+use smidgen::predict::PredictRequest;
+use smidgen::sampling::Init;
 use smidgen::value::{self, Value};
-use smidgen::{SampleRequest, Session, Settings, TopDirective};
+use smidgen::{CompareRequest, SampleRequest, Session, Settings, TopDirective};
 
 use crate::data::Table;
 use crate::error::{Problem, failure, to_python};
+use crate::job::Job;
+use crate::result::Outcome;
 use crate::run::Run;
-use crate::value::from_python;
+use crate::value::{from_python, to_python as to_python_value};
 
 /// What a run needs, on whatever thread it is.
 #[derive(Clone)]
@@ -51,6 +61,54 @@ impl Parts {
         let program = loader.text(&self.name, &self.text, &self.folder, 1);
         (session, program)
     }
+}
+
+impl Parts {
+    /// The same, or what is wrong with the text.
+    pub fn read(
+        &self,
+        seed: u64,
+        interrupt: Arc<AtomicBool>,
+    ) -> Result<(Session, Vec<TopDirective>), Vec<Problem>> {
+        let (session, program) = self.open(seed, interrupt);
+        let program = program.map_err(|found| Problem::all(&found, session.sources()))?;
+        Ok((session, program))
+    }
+}
+
+/// (name, text) of expressions.
+type Labels = Vec<(String, String)>;
+
+/// Rows of tables that are wanted: a byte for each row.
+type Rows = Vec<(String, PyBackedBytes)>;
+
+fn only(rows: Rows) -> OnlyRows {
+    let wanted = |bytes: &[u8]| bytes.iter().map(|byte| *byte != 0).collect();
+    rows.into_iter().map(|(name, bytes)| (name, wanted(&bytes))).collect()
+}
+
+fn threads(cores: Option<usize>) -> usize {
+    cores.unwrap_or(SampleRequest::default().threads)
+}
+
+/// Where chains begin: a former result, or values by name, one list or one for each chain.
+fn init(given: &Bound<'_, PyAny>) -> PyResult<Arc<Init>> {
+    if let Ok(outcome) = given.cast::<Outcome>() {
+        let outcome = outcome.get();
+        let states = outcome.states().and_then(|states| states.as_ref().ok());
+        let states = states.map(|states| States::clone(states));
+        return Ok(Arc::new(Init::after(outcome.run(), states)));
+    }
+    let mut chains = Vec::new();
+    for chain in given.try_iter()? {
+        let mut values = Vec::new();
+        for pair in chain?.try_iter()? {
+            let (name, value): (String, Bound<'_, PyAny>) = pair?.extract()?;
+            values.push((name, from_python(&value)?));
+        }
+        chains.push(values);
+    }
+    Ok(Arc::new(Init::Values(chains)))
 }
 
 #[pymethods]
@@ -129,7 +187,7 @@ impl Program {
     }
 
     /// Begins a run and comes back at once.
-    #[pyo3(signature = (*, draws, tune, chains, cores, seed, kernel, thin, record, approximate, exact, audit, max_seconds))]
+    #[pyo3(signature = (*, draws, tune, chains, cores, seed, kernel, thin, record, approximate, exact, audit, max_seconds, keep_states, stats, keep_tune, init))]
     #[allow(clippy::too_many_arguments)]
     fn start(
         &self,
@@ -140,13 +198,16 @@ impl Program {
         seed: u64,
         kernel: Option<String>,
         thin: usize,
-        record: Vec<(String, String)>,
+        record: Labels,
         approximate: bool,
         exact: bool,
         audit: Option<f64>,
         max_seconds: Option<f64>,
+        keep_states: &str,
+        stats: (bool, bool),
+        keep_tune: bool,
+        init: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Run> {
-        let default = SampleRequest::default();
         let request = SampleRequest {
             kernel,
             draws,
@@ -155,13 +216,132 @@ impl Program {
             chains,
             seed,
             record: record.iter().map(|(_, text)| text.clone()).collect(),
-            threads: cores.unwrap_or(default.threads),
+            threads: threads(cores),
             exact,
             approximate,
             audit,
             budget: max_seconds,
-            ..default
+            keep_states: match keep_states {
+                "all" => KeepStates::All,
+                "auto" => KeepStates::Auto,
+                _ => KeepStates::No,
+            },
+            stats: stats.0,
+            stats_density: stats.1,
+            keep_warmup: keep_tune,
+            init: init.map(self::init).transpose()?,
+            ..SampleRequest::default()
         };
         Ok(Run::start(self.parts.clone(), request, record))
+    }
+
+    /// Draws from the prior: (chains, draws of each).
+    fn prior(
+        &self,
+        size: (usize, usize),
+        seed: u64,
+        record: Labels,
+        rows: Rows,
+        cores: Option<usize>,
+    ) -> Job {
+        let request = PredictRequest {
+            seed,
+            draws: None,
+            record: Vec::new(),
+            threads: threads(cores),
+            rows: only(rows),
+        };
+        Job::prior(self.parts.clone(), size, request, record)
+    }
+
+    /// Predictions with the states of a result of another program, which differs from this in its data at most.
+    #[allow(clippy::too_many_arguments)]
+    fn predict(
+        &self,
+        before: &Bound<'_, Program>,
+        outcome: &Bound<'_, Outcome>,
+        draws: Option<usize>,
+        seed: u64,
+        record: Labels,
+        rows: Rows,
+        cores: Option<usize>,
+    ) -> Job {
+        let (threads, rows) = (threads(cores), only(rows));
+        let request = PredictRequest { seed, draws, record: Vec::new(), threads, rows };
+        let (before, outcome) = (before.get().parts.clone(), outcome.get().clone());
+        Job::predict(self.parts.clone(), before, outcome, request, record)
+    }
+
+    fn likelihood(
+        &self,
+        outcome: &Bound<'_, Outcome>,
+        draws: Option<usize>,
+        rows: Rows,
+        cores: Option<usize>,
+    ) -> Job {
+        let outcome = outcome.get().clone();
+        let (seed, threads, rows) = (outcome.run().seed, threads(cores), only(rows));
+        let request = LikelihoodRequest { seed, draws, threads, rows };
+        Job::likelihood(self.parts.clone(), outcome, request)
+    }
+
+    #[pyo3(signature = (*, kernel, draws, tune, chains, thin, seed, record, cores, max_seconds))]
+    #[allow(clippy::too_many_arguments)]
+    fn compare(
+        &self,
+        kernel: Option<String>,
+        draws: usize,
+        tune: usize,
+        chains: usize,
+        thin: usize,
+        seed: u64,
+        record: Vec<String>,
+        cores: Option<usize>,
+        max_seconds: Option<f64>,
+    ) -> Job {
+        let (warmup, threads, budget) = (tune, threads(cores), max_seconds);
+        let request =
+            CompareRequest { kernel, draws, warmup, thin, chains, seed, record, threads, budget };
+        Job::compare(self.parts.clone(), request)
+    }
+
+    #[pyo3(signature = (*, kernel, simulations, draws, tune, thin, seed, record, cores))]
+    #[allow(clippy::too_many_arguments)]
+    fn calibrate(
+        &self,
+        kernel: Option<String>,
+        simulations: usize,
+        draws: usize,
+        tune: usize,
+        thin: Option<usize>,
+        seed: u64,
+        record: Vec<String>,
+        cores: Option<usize>,
+    ) -> Job {
+        let (warmup, threads) = (tune, threads(cores));
+        let request =
+            CalibrateRequest { kernel, simulations, draws, warmup, thin, record, seed, threads };
+        Job::calibrate(self.parts.clone(), request)
+    }
+
+    fn enumerate(&self, record: Labels, most: usize) -> Job {
+        Job::enumerate(self.parts.clone(), most, record)
+    }
+
+    /// (name, round in each loop, value) of every datum; None if there are more than `most`.
+    fn observed<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Option<Bound<'py, PyList>>> {
+        let found = py.detach(|| {
+            let (mut session, program) = self.parts.read(0, Arc::default())?;
+            smidgen::observed::observed(&mut session, &program, most)
+                .map_err(|error| Problem::all(&error.0, session.sources()))
+        });
+        let found = found.map_err(|problems: Vec<Problem>| failure(py, &problems))?;
+        let Some(found) = found else { return Ok(None) };
+        let list = PyList::empty(py);
+        for (name, value) in found {
+            let (name, rounds) = split_rounds(&name);
+            list.append((name, rounds, to_python_value(py, &value)?))?;
+        }
+        Ok(Some(list))
     }
 }

@@ -2,17 +2,18 @@
 //! memory that NumPy looks at where it is.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::exceptions::{PyKeyError, PyOSError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
-use smidgen::Sampled;
-use smidgen::draws::{self, Draws, Quantity};
-use smidgen::io::{batches_of_draws, write_draws};
+use pyo3::types::{PyBytes, PyDict, PyList};
+use smidgen::draws::{self, Draws, Quantity, States};
+use smidgen::io::{batches_of_draws, decode_states, encode_states, write_draws};
 use smidgen::value::{Matrix, Value};
+use smidgen::{Sampled, former};
 
 use crate::data::stream;
+use crate::groups::groups;
 use crate::value::{from_python, to_python};
 
 /// Doubles that NumPy may look at, and nobody changes.
@@ -20,6 +21,18 @@ use crate::value::{from_python, to_python};
 pub struct Numbers {
     data: Arc<[f64]>,
     shape: Vec<usize>,
+}
+
+impl Numbers {
+    pub fn new(data: Arc<[f64]>, shape: Vec<usize>) -> Numbers {
+        Numbers { data, shape }
+    }
+
+    /// (chain, draw, ...)
+    fn of(numbers: &draws::Numbers) -> Numbers {
+        let shape = [vec![numbers.chains, numbers.draws], numbers.shape.clone()].concat();
+        Numbers { data: numbers.data.clone(), shape }
+    }
 }
 
 #[pymethods]
@@ -36,18 +49,14 @@ impl Numbers {
     }
 }
 
-/// A quantity whose draws are numbers of one shape.
-struct Block {
-    name: String,
-    data: Arc<[f64]>,
-    shape: Vec<usize>,
-}
-
 struct Inner {
     run: draws::Run,
-    blocks: Vec<Block>,
+    /// Numbers of the quantities that somebody asked for; None if they are no numbers of one shape.
+    blocks: Vec<OnceLock<Option<draws::Numbers>>>,
     seconds: f64,
     interrupted: bool,
+    notes: Vec<String>,
+    states: Option<Result<Arc<States>, String>>,
 }
 
 #[pyclass(frozen, module = "smidgen._core")]
@@ -56,38 +65,69 @@ pub struct Outcome {
     inner: Arc<Inner>,
 }
 
+/// What a result says beside its draws: (name, text) of recorded expressions, the program, the seed.
+#[derive(Clone)]
+pub struct About {
+    pub labels: Vec<(String, String)>,
+    pub text: String,
+    pub seed: u64,
+}
+
 impl Outcome {
-    pub fn new(
-        sampled: Sampled,
-        program: String,
-        labels: &[(String, String)],
-        seconds: f64,
-    ) -> Outcome {
-        Outcome::with_labels(sampled.run, program, labels, seconds, sampled.interrupted)
+    pub fn new(sampled: Sampled, about: About, seconds: f64) -> Outcome {
+        let Sampled { mut run, interrupted, notes, states, .. } = sampled;
+        about.put_on(&mut run);
+        // States belong to the draws by the numbers of these, whatever they are called.
+        let fingerprint = run.fingerprint();
+        let states =
+            states.map(|states| states.map(|states| Arc::new(States { fingerprint, ..states })));
+        let blocks = Outcome::no_blocks(&run);
+        Outcome { inner: Arc::new(Inner { run, blocks, seconds, interrupted, notes, states }) }
     }
 
-    pub fn with_labels(
-        mut run: draws::Run,
-        program: String,
-        labels: &[(String, String)],
+    /// The draws of a run that goes on.
+    pub fn so_far(mut run: draws::Run, about: About, seconds: f64) -> Outcome {
+        about.put_on(&mut run);
+        Outcome::of(run, seconds, true, None)
+    }
+
+    pub fn of(
+        run: draws::Run,
         seconds: f64,
         interrupted: bool,
+        states: Option<Arc<States>>,
     ) -> Outcome {
-        if !labels.is_empty() {
-            run.draws = labelled(&run.draws, labels);
-        }
-        run.program = program;
-        Outcome::of(run, seconds, interrupted)
+        let (blocks, states) = (Outcome::no_blocks(&run), states.map(Ok));
+        let notes = Vec::new();
+        Outcome { inner: Arc::new(Inner { run, blocks, seconds, interrupted, notes, states }) }
     }
 
-    fn of(run: draws::Run, seconds: f64, interrupted: bool) -> Outcome {
-        let blocks = run.draws.quantities().iter().filter_map(block).collect();
-        Outcome { inner: Arc::new(Inner { run, blocks, seconds, interrupted }) }
+    fn no_blocks(run: &draws::Run) -> Vec<OnceLock<Option<draws::Numbers>>> {
+        run.draws.quantities().iter().map(|_| OnceLock::new()).collect()
+    }
+
+    pub fn run(&self) -> &draws::Run {
+        &self.inner.run
+    }
+
+    /// The states that were kept, or why there are none; None if nobody asked for them.
+    pub fn states(&self) -> Option<&Result<Arc<States>, String>> {
+        self.inner.states.as_ref()
+    }
+}
+
+impl About {
+    fn put_on(self, run: &mut draws::Run) {
+        if !self.labels.is_empty() {
+            run.draws = labelled(&run.draws, &self.labels);
+            run.warmup = labelled(&run.warmup, &self.labels);
+        }
+        run.program = self.text;
     }
 }
 
 /// The draws, with the names that somebody gave to expressions: they come last.
-fn labelled(draws: &Draws, labels: &[(String, String)]) -> Draws {
+pub fn labelled(draws: &Draws, labels: &[(String, String)]) -> Draws {
     let mut named = Draws::default();
     let first = draws.quantities().len().saturating_sub(labels.len());
     for (k, quantity) in draws.quantities().iter().enumerate() {
@@ -98,63 +138,6 @@ fn labelled(draws: &Draws, labels: &[(String, String)]) -> Draws {
         ));
     }
     named
-}
-
-/// The shape of a value that is made of numbers alone.
-fn shape(value: &Value) -> Option<Vec<usize>> {
-    match value {
-        Value::Bool(_) | Value::Number(_) | Value::Linked(..) => Some(Vec::new()),
-        Value::Vector(xs) => Some(vec![xs.len()]),
-        Value::Matrix(m) => Some(vec![m.rows(), m.cols()]),
-        Value::Array(_) | Value::Pair(_) => {
-            let items = items(value)?;
-            let inner = shape(items.first()?)?;
-            let alike = items.iter().all(|item| shape(item).as_ref() == Some(&inner));
-            alike.then(|| [vec![items.len()], inner].concat())
-        }
-        _ => None,
-    }
-}
-
-fn items(value: &Value) -> Option<Vec<Value>> {
-    match value {
-        Value::Array(items) => Some(items.to_vec()),
-        _ => {
-            let (mut items, mut link) = (Vec::new(), value);
-            while let Value::Pair(pair) = link {
-                items.push(pair.first.clone());
-                link = &pair.rest;
-            }
-            matches!(link, Value::Nil).then_some(items)
-        }
-    }
-}
-
-fn put(value: &Value, into: &mut Vec<f64>) {
-    match value {
-        Value::Vector(xs) => into.extend(xs.iter()),
-        Value::Matrix(m) => into.extend(m.as_slice()),
-        Value::Array(_) | Value::Pair(_) => {
-            items(value).unwrap_or_default().iter().for_each(|item| put(item, into));
-        }
-        _ => into.push(value.as_number().unwrap_or(f64::NAN)),
-    }
-}
-
-/// Chains of an interrupted run are cut to the shortest.
-fn block(quantity: &Quantity) -> Option<Block> {
-    let draws = quantity.chains.iter().map(Vec::len).min()?;
-    let first = quantity.chains.first()?.first()?;
-    let inner = shape(first)?;
-    let mut data = Vec::new();
-    for value in quantity.chains.iter().flat_map(|chain| &chain[..draws]) {
-        if shape(value).as_ref() != Some(&inner) {
-            return None;
-        }
-        put(value, &mut data);
-    }
-    let shape = [vec![quantity.chains.len(), draws], inner].concat();
-    Some(Block { name: quantity.name.clone(), data: data.into(), shape })
 }
 
 #[pymethods]
@@ -202,27 +185,51 @@ impl Outcome {
     }
 
     /// The numbers of a quantity; None if they are no numbers of one shape.
-    fn numbers(&self, name: &str) -> PyResult<Option<Numbers>> {
-        if self.inner.run.draws.get(name).is_none() {
-            return Err(PyKeyError::new_err(name.to_owned()));
+    fn numbers(&self, py: Python<'_>, name: &str) -> PyResult<Option<Numbers>> {
+        let quantities = self.inner.run.draws.quantities();
+        let place = quantities.iter().position(|quantity| quantity.name == name);
+        let place = place.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        let find = || self.inner.blocks[place].get_or_init(|| quantities[place].numbers());
+        Ok(py.detach(find).as_ref().map(Numbers::of))
+    }
+
+    /// Quantities of loops put together, (name, rounds, numbers): see [`crate::groups`].
+    fn groups(&self, py: Python<'_>) -> Vec<(String, Vec<Vec<i64>>, Numbers)> {
+        py.detach(|| groups(&self.inner.run.draws))
+    }
+
+    /// Numbers by name of "stats", "warmup" or "warmup_stats", where they were kept.
+    fn beside(&self, py: Python<'_>, what: &str) -> Vec<(String, Numbers)> {
+        let run = &self.inner.run;
+        let draws = match what {
+            "stats" => &run.stats,
+            "warmup" => &run.warmup,
+            _ => &run.warmup_stats,
+        };
+        let each =
+            |quantity: &Quantity| Some((quantity.name.clone(), Numbers::of(&quantity.numbers()?)));
+        py.detach(|| draws.quantities().iter().filter_map(each).collect())
+    }
+
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.inner.notes.clone()
+    }
+
+    /// How many states there are, or why there are none.
+    fn kept(&self) -> (usize, Option<String>) {
+        match &self.inner.states {
+            Some(Ok(states)) => (states.len(), states.thinned()),
+            Some(Err(reason)) => (0, Some(reason.clone())),
+            None => (0, None),
         }
-        let block = self.inner.blocks.iter().find(|block| block.name == name);
-        Ok(block.map(|block| Numbers { data: block.data.clone(), shape: block.shape.clone() }))
     }
 
     /// All draws of a quantity as Python objects, chain by chain.
     fn values<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let quantity = self.inner.run.draws.get(name);
         let quantity = quantity.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
-        let chains = PyList::empty(py);
-        for chain in &quantity.chains {
-            let values = PyList::empty(py);
-            for value in chain {
-                values.append(to_python(py, value)?)?;
-            }
-            chains.append(values)?;
-        }
-        Ok(chains)
+        chains_of(py, quantity)
     }
 
     /// One tuple per number: name, mean, sd, mcse, 5%, 50%, 95%, ess_bulk, ess_tail, r_hat.
@@ -263,9 +270,15 @@ impl Outcome {
         smidgen::io::json::kernels_to_json(&self.inner.run.kernels).to_string()
     }
 
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<Vec<(String, String)>> {
-        let written = py.detach(|| write_draws(&path, &self.inner.run));
-        Ok(written.map_err(|error| PyOSError::new_err(error.to_string()))?.skipped)
+    /// Writes the draws, and the states beside them; gives what is not in the file, and a note about the states.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<Saved> {
+        py.detach(|| {
+            let written = write_draws(&path, &self.inner.run).map_err(|error| error.to_string())?;
+            let states = self.inner.states.as_ref().and_then(|states| states.as_ref().ok());
+            let note = former::keep_states(&path, states.map(AsRef::as_ref))?;
+            Ok((written.skipped, note))
+        })
+        .map_err(|error: String| PyOSError::new_err(error))
     }
 
     /// The page of `--html`.
@@ -303,6 +316,18 @@ impl Outcome {
             quantities.append((&quantity.name, self.values(py, &quantity.name)?))?;
         }
         state.set_item("quantities", quantities)?;
+        for (name, of) in BESIDE {
+            let beside = PyList::empty(py);
+            for quantity in of(run).quantities() {
+                beside.append((&quantity.name, chains_of(py, quantity)?))?;
+            }
+            state.set_item(name, beside)?;
+        }
+        if let Some(Ok(states)) = &self.inner.states
+            && let Ok(bytes) = py.detach(|| encode_states(states))
+        {
+            state.set_item("states", PyBytes::new(py, &bytes))?;
+        }
         Ok(state)
     }
 
@@ -314,19 +339,62 @@ impl Outcome {
         let mut run = smidgen::io::recorded::run_from_json(&about)
             .map_err(pyo3::exceptions::PyValueError::new_err)?;
         run.seed = get("seed")?.extract()?;
-        for item in get("quantities")?.try_iter()? {
-            let (name, chains): (String, Bound<'_, PyAny>) = item?.extract()?;
-            let mut kept = Vec::new();
-            for chain in chains.try_iter()? {
-                let values: PyResult<Vec<Value>> =
-                    chain?.try_iter()?.map(|value| drawn(&value?)).collect();
-                kept.push(values?);
+        run.draws = quantities(&get("quantities")?)?;
+        run.chains = run.draws.quantities().first().map_or(0, |q| q.chains.len());
+        for (name, place) in BESIDE_MUT {
+            if let Some(list) = state.get_item(name)? {
+                *place(&mut run) = quantities(&list)?;
             }
-            run.chains = kept.len();
-            run.draws.add(Quantity::new(name, kept));
         }
-        Ok(Outcome::of(run, get("seconds")?.extract()?, get("interrupted")?.extract()?))
+        let states = match state.get_item("states")? {
+            Some(bytes) => decode_states(bytes.cast::<PyBytes>()?.as_bytes()).map(Arc::new),
+            None => None,
+        };
+        let (seconds, interrupted) = (get("seconds")?.extract()?, get("interrupted")?.extract()?);
+        Ok(Outcome::of(run, seconds, interrupted, states))
     }
+}
+
+/// What a pickle has beside the draws.
+const BESIDE: [(&str, fn(&draws::Run) -> &Draws); 3] = [
+    ("stats", |run| &run.stats),
+    ("warmup", |run| &run.warmup),
+    ("warmup_stats", |run| &run.warmup_stats),
+];
+const BESIDE_MUT: [(&str, fn(&mut draws::Run) -> &mut Draws); 3] = [
+    ("stats", |run| &mut run.stats),
+    ("warmup", |run| &mut run.warmup),
+    ("warmup_stats", |run| &mut run.warmup_stats),
+];
+
+/// What is not in a file, and what there is to be said about the states.
+type Saved = (Vec<(String, String)>, Option<String>);
+
+fn chains_of<'py>(py: Python<'py>, quantity: &Quantity) -> PyResult<Bound<'py, PyList>> {
+    let chains = PyList::empty(py);
+    for chain in &quantity.chains {
+        let values = PyList::empty(py);
+        for value in chain {
+            values.append(to_python(py, value)?)?;
+        }
+        chains.append(values)?;
+    }
+    Ok(chains)
+}
+
+fn quantities(list: &Bound<'_, PyAny>) -> PyResult<Draws> {
+    let mut draws = Draws::default();
+    for item in list.try_iter()? {
+        let (name, chains): (String, Bound<'_, PyAny>) = item?.extract()?;
+        let mut kept = Vec::new();
+        for chain in chains.try_iter()? {
+            let values: PyResult<Vec<Value>> =
+                chain?.try_iter()?.map(|value| drawn(&value?)).collect();
+            kept.push(values?);
+        }
+        draws.add(Quantity::new(name, kept));
+    }
+    Ok(draws)
 }
 
 /// A value that has been written as lists: rows of numbers are a matrix again.
@@ -349,7 +417,11 @@ fn drawn(value: &Bound<'_, PyAny>) -> PyResult<Value> {
 /// The run of a file that `save` or `smidgen sample --out` wrote.
 #[pyfunction]
 pub fn read_outcome(py: Python<'_>, path: PathBuf) -> PyResult<Outcome> {
-    let run = py.detach(|| smidgen::io::read_run(&path));
-    let run = run.map_err(|error| PyOSError::new_err(error.to_string()))?;
-    Ok(Outcome::of(run, 0.0, false))
+    let read = || {
+        let run = smidgen::io::read_run(&path).map_err(|error| error.to_string())?;
+        let states = former::kept_states(&path, &run)?;
+        Ok((run, states.map(Arc::new)))
+    };
+    let (run, states) = py.detach(read).map_err(|error: String| PyOSError::new_err(error))?;
+    Ok(Outcome::of(run, 0.0, false, states))
 }

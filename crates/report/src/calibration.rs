@@ -115,6 +115,26 @@ pub fn calibration_text(page: &CalibrationPage) -> String {
     text
 }
 
+/// For other programs: the verdict, and the ranks of every quantity.
+pub fn calibration_json(page: &CalibrationPage) -> serde_json::Value {
+    let (verdict, findings) = calibration_verdict(page);
+    let ranks = |name: &str| page.ranks.iter().find(|ranks| ranks.name == name);
+    let quantities: Vec<_> = (page.tests.iter())
+        .map(|test| {
+            serde_json::json!({
+                "name": test.name, "p": test.p, "shift": test.shift, "spread": test.spread,
+                "ranks": ranks(&test.name).map(|ranks| &ranks.ranks),
+            })
+        })
+        .collect();
+    let findings: Vec<String> = findings.into_iter().map(|finding| finding.text).collect();
+    serde_json::json!({
+        "verdict": verdict.word(), "p": page.p, "findings": findings, "seed": page.seed,
+        "simulations": page.simulations, "failed": page.failed, "thin": page.thin,
+        "draws": page.ranks.first().map(|ranks| ranks.most), "quantities": quantities,
+    })
+}
+
 /// A page that needs no other file.
 pub fn calibration_html(of: &CalibrationPage) -> String {
     let (verdict, findings) = calibration_verdict(of);

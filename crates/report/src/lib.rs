@@ -5,7 +5,7 @@
 //! [`scale`] and [`plot`] (plots as SVG, on top of [`svg`]), [`picture`] and `png` (plots as files of
 //! their own), [`density`] (what is plotted of draws),
 //! [`page`] (the skeleton of a page), [`run`] (the report of `smidgen report`),
-//! [`comparison`] (that of `smidgen compare`), [`calibration`] (that of `smidgen calibrate`).
+//! [`comparison`] (that of `smidgen compare`), [`calibration`] (that of `smidgen calibrate`), [`loo`].
 //!
 //! Whatever a run can produce must come out as a page: constant draws, no draws, infinities.
 //! A number that is not known is NaN, and is written as a dash.
@@ -13,6 +13,7 @@
 pub mod calibration;
 pub mod comparison;
 pub mod density;
+pub mod loo;
 mod mark;
 pub mod number;
 pub mod page;
@@ -26,7 +27,10 @@ pub mod svg;
 pub mod table;
 mod verdict;
 
-pub use calibration::{CalibrationPage, calibration_html, calibration_text, calibration_verdict};
+pub use calibration::{
+    CalibrationPage, calibration_html, calibration_json, calibration_text, calibration_verdict,
+};
 pub use comparison::{Comparison, comparison_html, comparison_json, comparison_text};
+pub use loo::{loo_text, models_text};
 pub use run::{RunPage, RunReport, run_report};
 pub use verdict::{Finding, Verdict};

@@ -16,6 +16,7 @@ use smidgen_draws::{Draws, Scalar};
 use smidgen_io::Progress;
 use smidgen_lang::syntax::{Directive, DirectiveKind, SyntaxKind};
 use smidgen_lang::{Diagnostic, forms};
+use smidgen_report::CalibrationPage;
 use smidgen_value::{Rng, State, Value};
 
 use crate::compile::{Compiler, Observations};
@@ -62,6 +63,24 @@ pub struct Calibration {
 impl Calibration {
     pub fn is_alarm(&self) -> bool {
         self.p < FALSE_ALARM
+    }
+
+    /// What the page about it is made of.
+    pub fn page(self, file: String, program: String) -> CalibrationPage {
+        CalibrationPage {
+            file,
+            program,
+            ranks: self.ranks,
+            tests: self.tests,
+            p: self.p,
+            simulations: self.simulations,
+            thin: self.thin,
+            failed: self.failed,
+            failure: self.failure,
+            is_correlated: self.is_correlated,
+            seed: self.seed,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
     }
 }
 

@@ -42,6 +42,8 @@ pub struct CompareRequest {
     /// Expressions evaluated after each draw.
     pub record: Vec<String>,
     pub threads: usize,
+    /// Processor seconds after which a chain of a run stops.
+    pub budget: Option<f64>,
 }
 
 impl Default for CompareRequest {
@@ -56,6 +58,7 @@ impl Default for CompareRequest {
             seed: 0,
             record: Vec::new(),
             threads: sample.threads,
+            budget: None,
         }
     }
 }
@@ -164,6 +167,7 @@ impl Runs<'_> {
             seed: request.seed,
             record: request.record.clone(),
             threads: request.threads,
+            budget: request.budget,
             ..SampleRequest::default()
         };
         let changed = change(plain);

@@ -81,6 +81,8 @@ pub enum StepKind {
         body: Vec<Arc<Step>>,
         /// Where the body only observes: each observation with the names of its round written out.
         rows: Option<Vec<Step>>,
+        /// The rounds that are gone through, if not all.
+        only: Option<Arc<[i64]>>,
     },
     /// One directive that does several things.
     Together(Vec<Arc<Step>>),
@@ -95,7 +97,12 @@ pub struct Compiler<'a> {
     pub catalog: &'a mut Catalog,
     pub sources: &'a SourceMap,
     pub observations: Observations,
+    /// What loops are restricted to.
+    pub only: OnlyRows,
 }
+
+/// Rows that loops over tables go through, by the name of the table: true for those that are wanted.
+pub type OnlyRows = Vec<(String, Arc<[bool]>)>;
 
 /// What becomes of observations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,7 +120,7 @@ pub(crate) type Compiled<T> = Result<T, Vec<Diagnostic>>;
 
 impl<'a> Compiler<'a> {
     pub fn new(catalog: &'a mut Catalog, sources: &'a SourceMap) -> Compiler<'a> {
-        Compiler { catalog, sources, observations: Observations::Constrain }
+        Compiler { catalog, sources, observations: Observations::Constrain, only: Vec::new() }
     }
 
     /// The step of a directive. None if it acts on the catalog alone, which has then happened.

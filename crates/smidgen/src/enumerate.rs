@@ -5,6 +5,7 @@
 //! observed) counts once. The evidence is Σ_x p(x, y), and what is recorded has probability p(x, y) / Σ at its value.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -61,6 +62,36 @@ pub struct Enumerated {
     pub runs: usize,
 }
 
+/// Values of a quantity that are shown.
+const SHOWN: usize = 20;
+
+impl fmt::Display for Enumerated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for marginal in &self.marginals {
+            let Marginal { name, values } = marginal;
+            write!(f, "{name}")?;
+            if let Some((mean, sd)) = marginal.moments() {
+                write!(f, "  mean {mean:.10}  sd {sd:.10}")?;
+            }
+            writeln!(f)?;
+            let width = values.iter().take(SHOWN).map(|(v, _)| v.to_string().chars().count()).max();
+            let width = width.unwrap_or(0);
+            for (value, p) in values.iter().take(SHOWN) {
+                writeln!(f, "  {:>width$}  {p:.10}", value.to_string())?;
+            }
+            if values.len() > SHOWN {
+                writeln!(f, "  ... and {} more values", values.len() - SHOWN)?;
+            }
+        }
+        let Enumerated { log_evidence, states, runs, .. } = self;
+        let plural =
+            |n: &usize, what: &str| format!("{n} {what}{}", if *n == 1 { "" } else { "s" });
+        writeln!(f, "log evidence {log_evidence:.10}")?;
+        let (states, runs) = (plural(states, "state"), plural(runs, "run"));
+        writeln!(f, "{states} of positive probability, {runs} of the program")
+    }
+}
+
 /// The answers, or why there are none.
 pub fn enumerate(
     session: &mut Session,
@@ -68,7 +99,7 @@ pub fn enumerate(
     request: &EnumerateRequest,
     progress: &Progress,
 ) -> Result<Enumerated, SampleError> {
-    let steps = compile(session, program, Observations::Constrain, &[])?;
+    let steps = compile(session, program, Observations::Constrain, &Vec::new())?;
     let mut record = Vec::new();
     for text in &request.record {
         record.push((text.clone(), session.lower_option("--record", text)?));

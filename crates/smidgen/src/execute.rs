@@ -282,20 +282,23 @@ impl ExecutionContext<'_> {
         if let StepKind::Together(steps) = &step.kind {
             return steps.iter().try_for_each(|inner| self.inside(model, inner, env, suffix));
         }
-        if let StepKind::For { bounds, body, rows: texts } = &step.kind {
+        if let StepKind::For { bounds, body, rows: texts, only } = &step.kind {
             let rows = range_of(model, bounds, step.span, env, self.rng)?;
             if let Some(texts) = texts
                 && self.observe_rows(model, step, (bounds, texts), rows.clone(), env, suffix)?
             {
                 return Ok(());
             }
-            for i in rows {
+            let mut round = |i: i64| {
                 self.check_interrupt(step.span)?;
                 let inner = env.push([Operand::Constant(Value::Number(i as f64))]);
                 self.round(model, body, inner, &format!("{suffix}[{i}]"))
-                    .map_err(|diagnostic| in_round(diagnostic, bounds, i, step.span))?;
-            }
-            return Ok(());
+                    .map_err(|diagnostic| in_round(diagnostic, bounds, i, step.span))
+            };
+            return match only {
+                Some(only) => only.iter().copied().try_for_each(round),
+                None => rows.into_iter().try_for_each(&mut round),
+            };
         }
         let label = step.label.as_ref().map(|label| format!("{label}{suffix}"));
         let shown = self
@@ -374,7 +377,7 @@ impl ExecutionContext<'_> {
             apart.extend(found.apart.into_iter().map(|row| (row, inner)));
             observations.push(RowObservation { expr, outcome, label, rows: found.together });
         }
-        let first = model.next_number();
+        let (first, all) = (model.next_number(), rows.clone());
         let taken = texts.len() * (rows.end - rows.start).max(0) as usize;
         let in_round = |diagnostic, row| in_round(diagnostic, bounds, row, step.span);
         let done = model.observe_rows(&observations, env, rows, self.rng).map_err(
@@ -395,6 +398,8 @@ impl ExecutionContext<'_> {
                     noted.observation(inner.number, number, (&inner.label, name), suffix);
                 }
             }
+            let rows: Vec<_> = observations.iter().map(|o| o.rows.clone()).collect();
+            note_data(noted, model, (texts, &rows), &all, (env, suffix), self.rng)?;
         }
         apart.sort_by_key(|(row, _)| *row);
         for (row, inner) in apart {
@@ -427,6 +432,9 @@ impl ExecutionContext<'_> {
                     None => model.constant(code(value), rng)?,
                 };
                 let number = model.next_number();
+                if let Some(noted) = self.noted.as_mut().filter(|noted| noted.wants_data()) {
+                    noted.datum((&step.label, name), suffix, value.clone());
+                }
                 model.observe(code(expr), value, label.clone(), rng)?;
                 if let Some(noted) = &mut self.noted {
                     noted.observation(step.number, number, (&step.label, name), suffix);
@@ -479,6 +487,34 @@ impl ExecutionContext<'_> {
             }
         })
     }
+}
+
+/// The data of a loop that was observed at once.
+fn note_data(
+    noted: &mut Noted,
+    model: &mut Model,
+    (texts, rows): (&[Step], &[Option<Vec<u32>>]),
+    all: &std::ops::Range<i64>,
+    (env, suffix): (&Environment, &str),
+    rng: &mut Rng,
+) -> Result<(), Diagnostic> {
+    for (inner, rows) in texts.iter().zip(rows) {
+        let StepKind::Observe { value, name, .. } = &inner.kind else { continue };
+        let rows: Box<dyn Iterator<Item = i64>> = match rows {
+            Some(rows) => Box::new(rows.iter().map(|row| i64::from(*row))),
+            None => Box::new(all.clone()),
+        };
+        for row in rows {
+            if !noted.wants_data() {
+                break;
+            }
+            let environment = &env.push([Operand::Constant(Value::Number(row as f64))]);
+            let datum = model.constant(Code { expr: value, environment }, rng);
+            let datum = datum.map_err(|error| in_directive(error.into_diagnostic(), inner.span))?;
+            noted.datum((&inner.label, name), &format!("{suffix}[{row}]"), datum);
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn infers(step: &Step) -> bool {

@@ -205,7 +205,7 @@ impl Compiler<'_> {
         let bounds = Bounds::Rows(found.table.clone());
         let body = vec![Arc::new(observed)];
         let rows = row_texts(&body);
-        let kind = StepKind::For { bounds, body, rows };
+        let kind = StepKind::For { bounds, body, rows, only: None };
         Ok(Step { number, label: None, span, kind, absences: vec![] })
     }
 }

@@ -13,11 +13,12 @@ use smidgen_io::Progress;
 use smidgen_lang::Diagnostic;
 use smidgen_value::{Rng, State};
 
-use crate::compile::Observations;
+use crate::compile::{Observations, OnlyRows};
 use crate::load::TopDirective;
-use crate::noted::{Noted, Observation};
-use crate::replay::{Replay, Replayed, compile, diagnosed, each_chain, spread};
+use crate::noted::{Noted, Observation, split_rounds};
+use crate::replay::{Replayed, diagnosed, each_chain, spread};
 use crate::sampling::SampleError;
+use crate::selection::{Selection, Steps};
 use crate::session::Session;
 
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub struct LikelihoodRequest {
     /// At most so many draws, spread evenly over those that there are.
     pub draws: Option<usize>,
     pub threads: usize,
+    /// Of these tables some rows only; of others all.
+    pub rows: OnlyRows,
 }
 
 /// Numbers of the streams for what states lack.
@@ -36,8 +39,8 @@ const LIKELIHOOD: u64 = 1 << 35;
 struct Unit {
     directive: usize,
     record: u64,
-    suffix: String,
-    row: Option<u32>,
+    /// Of the loops around it, outermost first.
+    rounds: Vec<i64>,
 }
 
 pub fn log_likelihood(
@@ -50,15 +53,15 @@ pub fn log_likelihood(
     let wanted = spread(states, request.draws);
     let total: usize = wanted.iter().map(Vec::len).sum();
     progress.total.store(total as u64, Ordering::Relaxed);
-    let steps = compile(session, program, Observations::Constrain, &[])?;
-    let (catalog, sources) = (&session.catalog, &session.sources);
-    let replay = Replay { steps, catalog, sources, interrupt: session.interrupt.clone() };
+    let steps = Steps::new(session, program, Observations::Constrain, &request.rows)?;
+    let selection = Selection::new(session, steps);
     let chains = each_chain(wanted.len(), request.threads, |k| {
         let mut rng = Rng::for_chain(request.seed, LIKELIHOOD + k as u64);
-        let mut chain = Chain { replay: &replay, states, standing: None, units: Vec::new() };
+        let (selection, units) = (&selection, Vec::new());
+        let mut chain = Chain { selection, states, all: false, standing: None, units };
         let mut draws = Vec::with_capacity(wanted[k].len());
         for (_, state) in &wanted[k] {
-            if replay.is_interrupted() {
+            if selection.replay().is_interrupted() {
                 return Err(Diagnostic::error(None, "interrupted"));
             }
             draws.push(chain.draw(state, &mut rng)?);
@@ -77,8 +80,10 @@ pub fn log_likelihood(
 }
 
 struct Chain<'a> {
-    replay: &'a Replay<'a>,
+    selection: &'a Selection<'a>,
     states: &'a States,
+    /// Whether rows that nobody wants are needed.
+    all: bool,
     standing: Option<(Model, Noted)>,
     /// The units in the order of their numbers, with what is observed in each.
     units: Vec<(Unit, String)>,
@@ -93,13 +98,18 @@ impl Chain<'_> {
         };
         if !rewritten {
             let Replayed { model, noted, .. } =
-                self.replay.run(state, Some(&self.states.steps), rng)?;
+                self.selection.run(state, Some(self.states), &mut self.all, rng)?;
             self.standing = Some((model, noted));
         }
         let (model, noted) = self.standing.as_mut().expect("just made");
         let mut found: HashMap<Unit, (f64, Vec<&str>)> = HashMap::new();
+        let wants =
+            |unit: &Unit| self.selection.wants(unit.directive, unit.rounds.first().copied());
         for observation in &noted.observations {
             add(model, observation, &mut found).map_err(diagnosed)?;
+        }
+        if self.all {
+            found.retain(|unit, _| wants(unit));
         }
         if self.units.is_empty() {
             let mut units: Vec<_> =
@@ -121,14 +131,15 @@ fn add<'o>(
     found: &mut HashMap<Unit, (f64, Vec<&'o str>)>,
 ) -> Result<(), EvalError> {
     let Observation { number, name, suffix, directive } = observation;
+    let around = split_rounds(suffix).1;
     model.log_likelihood_of(*number, &mut |row, log_p| {
-        let alone = row.is_none() && suffix.is_empty();
+        let alone = row.is_none() && around.is_empty();
         if alone && name.is_none() {
             return; // a weight outside of loops is no datum
         }
         let record = if alone { *number } else { 0 };
-        let (directive, suffix) = (*directive, suffix.clone());
-        let entry = found.entry(Unit { directive, record, suffix, row }).or_default();
+        let rounds = around.iter().copied().chain(row.map(i64::from)).collect();
+        let entry = found.entry(Unit { directive: *directive, record, rounds }).or_default();
         entry.0 += log_p;
         entry.1.extend(name.as_deref());
     })
@@ -136,8 +147,7 @@ fn add<'o>(
 
 fn names(units: &[(Unit, String)]) -> Vec<String> {
     let name = |(unit, name): &(Unit, String)| {
-        let row = unit.row.map_or_else(String::new, |row| format!("[{row}]"));
-        format!("{name}{}{row}", unit.suffix)
+        unit.rounds.iter().fold(name.clone(), |name, round| format!("{name}[{round}]"))
     };
     units.iter().map(name).collect()
 }

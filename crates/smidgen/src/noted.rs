@@ -20,9 +20,29 @@ pub struct Noted {
     pub observations: Vec<Observation>,
     /// Where observations are predicted: what came out.
     pub values: Vec<Value>,
+    /// Every datum by its name, if somebody wants to know, but no more than one beyond `most`.
+    pub seen: Option<Vec<(String, Value)>>,
+    pub most: usize,
 }
 
 impl Noted {
+    /// Whether data are wanted, and there is room.
+    pub fn wants_data(&self) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.len() <= self.most)
+    }
+
+    /// A datum, unless it is a weight.
+    pub fn datum(
+        &mut self,
+        (label, name): (&Option<String>, &Option<String>),
+        suffix: &str,
+        value: Value,
+    ) {
+        if let (Some(seen), Some(name)) = (&mut self.seen, name) {
+            seen.push((format!("{}{suffix}", label.as_ref().unwrap_or(name)), value));
+        }
+    }
+
     /// Of a directive: its record, its label and its name, and the rounds of the loops around it.
     pub fn observation(
         &mut self,
@@ -34,4 +54,17 @@ impl Noted {
         let name = name.as_ref().map(|name| label.as_ref().unwrap_or(name).clone());
         self.observations.push(Observation { number, name, suffix: suffix.to_owned(), directive });
     }
+}
+
+/// What is observed or predicted in loops: its name, and the rounds of the loops, outermost first.
+pub fn split_rounds(name: &str) -> (&str, Vec<i64>) {
+    let (mut rest, mut rounds) = (name, Vec::new());
+    while let Some((before, round)) = rest.strip_suffix(']').and_then(|rest| rest.rsplit_once('['))
+        && let Ok(round) = round.parse()
+    {
+        rest = before;
+        rounds.push(round);
+    }
+    rounds.reverse();
+    (rest, rounds)
 }

@@ -17,7 +17,7 @@ use smidgen_lang::{Diagnostic, SourceMap};
 use smidgen_value::{Rng, State, Value};
 
 use crate::catalog::Catalog;
-use crate::compile::{Compiler, Observations, Step};
+use crate::compile::{Compiler, Observations, OnlyRows, Step};
 use crate::execute::{ExecutionContext, Executor, Mode};
 use crate::load::TopDirective;
 use crate::noted::Noted;
@@ -47,14 +47,15 @@ pub(crate) fn compile(
     session: &mut Session,
     program: &[TopDirective],
     observations: Observations,
-    also: &[String],
+    only: &OnlyRows,
 ) -> Result<Vec<Arc<Step>>, SampleError> {
-    let unused = session.unused_parameters(program, also);
+    let unused = session.unused_parameters(program, &[]);
     if !unused.is_empty() {
         return Err(unused_parameters(&unused).into());
     }
     let mut compiler = Compiler::new(&mut session.catalog, &session.sources);
     compiler.observations = observations;
+    compiler.only.clone_from(only);
     let mut steps = Vec::new();
     for top in program {
         let step = compiler.top_level(&top.directive, top.number, &top.folder);
@@ -71,13 +72,24 @@ impl Replay<'_> {
         marks: Option<&[StepMark]>,
         rng: &mut Rng,
     ) -> Result<Replayed, Diagnostic> {
+        self.run_noting(state, marks, Noted::default(), rng)
+    }
+
+    /// The same, with a say in what is noted.
+    pub(crate) fn run_noting(
+        &self,
+        state: &State,
+        marks: Option<&[StepMark]>,
+        noted: Noted,
+        rng: &mut Rng,
+    ) -> Result<Replayed, Diagnostic> {
         let mut model = Model::new();
         model.trace_mut().interrupt = self.interrupt.clone();
         model.give(state);
         let interrupt = self.interrupt.clone();
         let mut desk =
             ExecutionContext::new(rng, self.catalog, self.sources, interrupt, Mode::Sample);
-        (desk.replays, desk.noted) = (true, Some(Noted::default()));
+        (desk.replays, desk.noted) = (true, Some(noted));
         let mut executor = Executor { model: &mut model, desk };
         let marks = run_steps(&mut executor, &self.steps, marks)?;
         let ExecutionContext { predicted, noted, .. } = executor.desk;
@@ -101,7 +113,7 @@ impl<'a> Restorer<'a> {
         session: &'a mut Session,
         program: &[TopDirective],
     ) -> Result<Restorer<'a>, SampleError> {
-        let steps = compile(session, program, Observations::Constrain, &[])?;
+        let steps = compile(session, program, Observations::Constrain, &Vec::new())?;
         let (catalog, sources) = (&session.catalog, &session.sources);
         let replay = Replay { steps, catalog, sources, interrupt: session.interrupt.clone() };
         Ok(Restorer { replay, rng: Rng::from_seed(0) })
@@ -143,6 +155,12 @@ pub(crate) fn each_chain<T: Send>(
     Ok(results.into_iter().flatten().collect::<Result<Vec<T>, Diagnostic>>()?)
 }
 
+/// The draws of each chain whose states are used if `most` are wanted.
+pub fn places(states: &States, most: Option<usize>) -> Vec<Vec<usize>> {
+    let chains = spread(states, most).into_iter();
+    chains.map(|chain| chain.into_iter().map(|(draw, _)| draw).collect()).collect()
+}
+
 /// At most `most` states, spread evenly over each chain, with the number of the draw that each belongs to.
 pub(crate) fn spread(states: &States, most: Option<usize>) -> Vec<Vec<(usize, State)>> {
     let each = |chain: &ChainStates| {
@@ -163,7 +181,7 @@ pub fn from_draws(
     program: &[TopDirective],
     run: &Run,
 ) -> Result<States, SampleError> {
-    let steps = compile(session, program, Observations::Predict, &[])?;
+    let steps = compile(session, program, Observations::Predict, &Vec::new())?;
     let mut named: Vec<(String, ExprRef)> = Vec::new();
     for name in recorded_names(&run.draws) {
         // A label is no expression.

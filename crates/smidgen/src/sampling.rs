@@ -72,6 +72,8 @@ pub struct SampleRequest {
     pub live: Option<Arc<Live>>,
     /// Keep [`draws::STATISTICS`] of every draw.
     pub stats: bool,
+    /// With the log joint density among them, for which everything that moved is read; else it is not a number.
+    pub stats_density: bool,
     /// Keep the draws of the warm-up.
     pub keep_warmup: bool,
     /// Keep states of the program, for predictions and log likelihoods.
@@ -99,6 +101,7 @@ impl Default for SampleRequest {
             budget: None,
             live: None,
             stats: false,
+            stats_density: true,
             keep_warmup: false,
             keep_states: KeepStates::No,
             init: None,

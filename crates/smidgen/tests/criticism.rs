@@ -93,9 +93,10 @@ fn states(text: &str, request: &SampleRequest) -> (Run, States) {
 fn predicted(text: &str, table: Table, states: &States, seed: u64) -> Run {
     let mut session = session(table);
     let program = session.parse_text("test", text).expect("the program reads");
-    let request = PredictRequest { seed, draws: None, record: Vec::new(), threads: 2 };
+    let request =
+        PredictRequest { seed, draws: None, record: Vec::new(), threads: 2, rows: Vec::new() };
     let run = predict(&mut session, &program, states, &request, &Progress::default());
-    run.unwrap_or_else(|errors| panic!("{}: {text}", errors.0[0].message))
+    run.unwrap_or_else(|errors| panic!("{}: {text}", errors.0[0].message)).run
 }
 
 fn numbers(run: &Run, name: &str) -> Scalar {
@@ -287,10 +288,41 @@ fn new_rows_are_predicted() {
     }
     let mut session = session(table(&[("x", vec![0.5])]));
     let program = session.parse_text("test", EFFECTS).expect("the program reads");
-    let request = PredictRequest { seed: 1, draws: None, record: Vec::new(), threads: 1 };
+    let request =
+        PredictRequest { seed: 1, draws: None, record: Vec::new(), threads: 1, rows: Vec::new() };
     let error = predict(&mut session, &program, &states, &request, &Progress::default());
     let error = error.expect_err("a column is missing").0.remove(0);
     assert!(error.message.contains('g'), "{}", error.message);
+}
+
+/// Units come in the order of the rows, whether these are one plate or were observed one by one: models are compared
+/// unit by unit.
+#[test]
+fn units_come_in_the_order_of_rows() {
+    let n = 40;
+    let y: Vec<f64> = (0..n).map(f64::from).collect();
+    let plate = "[table t] [assume m (normal 0 9)] [for row in t [observe (normal m 9) row.y]]";
+    let apart = "[table t] [assume m (normal 0 9)] [for row in t [let k (normal m 1)] [observe (normal k 9) row.y]]";
+    for text in [plate, apart] {
+        let mut session = session(table(&[("y", y.clone())]));
+        let program = session.parse_text("test", text).expect("the program reads");
+        let request = SampleRequest { draws: 3, ..request(KeepStates::All) };
+        let sampled = sample(&mut session, &program, &request, &Progress::default());
+        let states = sampled.ok().and_then(|sampled| sampled.states?.ok()).expect("states");
+        for rows in [Vec::new(), vec![("t".to_owned(), (0..n).map(|i| i % 9 == 2).collect())]] {
+            let wanted: Vec<String> = (0..n)
+                .filter(|i| rows.is_empty() || i % 9 == 2)
+                .map(|i| format!("y[{i}]"))
+                .collect();
+            let mut session = self::session(table(&[("y", y.clone())]));
+            let program = session.parse_text("test", text).expect("the program reads");
+            let request = LikelihoodRequest { seed: 1, draws: None, threads: 1, rows };
+            let found =
+                log_likelihood(&mut session, &program, &states, &request, &Progress::default());
+            let found = found.unwrap_or_else(|errors| panic!("{}: {text}", errors.0[0].message));
+            assert_eq!(found.names, wanted, "{text}");
+        }
+    }
 }
 
 /// More rows than before do not take the values of later directives for their own.
@@ -313,9 +345,10 @@ fn the_prior_predicts_too() {
     let text = "[assume mu (normal 2 3)] [observe (normal mu 4) 100] [factor -1000]";
     let mut session = session(rows());
     let program = session.parse_text("test", text).expect("the program reads");
-    let request = PredictRequest { seed: 3, draws: None, record: Vec::new(), threads: 2 };
+    let request =
+        PredictRequest { seed: 3, draws: None, record: Vec::new(), threads: 2, rows: Vec::new() };
     let drawn = prior(&mut session, &program, (2, 2000), &request, &Progress::default());
-    let drawn = drawn.unwrap_or_else(|errors| panic!("{}", errors.0[0].message));
+    let drawn = drawn.unwrap_or_else(|errors| panic!("{}", errors.0[0].message)).run;
     let rows = summarise(&drawn.draws);
     let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["mu", "(normal mu 4)"]);
@@ -354,7 +387,7 @@ fn log_likelihoods_add_up() {
         let (_, states) = states(text, &request(KeepStates::All));
         let mut session = session(rows());
         let program = session.parse_text("test", text).expect("the program reads");
-        let request = LikelihoodRequest { seed: 1, draws: None, threads: 2 };
+        let request = LikelihoodRequest { seed: 1, draws: None, threads: 2, rows: Vec::new() };
         let found = log_likelihood(&mut session, &program, &states, &request, &Progress::default());
         let found = found.unwrap_or_else(|errors| panic!("{}: {text}", errors.0[0].message));
         assert_eq!(found.names.len(), units, "{text}");
@@ -373,7 +406,7 @@ fn log_likelihoods_add_up() {
     let (_, states) = states(text, &request(KeepStates::All));
     let mut session = session(rows());
     let program = session.parse_text("test", text).expect("the program reads");
-    let request = LikelihoodRequest { seed: 1, draws: None, threads: 1 };
+    let request = LikelihoodRequest { seed: 1, draws: None, threads: 1, rows: Vec::new() };
     let error = log_likelihood(&mut session, &program, &states, &request, &Progress::default());
     assert!(error.expect_err("it is collapsed").0[0].message.contains("integrated out"));
 }

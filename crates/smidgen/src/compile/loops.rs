@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use smidgen_lang::Diagnostic;
 use smidgen_lang::core::{Expr, ExprKind, ExprRef};
-use smidgen_lang::lower::{self, Absence, Scope, uses_frame};
+use smidgen_lang::lower::{self, Absence, AbsenceKind, RowNumber, Scope, uses_frame};
 use smidgen_lang::syntax::{Directive, DirectiveKind, ForSource, Named};
 use smidgen_value::{Symbol, Value};
 
@@ -73,12 +73,31 @@ impl Compiler<'_> {
             if let (ForSource::Table(table), Bounds::Rows(rows)) = (source, &bounds) {
                 missing::remark(self.catalog, table.name, rows.rows(), &steps);
             }
+            let only = self.restrict(source, &mut steps);
             let body: Vec<Arc<Step>> = steps.into_iter().map(Arc::new).collect();
             let rows = row_texts(&body);
-            Ok(StepKind::For { bounds, body, rows })
+            Ok(StepKind::For { bounds, body, rows, only })
         } else {
             Err(diagnostics)
         }
+    }
+}
+
+impl Compiler<'_> {
+    /// Leaves out the rows that nobody wants, as if a cell of theirs were missing; gives the others.
+    fn restrict(&self, source: &ForSource, steps: &mut [Step]) -> Option<Arc<[i64]>> {
+        let ForSource::Table(table) = source else { return None };
+        let (_, wanted) = self.only.iter().find(|(name, _)| name == table.name.as_str())?;
+        let absence = Absence {
+            kind: AbsenceKind::Skipped,
+            mask: wanted.iter().map(|wanted| !wanted).collect(),
+            row: RowNumber::Frame(0),
+            cell: String::new(),
+        };
+        steps.first_mut()?.absences.push(absence);
+        missing::skip_together(steps);
+        let wanted = wanted.iter().enumerate().filter(|(_, wanted)| **wanted);
+        Some(wanted.map(|(row, _)| row as i64).collect())
     }
 }
 

@@ -30,6 +30,7 @@ pub(super) struct Diary {
     /// Whether what was recorded has all of them.
     pub is_recorded: bool,
     wants_stats: bool,
+    wants_density: bool,
     /// What the kernels had done when the last draw was made.
     before: Tally,
 }
@@ -54,6 +55,7 @@ impl Diary {
             stateless: None,
             is_recorded: false,
             wants_stats: request.stats,
+            wants_density: request.stats_density,
             before: Tally::default(),
         }
     }
@@ -138,8 +140,10 @@ impl Diary {
         }
         let (now, before) = (total(&run.kernels), self.before);
         self.before = now;
+        // The step is the last one until there is another.
+        let next = Motion { step: run.motion.step, ..Motion::default() };
         let Motion { trajectories, acceptance, step, energy, depth } =
-            std::mem::take(&mut run.motion);
+            std::mem::replace(&mut run.motion, next);
         let share = |part: f64, whole: u64| match whole {
             0 => f64::NAN,
             whole => part / whole as f64,
@@ -151,8 +155,9 @@ impl Diary {
             _ => share(acceptance, trajectories),
         };
         let moved = |x: f64| if trajectories > 0 { x } else { f64::NAN };
+        let log_joint = if self.wants_density { model.log_joint()? } else { f64::NAN };
         Ok(Some(vec![
-            model.log_joint()?.into(),
+            log_joint.into(),
             accepted.into(),
             moved(step).into(),
             moved(f64::from(depth)).into(),

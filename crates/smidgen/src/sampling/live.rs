@@ -160,6 +160,7 @@ impl Pulse {
         }
         progress.divergences = divergences;
         progress.acceptance = share(accepted, transitions);
+        progress.step_size = Some(run.motion.step).filter(|step| *step > 0.0);
         progress.share_read = share(read, population);
         progress.seconds = self.begun.elapsed().as_secs_f64();
         progress.per_second = self.made as f64 / self.phase_begun.elapsed().as_secs_f64().max(1e-9);
