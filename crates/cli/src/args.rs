@@ -84,16 +84,17 @@ pub enum Command {
     Bench(BenchArgs),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For reading
+    #[default]
     Text,
     /// For other programs
     Json,
 }
 
 /// What a program takes from outside.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct InputArgs {
     /// Give {NAME} of the program a value: a JSON number, boolean, string or list, or @file.json
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = crate::inputs::parse_param)]
@@ -103,7 +104,7 @@ pub struct InputArgs {
     pub data: Vec<(String, PathBuf)>,
 }
 
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct SeedArgs {
     /// Seed of the random streams; a fresh one is drawn and shown without it
     #[arg(long, allow_negative_numbers = true, value_name = "S")]
@@ -123,31 +124,33 @@ pub struct RunArgs {
     pub format: Format,
 }
 
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct SampleArgs {
     /// The program
-    pub file: PathBuf,
+    #[arg(required_unless_present = "resume")]
+    pub file: Option<PathBuf>,
     /// The kernel of one draw, instead of the program's own [infer ...]
-    #[arg(long, value_name = "KERNEL")]
+    #[arg(long, value_name = "KERNEL", conflicts_with = "resume")]
     pub kernel: Option<String>,
-    /// Draws kept per chain
-    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1000)]
-    pub draws: usize,
+    /// Draws kept per chain [default: 1000]
+    #[arg(long, allow_negative_numbers = true, value_name = "N")]
+    pub draws: Option<usize>,
     /// Applications of the kernel before the first draw
-    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1000)]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1000, conflicts_with = "resume")]
     pub warmup: usize,
     /// Applications of the kernel per draw
-    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1, value_parser = at_least_one, conflicts_with = "resume")]
     pub thin: usize,
     /// Independent chains
-    #[arg(long, allow_negative_numbers = true, value_name = "C", default_value_t = 4, value_parser = chains)]
+    #[arg(long, allow_negative_numbers = true, value_name = "C", default_value_t = 4, value_parser = chains, conflicts_with = "resume")]
     pub chains: usize,
     #[command(flatten)]
     pub seed: SeedArgs,
     /// Also record this expression after each draw (repeatable)
-    #[arg(long, value_name = "EXPR")]
+    #[arg(long, value_name = "EXPR", conflicts_with = "resume")]
     pub record: Vec<String>,
-    /// Write the draws to a .csv, .json, .parquet or .arrow file
+    /// Write the draws to a .csv, .json, .parquet or .arrow file; to a folder NAME.run while they are made,
+    /// with checkpoints, so that `--resume NAME.run` goes on after whatever has stopped the run
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
     /// Write a report about the draws, with plots, to a page for a browser
@@ -160,17 +163,17 @@ pub struct SampleArgs {
     #[arg(long, allow_negative_numbers = true, value_name = "T", value_parser = at_least_one)]
     pub threads: Option<usize>,
     /// Let the default kernel use subsampling
-    #[arg(long)]
+    #[arg(long, conflicts_with = "resume")]
     pub approximate: bool,
     /// Draw from the prior instead: observations are drawn as well, nothing is conditioned on
-    #[arg(long, conflicts_with_all = ["kernel", "approximate", "init", "stats", "keep_warmup"])]
+    #[arg(long, conflicts_with_all = ["kernel", "approximate", "init", "stats", "keep_warmup", "resume"])]
     pub prior: bool,
     /// Keep statistics of every draw: lp__, acceptance_rate__, step_size__, tree_depth__, energy__,
     /// diverging__, n_used__ and n_total__ (sections or rows read)
-    #[arg(long)]
+    #[arg(long, conflicts_with = "resume")]
     pub stats: bool,
     /// Keep the draws of the warm-up too, in rows with warmup__ = 1
-    #[arg(long)]
+    #[arg(long, conflicts_with = "resume")]
     pub keep_warmup: bool,
     /// Keep the states of the program beside --out, for predict and loo: up to 256 MB, all, or none.
     /// Where the draws have every random choice, they are enough and no file of states is written
@@ -178,16 +181,34 @@ pub struct SampleArgs {
     pub keep_states: Keep,
     /// Begin at these values: a JSON object of values by name (or a list of them, one per chain), or the
     /// draws of a former run
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     pub init: Option<PathBuf>,
+    /// Go on with a run that was stopped, from its last checkpoints: the draws are those of a run that was
+    /// not. Program, options and seed are those of the folder; --draws may be larger, --out is a file to export to
+    #[arg(long, value_name = "NAME.run")]
+    pub resume: Option<PathBuf>,
+    /// With --resume: draw everything again from the seed, and compare it with what is there
+    #[arg(long, requires = "resume")]
+    pub from_seed: bool,
+    /// Begin a new run, with a warm-up of its own, where the chains of this one stood
+    #[arg(long, value_name = "NAME.run", conflicts_with_all = ["resume", "init"])]
+    pub restart_from: Option<PathBuf>,
+    /// With --out NAME.run: remove what is there
+    #[arg(long, conflicts_with = "resume")]
+    pub discard: bool,
+    /// With --out NAME.run: draws from one checkpoint to the next [default: as many as make checkpoints cost
+    /// half a per cent]. The draws depend on it, and on nothing else about checkpoints
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "resume")]
+    pub checkpoint_every: Option<u64>,
     #[command(flatten)]
     pub inputs: InputArgs,
 }
 
 /// Which states are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Keep {
     /// As many as there is room for
+    #[default]
     Auto,
     All,
     No,

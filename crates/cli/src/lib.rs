@@ -13,6 +13,7 @@ mod calibrate;
 mod check;
 mod compare;
 mod debug;
+mod durable;
 mod enumerate;
 mod experiment;
 mod explain;

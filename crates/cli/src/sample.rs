@@ -7,18 +7,24 @@ use smidgen::draws::{KeepStates, Run};
 use smidgen::former;
 use smidgen::predict::{self, PredictRequest};
 use smidgen::report::{RunPage, run_report};
-use smidgen::sampling::{self, Progress};
-use smidgen::{SampleRequest, Sampled, Session, TopDirective};
+use smidgen::sampling::{self, Durable, Progress};
+use smidgen::{SampleError, SampleRequest, Sampled, Session, TopDirective};
 
 use crate::args::{Format, Keep, SampleArgs};
 use crate::failure::{Failure, say};
+use crate::durable::{self, Place};
 use crate::inputs::Seed;
 use crate::interrupt::Interrupt;
 use crate::{init, inputs, output, progress, render, report, screen, target};
 
 pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
+    let recalled = args.resume.as_deref().map(|path| durable::recalled(path, args)).transpose()?;
+    let args = recalled.as_ref().unwrap_or(args);
     if let Some(path) = &args.out {
-        check_target(path)?;
+        match durable::is_folder(path) {
+            true => durable::check_target(path, args)?,
+            false => check_target(path)?,
+        }
     }
     if let Some(path) = &args.html {
         target::check("--html", path)?;
@@ -26,22 +32,37 @@ pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
     let seed = Seed::new(&args.seed);
     let interrupt = Interrupt::listen(true);
     let mut session = inputs::session(&args.inputs, seed.value, interrupt.flag.clone())?;
-    let program = inputs::parse(&mut session, &args.file)?;
+    let file = args.file.as_deref().unwrap_or(Path::new(""));
+    let program = inputs::parse(&mut session, file)?;
     inputs::check_data_used(&session, &program)?;
     seed.show();
     if args.prior {
         return prior(args, &mut session, &program, seed.value, &interrupt);
     }
     let request = request(args, seed.value)?;
-    let sampled = draw(&mut session, &program, &request, &interrupt)?;
-    let written = args.out.as_ref().map_or(Ok(()), |path| {
+    let place = Place { args, file, request: &request, interrupt: interrupt.flag.clone() };
+    let (sampled, durable) = draw(&mut session, &program, &request, &place, &interrupt)?;
+    let exported = args.out.as_ref().filter(|path| !durable::is_folder(path));
+    let written = exported.map_or(Ok(()), |path| {
         write(path, &sampled.run)?;
         write_states(path, &sampled)
     });
+    if let (Some(durable), false) = (&durable, sampled.interrupted) {
+        durable::finish(durable, &sampled.run)?;
+    }
     let reported = args.html.as_ref().map_or(Ok(()), |path| write_report(path, args, &sampled.run));
     show(&sampled, args.format)?;
     written.and(reported)?;
-    if sampled.interrupted { Err(Failure::Interrupted) } else { Ok(()) }
+    match sampled.interrupted {
+        false => Ok(()),
+        true => {
+            if let Some(durable) = &durable {
+                let shown = durable.folder.path.display();
+                say(&format!("`smidgen sample --resume {shown}` goes on"));
+            }
+            Err(Failure::Interrupted)
+        }
+    }
 }
 
 /// Draws from the prior.
@@ -55,7 +76,7 @@ fn prior(
     let (record, threads) = (args.record.clone(), threads(args.threads));
     let request = PredictRequest { seed, draws: None, record, threads, rows: Vec::new() };
     let progress = Progress::default();
-    let size = (args.chains, args.draws);
+    let size = (args.chains, args.draws.unwrap_or(SampleRequest::default().draws));
     let drawn = progress::with_bar(&progress, || {
         predict::prior(session, program, size, &request, &progress)
     });
@@ -89,12 +110,14 @@ fn request(args: &SampleArgs, seed: u64) -> Result<SampleRequest, Failure> {
     let default = SampleRequest::default();
     let keep_states = match (args.keep_states, &args.out) {
         (Keep::No, _) | (_, None) => KeepStates::No,
+        // A run folder has the draws and where the chains stand.
+        (_, Some(path)) if durable::is_folder(path) => KeepStates::No,
         (Keep::Auto, _) => KeepStates::Auto,
         (Keep::All, _) => KeepStates::All,
     };
     Ok(SampleRequest {
         kernel: args.kernel.clone(),
-        draws: args.draws,
+        draws: args.draws.unwrap_or(default.draws),
         warmup: args.warmup,
         thin: args.thin,
         chains: args.chains,
@@ -114,17 +137,32 @@ fn draw(
     session: &mut Session,
     program: &[TopDirective],
     request: &SampleRequest,
+    place: &Place<'_>,
     interrupt: &Interrupt,
-) -> Result<Sampled, Failure> {
+) -> Result<(Sampled, Option<Durable>), Failure> {
     let progress = Progress::default();
-    let result =
-        progress::with_bar(&progress, || sampling::sample(session, program, request, &progress));
-    match result {
-        Err(_) if interrupt.is_set() => {
+    let (mut durable, mut refused) = (None, None);
+    let folder = |session: &Session| match place.folder(session) {
+        Ok(found) => {
+            durable = found.clone();
+            Ok(found)
+        }
+        Err(failure) => {
+            refused = Some(failure);
+            Err(SampleError(Vec::new()))
+        }
+    };
+    let result = progress::with_bar(&progress, || {
+        sampling::sample_into(session, program, request, &progress, folder)
+    });
+    match (result, refused) {
+        (_, Some(refused)) => Err(refused),
+        (Err(_), None) if interrupt.is_set() => {
             say("nothing was drawn yet");
             Err(Failure::Interrupted)
         }
-        result => result.map_err(|error| Failure::sample(session, error)),
+        (Err(error), None) => Err(Failure::sample(session, error)),
+        (Ok(sampled), None) => Ok((sampled, durable)),
     }
 }
 
@@ -136,8 +174,8 @@ pub fn check_target(path: &Path) -> Result<(), Failure> {
     let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
     let shown = path.display();
     if !extension.as_ref().is_some_and(|extension| KNOWN.contains(&extension.as_str())) {
-        let formats = ".csv, .json, .parquet and .arrow";
-        return Err(Failure::Usage(format!("--out {shown}: draws are written to {formats} files")));
+        let formats = ".csv, .json, .parquet and .arrow files, and to .run folders";
+        return Err(Failure::Usage(format!("--out {shown}: draws are written to {formats}")));
     }
     if !smidgen::io::COLUMNAR && extension.is_some_and(|e| e == "parquet" || e == "arrow") {
         let message =
@@ -174,7 +212,7 @@ fn write(path: &Path, run: &Run) -> Result<(), Failure> {
 
 /// The page about the draws, with what only this call knows.
 fn write_report(path: &Path, args: &SampleArgs, run: &Run) -> Result<(), Failure> {
-    let file = args.file.display().to_string();
+    let file = args.file.as_deref().unwrap_or(Path::new("")).display().to_string();
     let title = format!("Draws of {file}");
     let fact = |name: &str, text: String| (name.to_owned(), text);
     let facts = vec![

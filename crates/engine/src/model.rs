@@ -197,7 +197,7 @@ impl Model {
         self.trace.creations = first;
     }
 
-    pub(crate) fn trace(&self) -> &Trace {
+    pub fn trace(&self) -> &Trace {
         &self.trace
     }
 

@@ -7,7 +7,7 @@
 //!   H̄_t = (1 − 1/(t + t0)) H̄_{t−1} + (δ − a_t)/(t + t0), log h_t = μ − (√t/γ) H̄_t,
 //!   log h̄_t = t^−κ log h_t + (1 − t^−κ) log h̄_{t−1}.
 
-use smidgen_value::{Matrix, math};
+use smidgen_value::{Matrix, bytes_of_fields, math};
 
 /// The acceptance probability that a random walk of so many coordinates does best with.
 pub fn walk_target(coordinates: usize) -> f64 {
@@ -21,6 +21,8 @@ pub struct RobbinsMonro {
     target: f64,
     moves: u64,
 }
+
+bytes_of_fields!(RobbinsMonro { log_scale, target, moves });
 
 impl RobbinsMonro {
     const DECAY: f64 = 0.6;
@@ -52,6 +54,8 @@ pub struct Welford {
     /// Σ (x − mean)(x − mean)ᵀ, the lower triangle row by row.
     products: Vec<f64>,
 }
+
+bytes_of_fields!(Welford { n, mean, products });
 
 impl Welford {
     pub fn new(d: usize) -> Welford {
@@ -105,6 +109,8 @@ pub struct DualAveraging {
     /// log h̄
     log_averaged: f64,
 }
+
+bytes_of_fields!(DualAveraging { target, centre, t, error, log_step, log_averaged });
 
 impl DualAveraging {
     const GAMMA: f64 = 0.05;

@@ -6,7 +6,7 @@
 //! probability of an error; the mean of those predictions is far less noisy, and the two agree
 //! if the log weights are as well-behaved as the test assumes.
 
-use smidgen_value::math;
+use smidgen_value::{bytes_of_fields, math};
 
 use crate::austerity::ErrorTable;
 use crate::austerity::Schedule;
@@ -27,6 +27,10 @@ pub struct Audit {
     pub schedule: Schedule,
     pub epsilon: f64,
 }
+
+bytes_of_fields!(Audit {
+    log_alpha, sigma, log_u, population, sections, accepted, schedule, epsilon,
+});
 
 impl Audit {
     pub fn exactly_accepted(&self) -> bool {

@@ -7,6 +7,7 @@ use smidgen_engine::{EvalError, Model};
 use smidgen_lang::Diagnostic;
 use smidgen_lang::core::ExprRef;
 use smidgen_lang::syntax::{Syntax, SyntaxKind};
+use smidgen_value::bytes::{Bytes, Input};
 use smidgen_value::{Rng, Symbol};
 
 use crate::explain::{Explanation, Look, advice};
@@ -81,6 +82,17 @@ impl Program {
         }
     }
 
+    /// Writes what the kernels have learnt, or says which cannot and why.
+    pub fn save(&self, out: &mut Vec<u8>) -> Result<(), String> {
+        let said = |(number, why): (usize, &str)| format!("{}: {why}", self.kernels[number]);
+        self.step.save(out).map_err(said)
+    }
+
+    /// Takes back what a program of the same text has written; None if these are not such bytes.
+    pub fn load(&mut self, from: &mut Input<'_>) -> Option<()> {
+        self.step.load(from)
+    }
+
     /// What every kernel would do to the trace as it is now. `run` is what was made so far.
     /// A text that occurs again, as in the rounds of a loop, is explained once.
     pub fn explain(
@@ -109,6 +121,37 @@ impl Step {
             // Which one is drawn how often nobody knows.
             Step::Mixture { steps, .. } => steps.iter().for_each(|(_, s)| s.count(None, counts)),
             Step::Collect(_) => {}
+        }
+    }
+
+    fn save(&self, out: &mut Vec<u8>) -> Result<(), (usize, &'static str)> {
+        match self {
+            Step::Kernel { kernel, number, n: _ } => {
+                // What a kernel does not read must not be read by the next.
+                let mut own = Vec::new();
+                kernel.save(&mut own).map_err(|why| (*number, why))?;
+                own.put(out);
+                Ok(())
+            }
+            Step::Sequence { steps, n: _ } => steps.iter().try_for_each(|step| step.save(out)),
+            Step::Mixture { steps, n: _ } => steps.iter().try_for_each(|(_, step)| step.save(out)),
+            Step::Collect(_) => Ok(()),
+        }
+    }
+
+    fn load(&mut self, from: &mut Input<'_>) -> Option<()> {
+        match self {
+            Step::Kernel { kernel, .. } => {
+                let own = Vec::<u8>::take(from)?;
+                let mut own = Input::new(&own);
+                kernel.load(&mut own)?;
+                own.is_empty().then_some(())
+            }
+            Step::Sequence { steps, .. } => steps.iter_mut().try_for_each(|step| step.load(from)),
+            Step::Mixture { steps, .. } => {
+                steps.iter_mut().try_for_each(|(_, step)| step.load(from))
+            }
+            Step::Collect(_) => Some(()),
         }
     }
 

@@ -12,6 +12,7 @@ use smidgen_engine::proposal::FromPrior;
 use smidgen_engine::{Choice, EvalError, NodeId, Proposed, Proposer};
 use smidgen_lang::Diagnostic;
 use smidgen_prob::Support;
+use smidgen_value::bytes::{Bytes, Input};
 use smidgen_value::{Rng, Value, math};
 
 use crate::run::Log;
@@ -51,6 +52,14 @@ impl Scale {
 pub trait Learner: Proposer + Send {
     /// What became of what was proposed last.
     fn learn(&mut self, _moved: MoveOutcome, _log: &mut Log<'_>) {}
+
+    /// Writes what was learnt; most learn nothing.
+    fn save(&self, _out: &mut Vec<u8>) {}
+
+    /// Takes it back.
+    fn load(&mut self, _from: &mut Input<'_>) -> Option<()> {
+        Some(())
+    }
 }
 
 /// What became of a proposal: its log α, and whether it was accepted.
@@ -183,6 +192,16 @@ impl Learner for Drift {
         if let Some(learning) = &mut self.learning {
             learning.learn(moved.acceptance(), moved.accepted, log);
         }
+    }
+
+    fn save(&self, out: &mut Vec<u8>) {
+        let Drift { scale: _, choices: _, sds: _, learning } = self;
+        learning.put(out);
+    }
+
+    fn load(&mut self, from: &mut Input<'_>) -> Option<()> {
+        self.learning = Bytes::take(from)?;
+        Some(())
     }
 }
 

@@ -4,6 +4,7 @@
 use smidgen_draws::run::{Approximation, KernelReport};
 use smidgen_engine::Refusal;
 use smidgen_lang::Span;
+use smidgen_value::bytes_of_fields;
 
 use crate::audit::{self, Audit};
 use crate::austerity::{Check, Trust};
@@ -41,6 +42,17 @@ pub struct Tally {
     pub reference_population: u64,
     pub violations: u64,
 }
+
+bytes_of_fields!(Tally {
+    transitions, accepted, drawn, changed, sections_used, population, approximate, exhausted,
+    audit_sections, trajectories, gradients, diverged, cut, standardised, by_reference, reference_rows,
+    reference_population, violations,
+});
+bytes_of_fields!(Weighed { log_global, weights });
+bytes_of_fields!(Kinds { continuous, discrete });
+bytes_of_fields!(KernelRecord {
+    tally, audits, checks, sections, pairs, choice, adapted, moves, refusals, reads_sections, compiled,
+});
 
 impl Tally {
     /// A transition that drew from a conditional law, by weighing so many absorbing choices.

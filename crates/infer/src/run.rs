@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use rustc_hash::FxHashMap;
 
 use smidgen_engine::{NodeId, Refusal, Trace};
-use smidgen_value::Value;
+use smidgen_value::{Value, bytes_of_fields};
 
 use crate::audit::Audit;
 use crate::austerity::Check;
@@ -46,6 +46,8 @@ pub struct Motion {
     /// The greatest.
     pub depth: u32,
 }
+
+bytes_of_fields!(Motion { trajectories, acceptance, step, energy, depth });
 
 impl Motion {
     pub fn add(&mut self, acceptance: f64, step: f64, depth: u32, energy: f64) {

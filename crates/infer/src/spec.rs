@@ -7,6 +7,7 @@ use smidgen_lang::Diagnostic;
 use smidgen_lang::Span;
 use smidgen_lang::core::ExprRef;
 use smidgen_lang::syntax::{Syntax, SyntaxKind};
+use smidgen_value::bytes::Input;
 use smidgen_value::{Rng, Symbol, Value};
 
 use crate::block::{Block, Scope, Target};
@@ -22,6 +23,13 @@ pub trait Kernel {
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<(), EvalError>;
+
+    /// Writes what it has learnt, by addresses of choices, or says why that cannot be written. What is a function of the
+    /// program and the state is made anew.
+    fn save(&self, out: &mut Vec<u8>) -> Result<(), &'static str>;
+
+    /// Takes back what a kernel of the same text has written; None if these are not such bytes.
+    fn load(&mut self, from: &mut Input<'_>) -> Option<()>;
 
     /// Whether a transition needs no state that is possible to begin with, because what it draws
     /// does not depend on the one that is left.

@@ -10,7 +10,7 @@
 //! is wrong near it, so the trial is made again, after twice as many decisions each time, until
 //! the warm-up ends.
 
-use smidgen_value::Rng;
+use smidgen_value::{Rng, bytes_of_fields};
 
 use crate::acceptance::StudentT;
 use crate::austerity::{Check, Pair, Schedule, Trust, check, design};
@@ -51,12 +51,16 @@ pub struct Trial {
     worst: Option<Check>,
 }
 
+bytes_of_fields!(Trial { pairs, worst });
+
 /// When trials are made: after 0, 100, 200, 400, … decisions by what the last one chose.
 #[derive(Default)]
 pub struct Trials {
     made: u32,
     decisions: u64,
 }
+
+bytes_of_fields!(Trials { made, decisions });
 
 impl Trials {
     /// A trial came to its end.

@@ -4,11 +4,13 @@
 //! * [`sink`]: draws to CSV, JSON, Parquet and Arrow files, by file extension;
 //! * [`recorded`]: draws read back from such files;
 //! * [`mod@states`]: states of a run, in a file beside its draws;
+//! * [`folder`]: a run while it goes on, and checkpoints;
 //! * [`json`]: values and runs as JSON.
 
 /// Whether this build reads and writes Parquet, Arrow and NumPy files.
 pub const COLUMNAR: bool = cfg!(feature = "columnar");
 
+pub mod folder;
 pub mod json;
 pub mod recorded;
 pub mod sink;

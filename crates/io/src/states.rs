@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use smidgen_draws::States;
 use smidgen_draws::states::{ChainStates, StepMark};
-use smidgen_value::{Link, Matrix, State, Symbol, Value};
+use smidgen_value::bytes::{Bytes, Input};
+use smidgen_value::{State, Value};
 
 const HEAD: &[u8; 8] = b"SMGstat\x01";
 
@@ -46,219 +47,66 @@ fn checksum(bytes: &[u8]) -> u64 {
 
 // ---------------------------------------------------------------- writing
 
-struct Writer {
-    bytes: Vec<u8>,
-    lists: HashMap<Arc<[u64]>, u64>,
+fn check(value: &Value) -> Result<(), StatesError> {
+    match value {
+        Value::Procedure(_) | Value::Environment(_) => {
+            Err("a random choice has a procedure as its value".to_owned())
+        }
+        _ => Ok(()),
+    }
 }
 
-impl Writer {
-    fn number(&mut self, x: u64) {
-        self.bytes.extend(x.to_le_bytes());
+fn put_state(
+    state: &State,
+    lists: &HashMap<Arc<[u64]>, u64>,
+    out: &mut Vec<u8>,
+) -> Result<(), StatesError> {
+    lists[state.addresses()].put(out);
+    for value in state.values() {
+        check(value)?;
+        value.put(out);
     }
-
-    fn real(&mut self, x: f64) {
-        self.number(x.to_bits());
-    }
-
-    fn text(&mut self, text: &str) {
-        self.number(text.len() as u64);
-        self.bytes.extend(text.as_bytes());
-    }
-
-    fn state(&mut self, state: &State) -> Result<(), StatesError> {
-        self.number(self.lists[state.addresses()]);
-        state.values().iter().try_for_each(|value| self.value(value))
-    }
-
-    fn items<'v>(
-        &mut self,
-        tag: u8,
-        items: impl ExactSizeIterator<Item = &'v Value>,
-    ) -> Result<(), StatesError> {
-        self.bytes.push(tag);
-        self.number(items.len() as u64);
-        for item in items {
-            self.value(item)?;
-        }
-        Ok(())
-    }
-
-    fn value(&mut self, value: &Value) -> Result<(), StatesError> {
-        match value {
-            Value::Nil => self.bytes.push(0),
-            Value::Bool(b) => self.bytes.push(1 + u8::from(*b)),
-            Value::Number(x) => {
-                self.bytes.push(3);
-                self.real(*x);
-            }
-            Value::Linked(link, x) => {
-                self.bytes.push(4);
-                self.bytes.push(u8::from(*link == Link::Log));
-                self.real(*x);
-            }
-            Value::Symbol(name) => {
-                self.bytes.push(5);
-                self.text(name.as_str());
-            }
-            Value::Text(text) => {
-                self.bytes.push(6);
-                self.text(text);
-            }
-            Value::Vector(xs) => {
-                self.bytes.push(7);
-                self.number(xs.len() as u64);
-                xs.iter().for_each(|x| self.real(*x));
-            }
-            Value::Matrix(m) => {
-                self.bytes.push(8);
-                self.number(m.rows() as u64);
-                self.number(m.cols() as u64);
-                m.as_slice().iter().for_each(|x| self.real(*x));
-            }
-            Value::Array(items) => return self.items(9, items.iter()),
-            Value::Pair(_) => match value.elements() {
-                Some(items) => return self.items(10, items.iter()),
-                None => return Err("a pair that is no list".to_owned()),
-            },
-            Value::Dict(dict) => {
-                let entries: Vec<Value> =
-                    dict.entries().iter().flat_map(|(k, v)| [k.clone(), v.clone()]).collect();
-                return self.items(11, entries.iter());
-            }
-            Value::Procedure(_) | Value::Environment(_) => {
-                return Err("a random choice has a procedure as its value".to_owned());
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// The bytes of a file of states.
 pub fn encode(states: &States) -> Result<Vec<u8>, StatesError> {
     let mut lists: Vec<Arc<[u64]>> = Vec::new();
-    let mut writer = Writer { bytes: HEAD.to_vec(), lists: HashMap::new() };
+    let mut numbers = HashMap::new();
+    let mut out = HEAD.to_vec();
     let all = states.chains.iter().flat_map(|chain| &chain.states).chain(&states.last);
     for state in all {
-        if !writer.lists.contains_key(state.addresses()) {
-            writer.lists.insert(state.addresses().clone(), lists.len() as u64);
+        if !numbers.contains_key(state.addresses()) {
+            numbers.insert(state.addresses().clone(), lists.len() as u64);
             lists.push(state.addresses().clone());
         }
     }
-    writer.number(states.fingerprint);
-    writer.number(states.steps.len() as u64);
-    for mark in &states.steps {
-        writer.number(mark.start);
-        writer.number(mark.rows);
-    }
-    writer.number(lists.len() as u64);
-    for list in &lists {
-        writer.number(list.len() as u64);
-        list.iter().for_each(|address| writer.number(*address));
-    }
-    writer.number(states.chains.len() as u64);
+    states.fingerprint.put(&mut out);
+    let marks: Vec<(u64, u64)> = states.steps.iter().map(|mark| (mark.start, mark.rows)).collect();
+    marks.put(&mut out);
+    lists.len().put(&mut out);
+    lists.iter().for_each(|list| list.to_vec().put(&mut out));
+    states.chains.len().put(&mut out);
     for chain in &states.chains {
-        writer.number(chain.every as u64);
-        writer.number(chain.states.len() as u64);
-        chain.states.iter().try_for_each(|state| writer.state(state))?;
+        chain.every.put(&mut out);
+        chain.states.len().put(&mut out);
+        chain.states.iter().try_for_each(|state| put_state(state, &numbers, &mut out))?;
     }
-    writer.number(states.last.len() as u64);
-    states.last.iter().try_for_each(|state| writer.state(state))?;
-    let sum = checksum(&writer.bytes);
-    writer.number(sum);
-    Ok(writer.bytes)
+    states.last.len().put(&mut out);
+    states.last.iter().try_for_each(|state| put_state(state, &numbers, &mut out))?;
+    checksum(&out).put(&mut out);
+    Ok(out)
 }
 
 // ---------------------------------------------------------------- reading
 
-struct Reader<'a> {
-    left: &'a [u8],
-    lists: Vec<Arc<[u64]>>,
-}
-
-impl<'a> Reader<'a> {
-    fn bytes(&mut self, n: usize) -> Option<&'a [u8]> {
-        let (taken, left) = self.left.split_at_checked(n)?;
-        self.left = left;
-        Some(taken)
-    }
-
-    fn byte(&mut self) -> Option<u8> {
-        self.bytes(1).map(|bytes| bytes[0])
-    }
-
-    fn number(&mut self) -> Option<u64> {
-        self.bytes(8)?.try_into().ok().map(u64::from_le_bytes)
-    }
-
-    fn real(&mut self) -> Option<f64> {
-        self.number().map(f64::from_bits)
-    }
-
-    /// A number of things of which each takes so many bytes at least.
-    fn count(&mut self, each: usize) -> Option<usize> {
-        let n = usize::try_from(self.number()?).ok()?;
-        (n.checked_mul(each)? <= self.left.len()).then_some(n)
-    }
-
-    fn text(&mut self) -> Option<&'a str> {
-        let n = self.count(1)?;
-        std::str::from_utf8(self.bytes(n)?).ok()
-    }
-
-    fn reals(&mut self, n: usize) -> Option<Vec<f64>> {
-        (0..n).map(|_| self.real()).collect()
-    }
-
-    fn state(&mut self) -> Option<State> {
-        let number = usize::try_from(self.number()?).ok()?;
-        let list = self.lists.get(number)?.clone();
-        let values = (0..list.len()).map(|_| self.value(0)).collect::<Option<Vec<_>>>()?;
+fn take_states(lists: &[Arc<[u64]>], from: &mut Input<'_>) -> Option<Vec<State>> {
+    let state = |from: &mut Input<'_>| {
+        let list = lists.get(usize::take(from)?)?.clone();
+        let values = (0..list.len()).map(|_| Value::take(from)).collect::<Option<Vec<_>>>()?;
         State::from_parts(list, values)
-    }
-
-    fn value(&mut self, depth: usize) -> Option<Value> {
-        const DEEPEST: usize = 1000;
-        if depth > DEEPEST {
-            return None;
-        }
-        Some(match self.byte()? {
-            0 => Value::Nil,
-            1 => Value::FALSE,
-            2 => Value::TRUE,
-            3 => Value::Number(self.real()?),
-            4 => {
-                let link = if self.byte()? == 1 { Link::Log } else { Link::LogOdds };
-                Value::Linked(link, self.real()?)
-            }
-            5 => Value::Symbol(Symbol::new(self.text()?)),
-            6 => Value::text(self.text()?),
-            7 => {
-                let n = self.count(8)?;
-                Value::vector(self.reals(n)?)
-            }
-            8 => {
-                let (rows, cols) = (self.count(0)?, self.count(0)?);
-                let n = rows.checked_mul(cols)?;
-                if n.checked_mul(8)? > self.left.len() {
-                    return None;
-                }
-                Value::matrix(Matrix::new(rows, cols, self.reals(n)?))
-            }
-            tag @ 9..=11 => {
-                let n = self.count(1)?;
-                let items = (0..n).map(|_| self.value(depth + 1)).collect::<Option<Vec<_>>>()?;
-                match tag {
-                    9 => Value::array(items),
-                    10 => Value::list(items),
-                    _ => {
-                        let pair = |pair: &[Value]| (pair[0].clone(), pair[1].clone());
-                        Value::dict(items.chunks_exact(2).map(pair))
-                    }
-                }
-            }
-            _ => return None,
-        })
-    }
+    };
+    (0..from.count(8)?).map(|_| state(from)).collect()
 }
 
 /// The states in the bytes of a file; None if they are damaged.
@@ -267,35 +115,25 @@ pub fn decode(bytes: &[u8]) -> Option<States> {
     if checksum(body) != u64::from_le_bytes(*sum) {
         return None;
     }
-    let mut reader = Reader { left: body.strip_prefix(HEAD)?, lists: Vec::new() };
-    let fingerprint = reader.number()?;
-    let steps = (0..reader.count(16)?)
-        .map(|_| Some(StepMark { start: reader.number()?, rows: reader.number()? }))
-        .collect::<Option<Vec<_>>>()?;
-    for _ in 0..reader.count(8)? {
-        let n = reader.count(8)?;
-        let list = (0..n).map(|_| reader.number()).collect::<Option<Vec<u64>>>()?;
-        reader.lists.push(list.into());
-    }
+    let from = &mut Input::new(body.strip_prefix(HEAD)?);
+    let fingerprint = u64::take(from)?;
+    let marks = Vec::<(u64, u64)>::take(from)?;
+    let steps = marks.into_iter().map(|(start, rows)| StepMark { start, rows }).collect();
+    let lists: Vec<Arc<[u64]>> =
+        Vec::<Vec<u64>>::take(from)?.into_iter().map(Arc::from).collect();
     let mut chains = Vec::new();
-    for _ in 0..reader.count(16)? {
-        let every = usize::try_from(reader.number()?).ok()?.max(1);
-        let states = (0..reader.count(8)?).map(|_| reader.state()).collect::<Option<Vec<_>>>()?;
-        chains.push(ChainStates { every, states });
+    for _ in 0..from.count(16)? {
+        let every = usize::take(from)?.max(1);
+        chains.push(ChainStates { every, states: take_states(&lists, from)? });
     }
-    let last = (0..reader.count(8)?).map(|_| reader.state()).collect::<Option<Vec<_>>>()?;
-    reader.left.is_empty().then_some(States {
-        steps,
-        chains,
-        last,
-        is_recorded: false,
-        fingerprint,
-    })
+    let last = take_states(&lists, from)?;
+    from.is_empty().then_some(States { steps, chains, last, is_recorded: false, fingerprint })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use smidgen_value::{Link, Matrix};
 
     fn example() -> States {
         let values = vec![

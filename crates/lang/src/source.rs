@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use smidgen_value::bytes::{Bytes, Input};
+use smidgen_value::bytes_of_fields;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceId(pub u32);
 
@@ -12,6 +15,18 @@ pub struct Span {
     pub start: u32,
     pub end: u32,
 }
+
+impl Bytes for SourceId {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+
+    fn take(from: &mut Input<'_>) -> Option<SourceId> {
+        u32::take(from).map(SourceId)
+    }
+}
+
+bytes_of_fields!(Span { source, start, end });
 
 impl Span {
     pub fn to(self, other: Span) -> Span {
@@ -38,6 +53,11 @@ impl SourceMap {
         let id = SourceId(u32::try_from(self.sources.len()).expect("fewer than 2^32 sources"));
         self.sources.push(Source { name: name.into(), text: text.into() });
         id
+    }
+
+    /// All texts, in the order in which they came.
+    pub fn all(&self) -> impl Iterator<Item = &Source> {
+        self.sources.iter()
     }
 
     pub fn get(&self, id: SourceId) -> &Source {

@@ -77,6 +77,11 @@ impl Catalog {
         }
     }
 
+    /// The tables by name.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = (&str, &Table)> {
+        self.tables.iter().map(|(name, table)| (name.as_str(), &**table))
+    }
+
     /// What has happened to the files in which tables still lie.
     pub fn troubles(&self) -> Vec<String> {
         let mut troubles: Vec<String> =

@@ -30,6 +30,7 @@ pub mod check;
 mod columns;
 pub mod compare;
 pub mod compile;
+pub mod contents;
 pub mod enumerate;
 pub mod execute;
 pub mod explain;

@@ -5,7 +5,9 @@
 
 mod assemble;
 mod diary;
+mod durable;
 mod init;
+mod journey;
 mod live;
 pub(crate) mod watch;
 
@@ -19,13 +21,14 @@ use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Ties;
 use smidgen_engine::operand::Operand;
 use smidgen_engine::{EvalError, Model};
-use smidgen_infer::run::{Phase, Shared};
+use smidgen_infer::run::Shared;
 use smidgen_infer::{KernelRecord, Program, Run};
+use smidgen_io::folder::{Row, Trouble};
 use smidgen_lang::core::ExprRef;
 use smidgen_lang::lower::{self, Scope};
 use smidgen_lang::syntax::Syntax;
 use smidgen_lang::{Diagnostic, SourceMap, parser};
-use smidgen_value::{Rng, Value};
+use smidgen_value::{Rng, State, Value};
 
 use crate::catalog::Catalog;
 use crate::compile::{Compiler, Step, visit_syntax};
@@ -39,9 +42,10 @@ use crate::simulated::Simulated;
 use crate::steps::run_steps;
 use crate::stopwatch::Stopwatch;
 use diary::Diary;
+pub use durable::Durable;
 pub use init::Init;
 use init::Start;
-use live::Pulse;
+use journey::{Journey, Stand};
 pub use live::{ChainPhase, ChainProgress, Live};
 use watch::Watch;
 
@@ -80,6 +84,8 @@ pub struct SampleRequest {
     pub keep_states: KeepStates,
     /// Where the chains begin.
     pub init: Option<Arc<Init>>,
+    /// Where the chains write their draws and checkpoints while they run.
+    pub durable: Option<Durable>,
 }
 
 impl Default for SampleRequest {
@@ -105,6 +111,7 @@ impl Default for SampleRequest {
             keep_warmup: false,
             keep_states: KeepStates::No,
             init: None,
+            durable: None,
         }
     }
 }
@@ -113,6 +120,8 @@ impl Default for SampleRequest {
 const RECORDING: u64 = 1 << 32;
 /// The same in the warm-up.
 const WARMING_UP: u64 = 1 << 33;
+/// For a program that is run anew with all its choices.
+const REBUILDING: u64 = 1 << 34;
 
 /// How far the chains are, in applications of the kernel, warm-up included, over all chains.
 pub use smidgen_io::Progress;
@@ -163,6 +172,7 @@ struct Plan<'a> {
 }
 
 struct Chain {
+    number: usize,
     diary: Diary,
     /// Where its directives stood, see [`StepMark`].
     marks: Vec<StepMark>,
@@ -185,8 +195,21 @@ pub fn sample(
     request: &SampleRequest,
     progress: &Progress,
 ) -> Result<Sampled, SampleError> {
+    sample_into(session, program, request, progress, |_| Ok(None))
+}
+
+/// The same; `folder` looks at the session once its tables are read, and says where the chains are made durable.
+pub fn sample_into(
+    session: &mut Session,
+    program: &[TopDirective],
+    request: &SampleRequest,
+    progress: &Progress,
+    folder: impl FnOnce(&Session) -> Result<Option<Durable>, SampleError>,
+) -> Result<Sampled, SampleError> {
     let prepared = prepare(session, program, request)?;
     let start = start(session, request)?;
+    let durable = folder(session)?.or_else(|| request.durable.clone());
+    let request = &SampleRequest { durable, ..request.clone() };
     let total = request.chains.saturating_mul(request.warmup.saturating_add(request.draws));
     progress.total.store(total as u64, Ordering::Relaxed);
     if let Some(live) = &request.live {
@@ -196,7 +219,7 @@ pub fn sample(
     let context = Context { catalog, sources, interrupt };
     let plan = Plan { start, ..prepared.plan(context, request, progress) };
     let chains = plan.run_chains()?;
-    Ok(plan.assemble(chains, program))
+    plan.assemble(chains, program)
 }
 
 /// A program that is ready to be sampled.
@@ -400,14 +423,50 @@ impl Plan<'_> {
         if self.kernel.is_none() && self.steps.iter().any(|step| makes_particles(step)) {
             return self.particle_chain(k);
         }
-        let mut rng = Rng::for_chain(self.request.seed, k as u64);
+        let durable = self.request.durable.as_ref();
+        let failed = |trouble: Trouble| Diagnostic::error(None, trouble.0);
+        let saved = durable.map(|durable| durable::found(durable, k)).transpose();
+        let saved = saved.map_err(failed)?.flatten();
         // What is recorded must not change the chain: it draws from a stream of its own.
-        let mut aside = Rng::for_chain(self.request.seed, RECORDING + k as u64);
+        let stream = |of: u64| Rng::for_chain(self.request.seed, of + k as u64);
+        let mut streams = [stream(0), stream(RECORDING), stream(WARMING_UP)];
+        let stand = match &saved {
+            Some(saved) => self.restand(k, &saved.state, &saved.marks())?,
+            None => {
+                let former = match &self.start {
+                    Start::States(states) if !states.last.is_empty() => {
+                        Some((&states.last[k % states.last.len()], states.steps.as_slice()))
+                    }
+                    _ => None,
+                };
+                self.stand(k, former, &mut streams[0])?
+            }
+        };
+        let mut journey = Journey::new(self, k, stand, streams);
+        if let Some(durable) = durable {
+            journey.record(durable, saved)?;
+        }
+        journey.go().map_err(EvalError::into_diagnostic)
+    }
+
+    /// The program run anew with the choices of a chain that is under way.
+    fn restand(&self, k: usize, state: &State, marks: &[StepMark]) -> Result<Stand, Diagnostic> {
+        let mut rng = Rng::for_chain(self.request.seed, REBUILDING + k as u64);
+        self.stand(k, Some((state, marks)), &mut rng)
+    }
+
+    /// The directives run on an empty trace, with the choices of a former state if there is one.
+    fn stand(
+        &self,
+        k: usize,
+        former: Option<(&State, &[StepMark])>,
+        rng: &mut Rng,
+    ) -> Result<Stand, Diagnostic> {
         let mut model = Model::new();
         model.trace_mut().interrupt = self.interrupt.clone();
         model.trace_mut().set_threads(self.request.threads / self.request.chains.max(1));
         let desk = ExecutionContext::new(
-            &mut rng,
+            rng,
             self.catalog,
             self.sources,
             self.interrupt.clone(),
@@ -415,19 +474,16 @@ impl Plan<'_> {
         );
         let mut executor = Executor { model: &mut model, desk };
         executor.desk.simulated = self.data.clone().map(Simulated::new);
-        let former = match &self.start {
-            Start::States(states) if !states.last.is_empty() => Some(states),
-            _ => None,
-        };
-        if let Some(states) = former {
-            executor.model.give(&states.last[k % states.last.len()]);
+        if let Some((state, _)) = former {
+            executor.model.give(state);
         }
-        let marks = former.map(|states| states.steps.as_slice());
-        let marks = run_steps(&mut executor, &self.steps, marks)?;
+        let marks = run_steps(&mut executor, &self.steps, former.map(|(_, marks)| marks))?;
         executor.model.give_no_more();
-        let forced = self.start.force(k, executor.model, executor.desk.rng);
-        forced.map_err(EvalError::into_diagnostic)?;
-        let mut program = match &self.kernel {
+        if former.is_none() {
+            let forced = self.start.force(k, executor.model, executor.desk.rng);
+            forced.map_err(EvalError::into_diagnostic)?;
+        }
+        let program = match &self.kernel {
             Some(kernel) => {
                 executor.read_program(kernel, &Scope::global(), &Environment::default())?
             }
@@ -436,11 +492,7 @@ impl Plan<'_> {
         };
         let predicted = executor.desk.predicted;
         let watch = self.watch(&mut model, predicted).map_err(EvalError::into_diagnostic)?;
-        let mut before = Rng::for_chain(self.request.seed, WARMING_UP + k as u64);
-        let streams = [&mut rng, &mut aside, &mut before];
-        let pulse = self.request.live.as_ref().map(|live| live.chain(k));
-        let chain = self.draw(&mut model, streams, &mut program, &watch, pulse);
-        chain.map(|chain| Chain { marks, ..chain }).map_err(EvalError::into_diagnostic)
+        Ok(Stand { model, program, watch, marks })
     }
 
     /// A program that resamples: one draw is a run of its own with new particles, of which one is
@@ -452,6 +504,9 @@ impl Plan<'_> {
         let mut done: Option<Inferred> = None;
         let mut diary: Option<Diary> = None;
         let mut pulse = self.request.live.as_ref().map(|live| live.chain(k));
+        // Every draw is a run of its own: what was interrupted is drawn again from the seed.
+        let failed = |trouble: Trouble| Diagnostic::error(None, trouble.0);
+        let mut writer = None;
         let mut made = 0;
         let warmup = self.request.warmup as u64;
         self.progress.done.fetch_add(warmup, Ordering::Relaxed);
@@ -470,13 +525,27 @@ impl Plan<'_> {
             let predicted = predicted.clone();
             let watch = self.watch(model, predicted).map_err(EvalError::into_diagnostic)?;
             let diary = diary.get_or_insert_with(|| Diary::new(&watch, self.request));
+            if let (Some(durable), None) = (&self.request.durable, &writer) {
+                writer = Some(durable.folder.writer(k, diary.columns(), None).map_err(failed)?);
+                diary.tap(self.request.live.is_some());
+            }
             diary
                 .draw(model, &watch, &mut Run::default(), &mut aside)
                 .map_err(EvalError::into_diagnostic)?;
             diary.stateless = Some("the program resamples particles");
             pulse.iter_mut().for_each(|pulse| pulse.beat(&Run::default(), &diary.draws));
             self.progress.done.fetch_add(1, Ordering::Relaxed);
+            if let (Some(writer), Some(values)) = (&mut writer, diary.tapped()) {
+                let row = Row { draw: made as u64, epoch: 0, is_warmup: false, values };
+                writer.push(row).map_err(failed)?;
+            }
             made += 1;
+        }
+        if let Some(writer) = &mut writer {
+            match made == self.request.draws {
+                true => writer.finish().map_err(failed)?,
+                false => writer.flush().map_err(failed)?,
+            }
         }
         let diary = diary.unwrap_or_else(|| Diary::new(&[], self.request));
         pulse.iter_mut().for_each(|pulse| pulse.end(&Run::default(), &diary.draws));
@@ -491,6 +560,7 @@ impl Plan<'_> {
             record
         });
         Ok(Chain {
+            number: k,
             records: records.collect(),
             kernels: kernels.into_iter().map(|report| report.kernel).collect(),
             diary,
@@ -527,122 +597,6 @@ impl Plan<'_> {
             }
         }
         Ok(watch)
-    }
-
-    fn draw(
-        &self,
-        model: &mut Model,
-        [rng, aside, before]: [&mut Rng; 3],
-        program: &mut Program,
-        watch: &[Watch],
-        mut pulse: Option<Pulse>,
-    ) -> Result<Chain, EvalError> {
-        let mut diary = Diary::new(watch, self.request);
-        let mut run = Run {
-            interrupt: self.interrupt.clone(),
-            exact: self.request.exact,
-            approximate: self.request.approximate,
-            detailed: self.request.detailed,
-            audit: self.request.audit,
-            shared: self.shared.clone(),
-            ..Run::default()
-        };
-        let mut made = 0;
-        let mut times = Vec::new();
-        let mut spent = false;
-        let mut ties: Vec<Ties> = Vec::new();
-        let (mut diverged, mut divergences) = (Vec::new(), 0);
-        let from_the_start = Stopwatch::start();
-        let mut begun = Stopwatch::start();
-        let result = (|| {
-            if self.request.warmup > 0 {
-                run.phase = Phase::Warmup;
-                let warmup = self.request.warmup as u64;
-                let planned = |n: Option<u64>| n.map(|n| n.saturating_mul(warmup));
-                run.planned = program.transitions().into_iter().map(planned).collect();
-            }
-            for _ in 0..self.request.warmup {
-                if !self.step(model, rng, program, &mut run)? {
-                    return Ok(());
-                }
-                if self.request.keep_warmup {
-                    diary.warm_up(model, watch, &mut run, before)?;
-                }
-                pulse.iter_mut().for_each(|pulse| pulse.beat(&run, &diary.draws));
-            }
-            pulse.iter_mut().for_each(|pulse| pulse.begin_draws(&run, &diary.draws));
-            diary.begin_draws(&mut run);
-            ties = watch.iter().map(|w| w.ties(model, aside)).collect::<Result<_, _>>()?;
-            begun = Stopwatch::start();
-            for _ in 0..self.request.draws {
-                for _ in 0..self.request.thin {
-                    program.execute(model, rng, &mut run)?;
-                }
-                if self.is_stopped() {
-                    return Ok(());
-                }
-                self.progress.done.fetch_add(1, Ordering::Relaxed);
-                diary.draw(model, watch, &mut run, aside)?;
-                pulse.iter_mut().for_each(|pulse| pulse.beat(&run, &diary.draws));
-                let so_far = run.kernels.iter().map(|kernel| kernel.tally.diverged).sum();
-                if so_far > divergences {
-                    (divergences, _) = (so_far, diverged.push(made));
-                }
-                made += 1;
-                if let Some(budget) = self.request.budget {
-                    times.push(from_the_start.seconds());
-                    spent = times.last().is_some_and(|&time| time >= budget);
-                }
-                if spent {
-                    return Ok(());
-                }
-            }
-            Ok(())
-        })();
-        pulse.iter_mut().for_each(|pulse| pulse.end(&run, &diary.draws));
-        match result {
-            Err(error @ EvalError { .. }) if !error.is_interruption() => return Err(error),
-            _ => {}
-        }
-        if run.phase == Phase::Warmup {
-            // Stopped in the warm-up: where it is now is better than nothing.
-            if diary.warmup.is_empty() {
-                diary.warm_up(model, watch, &mut run, before)?;
-            }
-            diary.was_cut = true;
-            diary.begin_draws(&mut run);
-        }
-        diary.end(model, watch, before);
-        let records = (0..program.kernels.len()).map(|k| std::mem::take(run.kernel(k))).collect();
-        let moved = |ties: Ties| {
-            let moved = model.has_moved(&ties);
-            (ties, moved)
-        };
-        Ok(Chain {
-            diary,
-            marks: Vec::new(),
-            kernels: program.kernels.clone(),
-            records,
-            warnings: run.warnings,
-            seconds: begun.seconds(),
-            times,
-            ties: ties.into_iter().map(moved).collect(),
-            diverged,
-            complete: spent || made == self.request.draws,
-        })
-    }
-
-    /// One application of the kernel. False when the chain has to stop.
-    fn step(
-        &self,
-        model: &mut Model,
-        rng: &mut Rng,
-        program: &mut Program,
-        run: &mut Run,
-    ) -> Result<bool, EvalError> {
-        program.execute(model, rng, run)?;
-        self.progress.done.fetch_add(1, Ordering::Relaxed);
-        Ok(!self.is_stopped())
     }
 
     fn is_stopped(&self) -> bool {

@@ -12,6 +12,7 @@ use smidgen_lang::{Diagnostic, SourceMap};
 use smidgen_value::{Rng, Symbol, Table, Value};
 
 use crate::catalog::Catalog;
+use crate::contents::Contents;
 use crate::compile::{Compiler, mentioned_parameters};
 use crate::impute::observed_columns;
 use crate::load::{Loader, TopDirective};
@@ -79,6 +80,11 @@ impl Session {
     /// A value for `{name}` in what comes next.
     pub fn give_parameter(&mut self, name: String, value: Value) {
         self.catalog.params.insert(name, value);
+    }
+
+    /// What the tables hold that programs have read or were given.
+    pub fn contents(&self) -> Vec<Contents> {
+        self.catalog.tables().map(|(name, table)| Contents::of(name, table)).collect()
     }
 
     pub fn catalog(&self) -> &Catalog {

@@ -8,6 +8,7 @@
 //! [`rng`] (reproducible streams).
 
 pub mod buffer;
+pub mod bytes;
 pub mod error;
 pub mod link;
 pub mod math;

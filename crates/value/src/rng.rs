@@ -8,6 +8,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng, TryRng};
 use std::convert::Infallible;
 
+use crate::bytes::{Bytes, Input};
 use crate::math;
 
 /// A seed for stream `number` of those that belong to a seed: the finaliser of SplitMix64.
@@ -101,8 +102,34 @@ impl Rng {
 }
 
 /// A place in a stream.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamPosition(u128);
+
+impl Bytes for StreamPosition {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+
+    fn take(from: &mut Input<'_>) -> Option<StreamPosition> {
+        u128::take(from).map(StreamPosition)
+    }
+}
+
+/// A stream that goes on elsewhere where it was left.
+impl Bytes for Rng {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.get_seed().put(out);
+        self.0.get_stream().put(out);
+        self.0.get_word_pos().put(out);
+    }
+
+    fn take(from: &mut Input<'_>) -> Option<Rng> {
+        let mut rng = ChaCha8Rng::from_seed(<[u8; 32]>::take(from)?);
+        rng.set_stream(u64::take(from)?);
+        rng.set_word_pos(u128::take(from)?);
+        Some(Rng(rng))
+    }
+}
 
 impl TryRng for Rng {
     type Error = Infallible;
@@ -130,6 +157,22 @@ mod tests {
         assert_eq!(draw(1, 2), draw(1, 2));
         assert_ne!(draw(1, 2), draw(1, 3));
         assert_ne!(draw(1, 2), draw(2, 2));
+    }
+
+    #[test]
+    fn a_stream_goes_on_where_it_was_left() {
+        let mut rng = Rng::for_chain(7, 3);
+        for n in 0..40 {
+            (0..n).for_each(|_| drop(rng.uniform()));
+            rng.fill_words(&mut [0; 3]);
+            let mut bytes = Vec::new();
+            rng.put(&mut bytes);
+            let mut other = Rng::take(&mut Input::new(&bytes)).expect("just written");
+            let place = rng.place();
+            assert_eq!(other.seed(), rng.seed());
+            assert_eq!(other.uniform(), rng.uniform());
+            rng.go_back(place);
+        }
     }
 
     #[test]

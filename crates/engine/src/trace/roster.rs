@@ -10,6 +10,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use smidgen_lang::Span;
+use smidgen_value::bytes::{Bytes, Input};
 
 use crate::id::NodeId;
 use crate::trace::Trace;
@@ -30,6 +31,48 @@ pub enum Refusal {
     TooLarge { span: Span },
     /// The principals of the block depend on each other through more than themselves.
     Entangled { span: Span },
+}
+
+impl Bytes for Refusal {
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            Refusal::NoBorder => out.push(0),
+            Refusal::Structure { what, span } => {
+                out.push(1);
+                what.put(out);
+                span.put(out);
+            }
+            Refusal::Randomness { what, span } => {
+                out.push(2);
+                what.put(out);
+                span.put(out);
+            }
+            Refusal::Coupled { span } => {
+                out.push(3);
+                span.put(out);
+            }
+            Refusal::TooLarge { span } => {
+                out.push(4);
+                span.put(out);
+            }
+            Refusal::Entangled { span } => {
+                out.push(5);
+                span.put(out);
+            }
+        }
+    }
+
+    fn take(from: &mut Input<'_>) -> Option<Refusal> {
+        Some(match u8::take(from)? {
+            0 => Refusal::NoBorder,
+            1 => Refusal::Structure { what: Bytes::take(from)?, span: Bytes::take(from)? },
+            2 => Refusal::Randomness { what: Bytes::take(from)?, span: Bytes::take(from)? },
+            3 => Refusal::Coupled { span: Bytes::take(from)? },
+            4 => Refusal::TooLarge { span: Bytes::take(from)? },
+            5 => Refusal::Entangled { span: Bytes::take(from)? },
+            _ => return None,
+        })
+    }
 }
 
 impl Refusal {

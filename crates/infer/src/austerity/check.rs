@@ -10,7 +10,7 @@
 //! most r = ½. A formal test (Anderson–Darling on the means of 500 subsamples) is only a note: with
 //! enough subsamples it rejects anything. A heavy tail that is not among the values is invisible.
 
-use smidgen_value::{Rng, math};
+use smidgen_value::{Rng, bytes_of_fields, math};
 
 use super::moments::{Shape, Tail};
 use super::normality::anderson_darling;
@@ -41,6 +41,10 @@ pub struct Check {
     /// From here on that error is at most 1.5 ε.
     pub least_batch: usize,
 }
+
+bytes_of_fields!(Check {
+    population, batch, epsilon, skewness, kurtosis, largest, tail, anderson_darling_p, edgeworth, least_batch,
+});
 
 /// How far to trust the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,7 +7,7 @@
 //! The tail index is Hill's: with X the distances from the median in descending order,
 //! 1/α̂ = (1/k) Σ_{i≤k} log(X_i / X_{k+1}), k = N/100. P(X > x) falls like x^−α.
 
-use smidgen_value::math;
+use smidgen_value::{bytes_of_fields, math};
 
 /// Number, mean and sum of squared deviations of the values so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -99,6 +99,8 @@ pub struct Tail {
     pub index: f64,
     pub values: usize,
 }
+
+bytes_of_fields!(Tail { index, values });
 
 impl Tail {
     /// With fewer, the largest ten are no tail: those of an exponential population look heavy.

@@ -9,7 +9,7 @@
 //! the more narrowly the smaller N σ_l: the 32 Gauss–Legendre nodes on either side are gathered
 //! there by u = P_a + (end − P_a) s³.
 
-use smidgen_value::math;
+use smidgen_value::{bytes_of_fields, math};
 use std::sync::LazyLock;
 
 use super::quadrature::GaussLegendre;
@@ -25,6 +25,8 @@ pub struct Pair {
     pub sigma_l: f64,
     pub population: usize,
 }
+
+bytes_of_fields!(Pair { log_alpha, sigma_l, population });
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairOutcome {

@@ -3,6 +3,8 @@
 //! With growth 1 the batches are equal, n_{j+1} = n_j + batch; otherwise n_{j+1} = ⌈growth · n_j⌉,
 //! about log(N / n_1) / log(growth) looks. The last look sees everything and is exact.
 
+use smidgen_value::bytes_of_fields;
+
 /// The first look, the batch added by each further one, and the factor that replaces it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Schedule {
@@ -10,6 +12,8 @@ pub struct Schedule {
     pub batch: usize,
     pub growth: f64,
 }
+
+bytes_of_fields!(Schedule { first, batch, growth });
 
 impl Schedule {
     /// Looks from the first batch on.

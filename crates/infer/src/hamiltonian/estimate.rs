@@ -20,7 +20,7 @@
 
 use nalgebra::{DMatrix, SymmetricEigen};
 use smidgen_prob::linalg::{self, dot};
-use smidgen_value::{Matrix, math};
+use smidgen_value::{Matrix, bytes_of_fields, math};
 
 use super::metric::Metric;
 
@@ -46,6 +46,8 @@ pub struct Window {
     draws: Vec<f64>,
     gradients: Vec<f64>,
 }
+
+bytes_of_fields!(Window { size, draws, gradients });
 
 impl Window {
     pub fn new(size: usize) -> Window {

@@ -6,6 +6,9 @@
 //! the current stretch of draws and the one before it, so that there are always enough. In the last
 //! part the metric stays, and the step size settles.
 
+use smidgen_value::bytes::{Bytes, Input};
+use smidgen_value::bytes_of_fields;
+
 use super::Point;
 use super::estimate::Window;
 use super::metric::Metric;
@@ -66,6 +69,24 @@ pub struct Learning {
     /// When the metric was last looked at.
     looked: Option<u64>,
     frozen: bool,
+}
+
+bytes_of_fields!(Learning {
+    metric, metrics, step, target, window, stretch, long, seen, early, end, looked, frozen,
+});
+
+impl Bytes for Metrics {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(match self {
+            Metrics::Bold => 0,
+            Metrics::Careful => 1,
+            Metrics::Draws => 2,
+        });
+    }
+
+    fn take(from: &mut Input<'_>) -> Option<Metrics> {
+        [Metrics::Bold, Metrics::Careful, Metrics::Draws].get(usize::from(u8::take(from)?)).copied()
+    }
 }
 
 impl Learning {

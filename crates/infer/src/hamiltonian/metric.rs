@@ -6,7 +6,7 @@
 //! directions, or O(d²) where those are so many that the whole matrix is cheaper.
 
 use smidgen_prob::linalg::dot;
-use smidgen_value::{Rng, math};
+use smidgen_value::{Rng, bytes_of_fields, math};
 
 use crate::proposer::standard_normal;
 
@@ -21,6 +21,8 @@ pub struct Metric {
     /// M⁻¹ row by row, where it is cheaper than its parts.
     whole: Option<Vec<f64>>,
 }
+
+bytes_of_fields!(Metric { scales, directions, variances, whole });
 
 impl Metric {
     pub fn unit(size: usize) -> Metric {

@@ -26,6 +26,7 @@ mod explain;
 mod forms;
 pub mod plan;
 mod rounds;
+mod saved;
 mod single;
 mod walls;
 
@@ -34,6 +35,7 @@ use smidgen_engine::fault::Fault;
 use smidgen_engine::smooth::Form;
 use smidgen_engine::{EvalError, NodeId, Trace};
 use smidgen_value::Rng;
+use smidgen_value::bytes::Input;
 
 use crate::block::{Block, Scope, Sweep, Target};
 use crate::explain::{Explanation, Look};
@@ -161,6 +163,14 @@ impl Kernel for AutoKernel {
         self.forward(trace, log)?;
         self.sweeps += 1;
         Ok(())
+    }
+
+    fn save(&self, out: &mut Vec<u8>) -> Result<(), &'static str> {
+        self.save_learnt(out)
+    }
+
+    fn load(&mut self, from: &mut Input<'_>) -> Option<()> {
+        self.load_learnt(from)
     }
 
     fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {

@@ -9,6 +9,7 @@
 //! other combinations is drawn uniformly and accepted with probability min(1, W_k / W_current).
 
 use smidgen_engine::{DrawnFrom, Enumeration, EvalError, NodeId, Trace, draw_place};
+use smidgen_value::bytes::Input;
 use smidgen_value::Rng;
 
 use crate::block::{Block, Scope, Selection, Target};
@@ -75,6 +76,16 @@ impl Kernel for Gibbs {
             };
             Ok(())
         })
+    }
+
+    /// Nothing is learnt.
+    fn save(&self, _: &mut Vec<u8>) -> Result<(), &'static str> {
+        let Gibbs { target: _, enumeration: _, spare: _ } = self;
+        Ok(())
+    }
+
+    fn load(&mut self, _: &mut Input<'_>) -> Option<()> {
+        Some(())
     }
 }
 

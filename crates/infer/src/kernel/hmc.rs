@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use smidgen_engine::smooth::Form;
 use smidgen_engine::{EvalError, NodeId, Trace};
 use smidgen_lang::Diagnostic;
+use smidgen_value::bytes::Input;
 use smidgen_value::{Rng, math};
 
 use crate::block::Target;
@@ -118,6 +119,16 @@ impl Kernel for Hmc {
 
     fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
         blocks::explain(look, &self.target, &mut |_, _, _| Ok(()))
+    }
+
+    /// Nothing is learnt.
+    fn save(&self, _: &mut Vec<u8>) -> Result<(), &'static str> {
+        let Hmc { target: _, step: _, steps: _, densities: _, spare: _ } = self;
+        Ok(())
+    }
+
+    fn load(&mut self, _: &mut Input<'_>) -> Option<()> {
+        Some(())
     }
 }
 

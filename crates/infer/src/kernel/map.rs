@@ -11,6 +11,7 @@ use argmin::solver::quasinewton::LBFGS;
 use smidgen_engine::smooth::Form;
 use smidgen_engine::{EvalError, NodeId, Trace};
 use smidgen_lang::Diagnostic;
+use smidgen_value::bytes::Input;
 use smidgen_value::Rng;
 
 use crate::block::Target;
@@ -76,6 +77,16 @@ impl Kernel for Map {
         let mut explanation = blocks::explain(look, &self.target, &mut |_, _, _| Ok(()))?;
         explanation.notes.push("an optimiser: the states it leads to are no draws".to_owned());
         Ok(explanation)
+    }
+
+    /// Nothing is learnt.
+    fn save(&self, _: &mut Vec<u8>) -> Result<(), &'static str> {
+        let Map { target: _, spare: _ } = self;
+        Ok(())
+    }
+
+    fn load(&mut self, _: &mut Input<'_>) -> Option<()> {
+        Some(())
     }
 }
 

@@ -6,6 +6,7 @@
 //! A block drawn uniformly among K(ρ) adds log K(ρ) − log K(ρ') to log α (theory 1.3).
 
 use smidgen_engine::{EvalError, NodeId, Partition, Proposal, Proposer, Scaffold, Trace};
+use smidgen_value::bytes::Input;
 use smidgen_value::{Rng, math};
 
 use crate::austerity::Schedule;
@@ -49,6 +50,16 @@ impl Mh {
 }
 
 impl Kernel for Mh {
+    fn save(&self, out: &mut Vec<u8>) -> Result<(), &'static str> {
+        let Mh { target: _, proposer, exact: _, spare: _ } = self;
+        proposer.save(out);
+        Ok(())
+    }
+
+    fn load(&mut self, from: &mut Input<'_>) -> Option<()> {
+        self.proposer.load(from)
+    }
+
     fn transition(
         &mut self,
         trace: &mut Trace,

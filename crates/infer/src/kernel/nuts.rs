@@ -5,10 +5,13 @@
 //! change both in between ([`crate::hamiltonian`] has the sampler and what it learns). Without a warm-up the
 //! step size is searched for at the first transition, and kept.
 
+mod saved;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use smidgen_engine::smooth::{Density, Form, Validity};
 use smidgen_engine::{EvalError, NodeId, Trace};
 use smidgen_lang::Diagnostic;
+use smidgen_value::bytes::Input;
 use smidgen_value::{Rng, math};
 
 use crate::block::Target;
@@ -20,6 +23,7 @@ use crate::hamiltonian::{Block, Point, Smoothed};
 use crate::kernel::Kernel;
 use crate::run::{Log, Phase};
 use crate::spec::{Arguments, KernelSpec};
+use saved::Learnt;
 
 pub static SPEC: KernelSpec = KernelSpec {
     name: "nuts",
@@ -103,6 +107,16 @@ impl Kernel for Nuts {
         })
     }
 
+    fn save(&self, out: &mut Vec<u8>) -> Result<(), &'static str> {
+        let Nuts { target: _, blocks, spare: _ } = self;
+        blocks.save(out);
+        Ok(())
+    }
+
+    fn load(&mut self, from: &mut Input<'_>) -> Option<()> {
+        self.blocks.load(from)
+    }
+
     fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
         blocks::explain(look, &self.target, &mut |_, _, _| Ok(()))
     }
@@ -122,6 +136,8 @@ pub struct Blocks {
     metric: Option<Metric>,
     /// Compiled by somebody else, for the block that is moved next.
     offered: Option<Density>,
+    /// Learnt before the program was run anew, for blocks that have not been moved since.
+    learnt: FxHashMap<Vec<u64>, Learnt>,
 }
 
 /// A block and what it is known by, in a structure.
@@ -157,8 +173,16 @@ const MOST_BLOCKS: usize = 10_000;
 
 impl Blocks {
     fn new(options: Options, step: Option<f64>) -> Blocks {
-        let known = FxHashMap::default();
-        Blocks { options, form: Form::Plain, step, known, last: None, metric: None, offered: None }
+        Blocks {
+            options,
+            form: Form::Plain,
+            step,
+            known: FxHashMap::default(),
+            last: None,
+            metric: None,
+            offered: None,
+            learnt: FxHashMap::default(),
+        }
     }
 
     /// With the usual options.
@@ -173,12 +197,15 @@ impl Blocks {
 
     /// Whether the block has been moved before.
     pub fn knows(&self, trace: &Trace, block: &[NodeId]) -> bool {
-        self.known.contains_key(&addresses(trace, block))
+        let key = addresses(trace, block);
+        self.known.contains_key(&key) || self.learnt.contains_key(&key)
     }
 
     /// What was learnt about a block was about another density.
     pub fn forget(&mut self, trace: &Trace, block: &[NodeId]) {
-        self.known.remove(&addresses(trace, block));
+        let key = addresses(trace, block);
+        self.known.remove(&key);
+        self.learnt.remove(&key);
     }
 
     /// The metric of the next block that is moved for the first time. Its state is thought to be a usual one.
@@ -239,15 +266,23 @@ impl Blocks {
         let drawn = match self.known.get_mut(&key) {
             None => {
                 let smoothed = self.smoothed(trace, block)?;
-                let begins = phase == Phase::Warmup && self.step.is_none() && self.metric.is_none();
+                let learnt = self.learnt.remove(&key).filter(|learnt| learnt.fits(&smoothed));
+                let begins = phase == Phase::Warmup
+                    && self.step.is_none()
+                    && self.metric.is_none()
+                    && learnt.is_none();
                 let here = match begins {
                     true => smoothed.begin(trace, rng)?,
                     false => smoothed.look(trace)?,
                 };
                 if here.is_none() {
+                    learnt.into_iter().for_each(|learnt| drop(self.learnt.insert(key.clone(), learnt)));
                     return Ok(false);
                 }
-                let mut known = self.first(smoothed, trace, phase, planned, rng)?;
+                let mut known = match learnt {
+                    Some(learnt) => learnt.with(smoothed, trace)?,
+                    None => self.first(smoothed, trace, phase, planned, rng)?,
+                };
                 let drawn = known.transition(trace, phase, self.options, Since::Nothing, rng)?;
                 self.known.insert(key.clone(), known);
                 drawn

@@ -16,6 +16,7 @@ mod csmc;
 use smidgen_engine::particles::{LookAhead, SharedSequence};
 use smidgen_engine::{EvalError, NodeId, Sequence, Trace};
 use smidgen_lang::Diagnostic;
+use smidgen_value::bytes::Input;
 use smidgen_value::Rng;
 
 use crate::block::{Block, Target};
@@ -148,6 +149,16 @@ impl Kernel for Pgibbs {
             }.to_owned());
         }
         Ok(explanation)
+    }
+
+    /// Nothing is learnt.
+    fn save(&self, _: &mut Vec<u8>) -> Result<(), &'static str> {
+        let Pgibbs { target: _, particles: _, look_ahead: _, sequence: _, lots: _ } = self;
+        Ok(())
+    }
+
+    fn load(&mut self, _: &mut Input<'_>) -> Option<()> {
+        Some(())
     }
 }
 

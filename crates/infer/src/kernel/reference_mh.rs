@@ -9,6 +9,7 @@
 
 mod explain;
 mod patched;
+mod saved;
 mod tall;
 
 use rustc_hash::FxHashMap;
@@ -16,6 +17,7 @@ use smidgen_engine::smooth::Form;
 use smidgen_engine::taylor::Unserved;
 use smidgen_engine::{EvalError, Fault, NodeId, Trace};
 use smidgen_lang::Diagnostic;
+use smidgen_value::bytes::Input;
 use smidgen_value::{Rng, Value};
 
 use crate::block::Target;
@@ -94,6 +96,15 @@ impl Kernel for ReferenceMh {
         })
     }
 
+    fn save(&self, out: &mut Vec<u8>) -> Result<(), &'static str> {
+        let ReferenceMh { target: _, blocks, spare: _ } = self;
+        blocks.save(out)
+    }
+
+    fn load(&mut self, from: &mut Input<'_>) -> Option<()> {
+        self.blocks.load(from)
+    }
+
     fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
         explain::explain(look, &self.target, &mut self.blocks)
     }
@@ -111,6 +122,9 @@ pub struct Blocks {
     known: Vec<Result<Known, String>>,
     /// Where each is, by the addresses of its choices in the order of their coordinates.
     places: FxHashMap<Vec<u64>, usize>,
+    /// What the warm-up has found about blocks that have not been moved since the program was run anew: that they have a
+    /// reference which is a function of the program and its data, or why they have none.
+    learnt: FxHashMap<Vec<u64>, Result<(), String>>,
     /// The block that was asked for last. It is asked for several times a move, and its moves change no structure.
     last: Option<Last>,
 }
@@ -165,7 +179,8 @@ fn origin(dimension: usize) -> Vec<f64> {
 
 impl Blocks {
     pub fn new(want: Want) -> Blocks {
-        Blocks { want, known: Vec::new(), places: FxHashMap::default(), last: None }
+        let (places, learnt) = Default::default();
+        Blocks { want, known: Vec::new(), places, learnt, last: None }
     }
 
     /// Where a block is, if it is known.
@@ -184,7 +199,10 @@ impl Blocks {
 
     /// Whether the block has a reference that the warm-up has found.
     pub fn serves(&self, trace: &Trace, block: &[NodeId]) -> bool {
-        self.get(trace, block).is_some_and(|known| !known.is_of_the_rest())
+        match self.get(trace, block) {
+            Some(known) => !known.is_of_the_rest(),
+            None => !self.learnt.is_empty() && self.is_learnt(&addresses(trace, block)),
+        }
     }
 
     /// One of so many transitions of a block should be accompanied by a trajectory: so that these are a small part of
@@ -262,9 +280,10 @@ impl Blocks {
                 return Ok(&mut self.known[*place]);
             }
         }
-        let made = match key.is_empty() {
-            true => Err("the block changes all the time".to_owned()),
-            false => self.first(trace, block, &key, rng, log)?,
+        let made = match self.learnt.remove(&key) {
+            Some(Err(why)) => Err(why),
+            _ if key.is_empty() => Err("the block changes all the time".to_owned()),
+            _ => self.first(trace, block, &key, rng, log)?,
         };
         if self.known.len() >= MOST_BLOCKS {
             (self.known, self.places) = Default::default();

@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering;
 
 use smidgen_engine::proposal::FromPrior;
 use smidgen_engine::{EvalError, Mistake, NodeId, Proposal, Scaffold, Trace};
+use smidgen_value::bytes::Input;
 use smidgen_value::{Rng, math};
 
 use crate::block::{Block, Scope, Selection, Target};
@@ -83,6 +84,16 @@ impl Kernel for Rejection {
             });
             Ok(())
         })
+    }
+
+    /// Nothing is learnt.
+    fn save(&self, _: &mut Vec<u8>) -> Result<(), &'static str> {
+        let Rejection { target: _, scaffold: _, spare: _ } = self;
+        Ok(())
+    }
+
+    fn load(&mut self, _: &mut Input<'_>) -> Option<()> {
+        Some(())
     }
 }
 

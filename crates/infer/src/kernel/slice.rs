@@ -20,6 +20,7 @@ use smidgen_engine::{Choice, EvalError, NodeId, Proposal, Proposed, Proposer, Sc
 use smidgen_lang::Diagnostic;
 use smidgen_prob::Support;
 use smidgen_prob::support::{TURN, wrap};
+use smidgen_value::bytes::Input;
 use smidgen_value::{Rng, Value};
 
 use crate::block::Target;
@@ -149,6 +150,16 @@ impl Kernel for SliceKernel {
             }
         });
         Ok(explanation)
+    }
+
+    /// Nothing is learnt.
+    fn save(&self, _: &mut Vec<u8>) -> Result<(), &'static str> {
+        let SliceKernel { target: _, how: _, scaffold: _, spare: _ } = self;
+        Ok(())
+    }
+
+    fn load(&mut self, _: &mut Input<'_>) -> Option<()> {
+        Some(())
     }
 }
 

@@ -11,9 +11,11 @@
 mod decision;
 mod explain;
 mod options;
+mod saved;
 mod variates;
 
 use smidgen_engine::{EvalError, Evaluator, NodeId, Partition, Proposal, Scaffold, Trace};
+use smidgen_value::bytes::Input;
 use smidgen_value::Rng;
 
 use crate::acceptance::{AcceptanceTest, Exactness, Question};
@@ -118,6 +120,15 @@ impl Kernel for SubsampledMh {
             });
         self.spare = spare;
         result
+    }
+
+    fn save(&self, out: &mut Vec<u8>) -> Result<(), &'static str> {
+        self.save_learnt(out);
+        Ok(())
+    }
+
+    fn load(&mut self, from: &mut Input<'_>) -> Option<()> {
+        self.load_learnt(from)
     }
 
     fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {

@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use smidgen_prob::linalg;
+use smidgen_value::bytes::{Bytes, Input};
+use smidgen_value::bytes_of_fields;
 use smidgen_value::{Matrix, Rng};
 
 use super::standard_normal;
@@ -39,6 +41,21 @@ pub struct Learning {
     moves: u64,
     /// Whether the end of learning was told.
     told: bool,
+}
+
+/// Between two proposals.
+impl Bytes for Learning {
+    fn put(&self, out: &mut Vec<u8>) {
+        let Learning { blocks, open: _, moves, told } = self;
+        blocks.put(out);
+        moves.put(out);
+        told.put(out);
+    }
+
+    fn take(from: &mut Input<'_>) -> Option<Learning> {
+        let (blocks, moves) = (Bytes::take(from)?, Bytes::take(from)?);
+        Some(Learning { blocks, open: None, moves, told: Bytes::take(from)? })
+    }
 }
 
 /// The proposal that is under way.
@@ -152,11 +169,15 @@ struct Block {
     window: Option<Window>,
 }
 
+bytes_of_fields!(Block { sds, scale, shape, window });
+
 struct Window {
     seen: Welford,
     accepted: u64,
     length: u64,
 }
+
+bytes_of_fields!(Window { seen, accepted, length });
 
 impl Window {
     fn new(d: usize, length: u64) -> Window {

@@ -119,14 +119,20 @@ fn value(json: &Json) -> Result<Value, String> {
     json_to_value(json)
 }
 
-pub(super) fn warnings(json: &Json) -> Result<Vec<String>, String> {
+pub(crate) fn warnings(json: &Json) -> Result<Vec<String>, String> {
+    if json.is_null() {
+        return Ok(Vec::new());
+    }
     let texts = json.as_array().map(|texts| {
         texts.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect::<Vec<_>>()
     });
     texts.ok_or_else(|| "the field \"warnings\" is no list".to_owned())
 }
 
-pub(super) fn kernels(json: &Json) -> Result<Vec<KernelReport>, String> {
+pub(crate) fn kernels(json: &Json) -> Result<Vec<KernelReport>, String> {
+    if json.is_null() {
+        return Ok(Vec::new());
+    }
     let kernels = json.as_array().ok_or("the field \"kernels\" is no list")?;
     Ok(kernels.iter().map(kernel).collect())
 }

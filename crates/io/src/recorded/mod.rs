@@ -20,6 +20,7 @@ use smidgen_value::Value;
 
 use crate::sink::{ASIDE, WARMUP};
 pub use json::run_from_json;
+pub(crate) use json::{kernels, warnings};
 
 /// A file that holds no draws that could be read, and why.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,8 +44,9 @@ pub fn read_run(path: &Path) -> Result<Run, RecordedError> {
         Some("csv") => opened(path).and_then(csv::read),
         Some("json") => opened(path).and_then(json::read),
         Some("parquet" | "arrow") => read_columnar(path),
+        Some("run") => crate::folder::read_folder(path).map(|folder| folder.run),
         _ => Err("the extension names no format of draws; they are read from .csv, .json, \
-                  .parquet and .arrow files"
+                  .parquet and .arrow files and from .run folders"
             .to_owned()),
     };
     let run = run.and_then(|run| match run.draws.is_empty() && run.warmup.is_empty() {

@@ -5,13 +5,35 @@ use std::collections::HashMap;
 use smidgen_draws::stuck::whereabouts;
 use smidgen_draws::{self as draws, Draws, KeepStates, KernelReport, States};
 use smidgen_infer::KernelRecord;
+use smidgen_io::folder::read_chain;
+use smidgen_lang::Diagnostic;
 
 use super::diary::Diary;
-use super::{Chain, Plan, Sampled};
+use super::{Chain, Plan, SampleError, Sampled};
 use crate::load::TopDirective;
 
 impl Plan<'_> {
-    pub(super) fn assemble(&self, mut chains: Vec<Chain>, program: &[TopDirective]) -> Sampled {
+    /// The draws of chains that wrote them to a folder.
+    fn read_back(&self, chains: &mut [Chain]) -> Result<(), SampleError> {
+        let Some(durable) = &self.request.durable else { return Ok(()) };
+        for chain in chains {
+            let read = read_chain(&durable.folder.path, chain.number);
+            let read = read.map_err(|problem| Diagnostic::error(None, problem))?;
+            chain.diary.draws = read.draws;
+            chain.diary.stats = read.stats;
+            if !chain.diary.was_cut {
+                (chain.diary.warmup, chain.diary.warmup_stats) = (read.warmup, read.warmup_stats);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn assemble(
+        &self,
+        mut chains: Vec<Chain>,
+        program: &[TopDirective],
+    ) -> Result<Sampled, SampleError> {
+        self.read_back(&mut chains)?;
         let mut kernels: Vec<(String, KernelRecord)> = Vec::new();
         let mut warnings: Vec<String> = self.catalog.troubles();
         let interrupted = chains.len() < self.request.chains || chains.iter().any(|c| !c.complete);
@@ -89,7 +111,7 @@ impl Plan<'_> {
         };
         let states = self.states(chains, &run);
         let notes = self.catalog.notes().to_vec();
-        Sampled { run, records, seconds, times, interrupted, notes, states }
+        Ok(Sampled { run, records, seconds, times, interrupted, notes, states })
     }
 }
 

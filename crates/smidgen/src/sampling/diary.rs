@@ -33,6 +33,14 @@ pub(super) struct Diary {
     wants_density: bool,
     /// What the kernels had done when the last draw was made.
     before: Tally,
+    /// What is recorded goes elsewhere as well, or there alone.
+    tap: Option<Tap>,
+}
+
+/// The last draw, with its statistics.
+struct Tap {
+    values: Vec<Value>,
+    keeps: bool,
 }
 
 impl Diary {
@@ -57,6 +65,7 @@ impl Diary {
             wants_stats: request.stats,
             wants_density: request.stats_density,
             before: Tally::default(),
+            tap: None,
         }
     }
 
@@ -75,12 +84,47 @@ impl Diary {
         rng: &mut Rng,
     ) -> Result<(), EvalError> {
         Watch::values(watch, model, rng, &mut self.values)?;
-        self.draws.push(0, self.values.drain(..));
-        if let Some(stats) = self.statistics(model, run)? {
-            self.stats.push(0, stats);
+        let stats = self.statistics(model, run)?;
+        if self.goes_here(stats.as_deref()) {
+            self.draws.push(0, self.values.drain(..));
+            stats.into_iter().for_each(|stats| self.stats.push(0, stats));
         }
         self.keep_state(model);
         Ok(())
+    }
+
+    /// Whether the draw at hand is kept in memory; it may go elsewhere.
+    fn goes_here(&mut self, stats: Option<&[Value]>) -> bool {
+        let Some(tap) = &mut self.tap else { return true };
+        tap.values.clear();
+        tap.values.extend_from_slice(&self.values);
+        tap.values.extend_from_slice(stats.unwrap_or_default());
+        tap.keeps
+    }
+
+    /// From now on every draw can be had from [`Diary::tapped`], and is kept in memory only on request.
+    pub fn tap(&mut self, keeps: bool) {
+        self.tap = Some(Tap { values: Vec::new(), keeps });
+    }
+
+    /// The last draw, with its statistics, if somebody has asked for them.
+    pub fn tapped(&mut self) -> Option<Vec<Value>> {
+        self.tap.as_mut().map(|tap| std::mem::take(&mut tap.values))
+    }
+
+    /// What [`Diary::tapped`] gives, by name.
+    pub fn columns(&self) -> Vec<String> {
+        let own = self.draws.quantities().iter().map(|quantity| quantity.name.clone());
+        let stats = self.stats.quantities().iter().map(|quantity| format!("{}__", quantity.name));
+        own.chain(stats).collect()
+    }
+
+    pub fn counted(&self) -> Tally {
+        self.before
+    }
+
+    pub fn count_from(&mut self, before: Tally) {
+        self.before = before;
     }
 
     /// A step of the warm-up was made.
@@ -92,9 +136,10 @@ impl Diary {
         rng: &mut Rng,
     ) -> Result<(), EvalError> {
         Watch::values(watch, model, rng, &mut self.values)?;
-        self.warmup.push(0, self.values.drain(..));
-        if let Some(stats) = self.statistics(model, run)? {
-            self.warmup_stats.push(0, stats);
+        let stats = self.statistics(model, run)?;
+        if self.goes_here(stats.as_deref()) {
+            self.warmup.push(0, self.values.drain(..));
+            stats.into_iter().for_each(|stats| self.warmup_stats.push(0, stats));
         }
         Ok(())
     }

@@ -15,6 +15,7 @@
 //! Until something is found, a form that takes more gradients than the other has fewer turns, so that both cost the same.
 
 use smidgen_engine::{NodeId, Trace};
+use smidgen_value::bytes::{Bytes, Input};
 
 /// The forms, plain first.
 pub const FORMS: usize = 2;
@@ -95,6 +96,38 @@ impl Default for Forms {
 }
 
 impl Forms {
+    /// Writes which form has its turn how often: windows are for the warm-up.
+    pub(super) fn save(&self, out: &mut Vec<u8>) {
+        let Forms { turns, costs, block: _, seen: _, end: _, now: _, window: _, known: _ } = self;
+        match turns {
+            Turns::Unknown => out.push(0),
+            Turns::Both => out.push(1),
+            Turns::One { form, other } => {
+                out.push(2);
+                form.put(out);
+                other.put(out);
+            }
+        }
+        costs.put(out);
+    }
+
+    pub(super) fn load(&mut self, from: &mut Input<'_>) -> Option<()> {
+        let turns = match u8::take(from)? {
+            0 => Turns::Unknown,
+            1 => Turns::Both,
+            2 => {
+                let form = usize::take(from)?;
+                if form >= FORMS {
+                    return None;
+                }
+                Turns::One { form, other: Bytes::take(from)? }
+            }
+            _ => return None,
+        };
+        *self = Forms { turns, costs: Bytes::take(from)?, ..Forms::default() };
+        Some(())
+    }
+
     /// The share of rounds in which each form has its turn.
     pub fn shares(&self, in_warmup: bool) -> [f64; FORMS] {
         match (self.turns, self.costs) {

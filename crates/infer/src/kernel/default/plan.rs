@@ -23,6 +23,7 @@ use smidgen_engine::idle::{Forward, Idle};
 use smidgen_engine::smooth::{Density, Form};
 use smidgen_engine::{EvalError, NodeId, Partition, Trace};
 use smidgen_prob::Support;
+use smidgen_value::bytes::{Bytes, Input};
 
 use super::chain::Chain;
 use super::single::is_number;
@@ -96,6 +97,27 @@ impl Steady {
     }
 }
 
+impl Steady {
+    fn save(&self, out: &mut Vec<u8>) -> Result<(), &'static str> {
+        let known = match self {
+            Steady::Unknown => None,
+            Steady::Known(steady) => Some(steady),
+            Steady::Given(_) => return Err(GIVEN),
+        };
+        known.is_some().put(out);
+        known.into_iter().for_each(|steady| steady.put(out));
+        Ok(())
+    }
+
+    fn load(from: &mut Input<'_>) -> Option<Steady> {
+        let known: Option<FxHashSet<u64>> = Bytes::take(from)?;
+        Some(known.map_or(Steady::Unknown, Steady::Known))
+    }
+}
+
+/// Why there is nothing to write.
+pub(super) const GIVEN: &str = "it was given from outside what it would learn";
+
 #[derive(Default)]
 pub struct Plan {
     /// The structure it was made for.
@@ -136,6 +158,54 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Writes what was learnt about addresses: the rest is made anew for the structure that is found.
+    pub(super) fn save(&self, out: &mut Vec<u8>) -> Result<(), &'static str> {
+        let Plan {
+            structure: _,
+            classes: _,
+            smooth: _,
+            densities: _,
+            is_hierarchical: _,
+            excluded: _,
+            reasons,
+            chains: _,
+            steady_smooth,
+            steady_chains,
+            steady_idle,
+            forward: _,
+            idle: _,
+            had_idle,
+            left_out: _,
+            is_all_idle: _,
+            moves_idle,
+            is_all_steady: _,
+            has_leftovers: _,
+            exact,
+        } = self;
+        reasons.put(out);
+        steady_smooth.save(out)?;
+        steady_chains.save(out)?;
+        steady_idle.save(out)?;
+        had_idle.put(out);
+        moves_idle.put(out);
+        exact.put(out);
+        Ok(())
+    }
+
+    pub(super) fn load(&mut self, from: &mut Input<'_>) -> Option<()> {
+        *self = Plan {
+            reasons: Bytes::take(from)?,
+            steady_smooth: Steady::load(from)?,
+            steady_chains: Steady::load(from)?,
+            steady_idle: Steady::load(from)?,
+            had_idle: Bytes::take(from)?,
+            moves_idle: Bytes::take(from)?,
+            exact: Bytes::take(from)?,
+            ..Plan::default()
+        };
+        Some(())
+    }
+
     /// Brings the plan up to date with the structure of the trace. `learns`: whether it may still
     /// find out which choices keep their part. `approximate`: whether some may be moved by reading less
     /// than everything.

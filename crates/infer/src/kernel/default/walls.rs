@@ -20,9 +20,10 @@ use rustc_hash::FxHashMap;
 use smidgen_engine::idle::hanging_below;
 use smidgen_engine::proposal::FromPrior;
 use smidgen_engine::{DrawnFrom, Enumeration, EvalError, NodeId, Scaffold, Trace};
-use smidgen_value::{Rng, Value};
+use smidgen_value::bytes::{Bytes, Input};
+use smidgen_value::{Rng, Value, bytes_of_fields};
 
-use super::plan::{Class, by_itself, single};
+use super::plan::{Class, GIVEN, by_itself, single};
 use crate::kernel::gibbs::draw_candidate;
 use crate::kernel::mh::mh_move;
 use crate::record::Tally;
@@ -153,7 +154,41 @@ impl Default for Room {
     }
 }
 
+bytes_of_fields!(Luck { tried, changed, by_others, sections, is_hard });
+
 impl Walls {
+    /// Writes the groups: what else is kept serves to find them, in the warm-up.
+    pub(super) fn save(&self, out: &mut Vec<u8>) -> Result<(), &'static str> {
+        let Walls { groups, is_given: _, sweeps, since: _, room: _ } = self;
+        groups.len().put(out);
+        for Group { members, walled, is_finite, pairs, whole, last: _ } in groups {
+            let Members::Known(members) = members else { return Err(GIVEN) };
+            members.put(out);
+            walled.put(out);
+            is_finite.put(out);
+            pairs.put(out);
+            whole.put(out);
+        }
+        sweeps.put(out);
+        Ok(())
+    }
+
+    pub(super) fn load(&mut self, from: &mut Input<'_>) -> Option<()> {
+        self.groups.clear();
+        for _ in 0..from.count(1)? {
+            self.groups.push(Group {
+                members: Members::Known(Bytes::take(from)?),
+                walled: Bytes::take(from)?,
+                is_finite: Bytes::take(from)?,
+                pairs: Bytes::take(from)?,
+                whole: Bytes::take(from)?,
+                last: None,
+            });
+        }
+        self.sweeps = Bytes::take(from)?;
+        Some(())
+    }
+
     /// Groups that no warm-up has found, nor will change: proposals from the prior for some, Gibbs for others.
     pub fn given(together: fn(u64) -> bool, finite: fn(u64) -> bool) -> Walls {
         let group = |members: fn(u64) -> bool, is_finite: bool| {

@@ -23,6 +23,8 @@ pub(super) struct TallBlock {
     pub(super) taylor: Taylor,
     pub(super) prepared: Arc<Preparation>,
     chain: Chain,
+    /// Whether nothing else moves what its rows read.
+    pub(super) is_alone: bool,
     /// Whether the reference was made outside a warm-up, for the rest as it is.
     pub(super) is_of_the_rest: bool,
     /// The addresses of the choices in the order of their coordinates.
@@ -118,6 +120,7 @@ impl TallBlock {
             taylor,
             prepared,
             chain: Chain::new(rng),
+            is_alone,
             is_of_the_rest: !may_learn && !is_alone,
             left: None,
             is_faulty,

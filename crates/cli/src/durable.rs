@@ -1,0 +1,294 @@
+//! `--out NAME.run` and `--resume NAME.run`: runs that survive whatever stops them.
+//!
+//! The folder says what is run, so that nobody has to type it again, and what the program and its tables were, so that a run is
+//! never continued with others: what differs is refused and named.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use serde_json::{Value as Json, json};
+use smidgen::contents::Contents;
+use smidgen::draws::Run;
+use smidgen::io::folder::{self, Folder, Patience, Standing, Trouble};
+use smidgen::io::json::kernels_to_json;
+use smidgen::sampling::Durable;
+use smidgen::{SampleRequest, Session};
+
+use crate::args::{Keep, SampleArgs};
+use crate::failure::{Failure, say};
+
+/// Of what is written into run.json.
+const FORMAT: u64 = 1;
+
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Failure {
+        Failure::message(trouble.0)
+    }
+}
+
+pub fn is_folder(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("run"))
+}
+
+/// Whether a run folder can be made there; what is there already is not lost without a word.
+pub fn check_target(path: &Path, args: &SampleArgs) -> Result<(), Failure> {
+    let (shown, discard) = (path.display(), args.discard);
+    if args.resume.is_some() || args.prior {
+        let message = "the draws go to a file, not to a run folder";
+        return Err(Failure::Usage(format!("--out {shown}: {message}")));
+    }
+    if !smidgen::io::COLUMNAR {
+        let message = "this smidgen was built without the feature `columnar`";
+        return Err(Failure::Usage(format!("--out {shown}: {message}")));
+    }
+    match folder::standing(path) {
+        Standing::Nothing => {}
+        Standing::Other => {
+            let message = "there is something else than a run folder";
+            return Err(Failure::message(format!("--out {shown}: {message}")));
+        }
+        Standing::Unfinished | Standing::Finished if discard => folder::discard(path)?,
+        Standing::Unfinished => {
+            return Err(Failure::Usage(format!(
+                "--out {shown}: an unfinished run is there: `smidgen sample --resume {shown}` goes on with it, --discard removes it"
+            )));
+        }
+        Standing::Finished => {
+            return Err(Failure::Usage(format!(
+                "--out {shown}: a finished run is there: --discard removes it, `smidgen sample --resume {shown} --draws N` makes it longer"
+            )));
+        }
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    crate::target::check("--out", &parent.unwrap_or(Path::new(".")).join(".smidgen"))
+}
+
+fn patience(interrupt: Arc<AtomicBool>) -> Patience {
+    Patience { interrupt, say: Arc::new(say), ..Patience::default() }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+// ---------------------------------------------------------------- what is run
+
+/// What the folder says about a run.
+fn manifest(args: &SampleArgs, file: &Path, request: &SampleRequest, session: &Session) -> Json {
+    let texts = session.sources().all().map(|source| json!([source.name, *source.text]));
+    let texts: Vec<Json> = texts.collect();
+    let params: Vec<Json> =
+        args.inputs.params.iter().map(|(name, value)| json!([name, value])).collect();
+    let data: Vec<Json> =
+        args.inputs.data.iter().map(|(name, path)| json!([name, absolute(path)])).collect();
+    let tables: Vec<Json> = session.contents().iter().map(table_to_json).collect();
+    json!({
+        "format": FORMAT,
+        "version": env!("CARGO_PKG_VERSION"),
+        "file": absolute(file),
+        "program": session.sources().all().next().map(|source| source.text.to_string()),
+        "texts": texts,
+        "params": params,
+        "data": data,
+        "tables": tables,
+        "seed": request.seed,
+        "chains": request.chains,
+        "draws": request.draws,
+        "warmup": request.warmup,
+        "thin": request.thin,
+        "kernel": request.kernel,
+        "record": request.record,
+        "approximate": request.approximate,
+        "stats": request.stats,
+        "keep_warmup": request.keep_warmup,
+        "init": args.init.as_deref().map(absolute),
+        "checkpoint_every": args.checkpoint_every,
+    })
+}
+
+fn table_to_json(contents: &Contents) -> Json {
+    let blocks: Vec<String> = contents.blocks.iter().map(|sum| format!("{sum:016x}")).collect();
+    let Contents { name, rows, columns, .. } = contents;
+    json!({"name": name, "rows": rows, "columns": columns, "blocks": blocks})
+}
+
+fn table_from_json(json: &Json) -> Option<Contents> {
+    let text = |json: &Json| json.as_str().map(str::to_owned);
+    let sum = |json: &Json| u64::from_str_radix(json.as_str()?, 16).ok();
+    Some(Contents {
+        name: text(&json["name"])?,
+        rows: usize::try_from(json["rows"].as_u64()?).ok()?,
+        columns: json["columns"].as_array()?.iter().map(text).collect::<Option<_>>()?,
+        blocks: json["blocks"].as_array()?.iter().map(sum).collect::<Option<_>>()?,
+    })
+}
+
+/// The call that a folder was made by, with what may be given anew.
+pub fn recalled(path: &Path, args: &SampleArgs) -> Result<SampleArgs, Failure> {
+    let then = folder::manifest(path)?;
+    let shown = path.display();
+    let damaged = || Failure::message(format!("{shown}: run.json is not as smidgen writes it"));
+    let number =
+        |key: &str| then[key].as_u64().and_then(|n| usize::try_from(n).ok()).ok_or_else(damaged);
+    if then["format"].as_u64() != Some(FORMAT) {
+        let format = &then["format"];
+        return Err(Failure::message(format!(
+            "{shown}: its format is {format}, this smidgen knows {FORMAT}"
+        )));
+    }
+    let seed = then["seed"].as_u64().ok_or_else(damaged)?;
+    if let Some(given) = args.seed.seed.filter(|given| *given != seed) {
+        return Err(refused(path, &format!("its seed is {seed}, not {given}")));
+    }
+    let texts = |key: &str| -> Vec<String> {
+        let texts = then[key].as_array().into_iter().flatten();
+        texts.filter_map(|text| text.as_str().map(str::to_owned)).collect()
+    };
+    let pairs = |key: &str| -> Vec<(String, String)> {
+        let pair = |pair: &Json| Some((pair[0].as_str()?.to_owned(), pair[1].as_str()?.to_owned()));
+        then[key].as_array().into_iter().flatten().filter_map(pair).collect()
+    };
+    let draws = number("draws")?;
+    let wanted = args.draws.unwrap_or(draws);
+    if wanted < draws {
+        let message = format!("--draws {wanted}: {shown} is to have {draws} draws per chain; a run can only grow");
+        return Err(Failure::Usage(message));
+    }
+    let mut all = SampleArgs {
+        file: Some(match &args.file {
+            Some(file) => file.clone(),
+            None => then["file"].as_str().ok_or_else(damaged)?.into(),
+        }),
+        kernel: then["kernel"].as_str().map(str::to_owned),
+        draws: Some(wanted),
+        warmup: number("warmup")?,
+        thin: number("thin")?,
+        chains: number("chains")?,
+        record: texts("record"),
+        out: args.out.clone(),
+        html: args.html.clone(),
+        format: args.format,
+        threads: args.threads,
+        approximate: then["approximate"].as_bool() == Some(true),
+        stats: then["stats"].as_bool() == Some(true),
+        keep_warmup: then["keep_warmup"].as_bool() == Some(true),
+        keep_states: Keep::No,
+        init: then["init"].as_str().map(PathBuf::from),
+        resume: args.resume.clone(),
+        from_seed: args.from_seed,
+        checkpoint_every: then["checkpoint_every"].as_u64(),
+        ..SampleArgs::default()
+    };
+    all.seed.seed = Some(seed);
+    all.inputs.params = pairs("params");
+    all.inputs.data =
+        pairs("data").into_iter().map(|(name, path)| (name, PathBuf::from(path))).collect();
+    // A table may have moved; what it holds is compared.
+    for (name, path) in &args.inputs.data {
+        all.inputs.data.retain(|(known, _)| known != name);
+        all.inputs.data.push((name.clone(), path.clone()));
+    }
+    Ok(all)
+}
+
+fn refused(path: &Path, what: &str) -> Failure {
+    let shown = path.display();
+    Failure::message(format!(
+        "{shown} cannot be resumed: {what}\n--restart-from {shown} begins a new run where this one stood"
+    ))
+}
+
+/// How what is run differs from what was; None if it does not.
+fn difference(then: &Json, now: &Json) -> Option<String> {
+    let texts = |json: &Json| json["texts"].as_array().cloned().unwrap_or_default();
+    let (before, after) = (texts(then), texts(now));
+    for (k, (before, after)) in before.iter().zip(&after).enumerate() {
+        let text = |json: &Json| json[1].as_str().unwrap_or_default().to_owned();
+        let name = match (k, before[0].as_str().unwrap_or_default()) {
+            (0, _) => "the program",
+            (_, name) => name,
+        };
+        if let Some(lines) = first_difference(&text(before), &text(after)) {
+            return Some(format!("{name} is not what it was, {lines}"));
+        }
+    }
+    if before.len() != after.len() {
+        return Some("the program loads other files".to_owned());
+    }
+    let tables = |json: &Json| -> Vec<Contents> {
+        json["tables"].as_array().into_iter().flatten().filter_map(table_from_json).collect()
+    };
+    let (before, after) = (tables(then), tables(now));
+    for table in &before {
+        match after.iter().find(|now| now.name == table.name) {
+            None => return Some(format!("there is no table `{}` any more", table.name)),
+            Some(now) => {
+                if let Some(what) = table.difference(now) {
+                    return Some(what);
+                }
+            }
+        }
+    }
+    if then["params"] != now["params"] {
+        return Some(format!("--param was {}, now it is {}", then["params"], now["params"]));
+    }
+    None
+}
+
+fn first_difference(then: &str, now: &str) -> Option<String> {
+    if then == now {
+        return None;
+    }
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    let (then, now) = (lines(then), lines(now));
+    let n = then.len().max(now.len());
+    let k = (0..n).find(|k| then.get(*k) != now.get(*k))?;
+    let shown = |lines: &[String]| lines.get(k).map_or("nothing".to_owned(), |l| format!("`{}`", l.trim()));
+    Some(format!("line {}: {} was {}", k + 1, shown(&now), shown(&then)))
+}
+
+// ---------------------------------------------------------------- folders
+
+/// Where a run is made durable, once its program and tables are read.
+pub struct Place<'a> {
+    pub args: &'a SampleArgs,
+    pub file: &'a Path,
+    pub request: &'a SampleRequest,
+    pub interrupt: Arc<AtomicBool>,
+}
+
+impl Place<'_> {
+    /// A new folder, or the one that is resumed.
+    pub fn folder(&self, session: &Session) -> Result<Option<Durable>, Failure> {
+        let Place { args, file, request, interrupt } = self;
+        let patience = patience(interrupt.clone());
+        let now = manifest(args, file, request, session);
+        let folder = match (&args.resume, &args.out) {
+            (Some(path), _) => {
+                let mut folder = Folder::open(path, patience)?;
+                if let Some(what) = difference(&folder.manifest, &now) {
+                    return Err(refused(path, &what));
+                }
+                folder.unfinish()?;
+                if folder.manifest["draws"] != now["draws"] {
+                    let mut manifest = folder.manifest.clone();
+                    manifest["draws"] = now["draws"].clone();
+                    folder.set_manifest(manifest)?;
+                }
+                folder
+            }
+            (None, Some(path)) if is_folder(path) => Folder::create(path, now, patience)?,
+            _ => return Ok(None),
+        };
+        let every = args.checkpoint_every;
+        let folder = Arc::new(folder);
+        Ok(Some(Durable { folder, every, from_seed: args.from_seed }))
+    }
+}
+
+/// The run is finished.
+pub fn finish(durable: &Durable, run: &Run) -> Result<(), Failure> {
+    let report = json!({"kernels": kernels_to_json(&run.kernels), "warnings": run.warnings});
+    Ok(durable.folder.finish(&report)?)
+}

@@ -1,0 +1,88 @@
+//! Run folders of a smidgen that was built without Arrow: there are none.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use smidgen_draws::{Draws, Run};
+use smidgen_value::Value;
+use smidgen_value::bytes::{Bytes, Input};
+
+use super::{Checkpoint, Disk, Patience, Trouble};
+
+const NONE: &str = "this smidgen was built without the feature `columnar`";
+
+/// One draw.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub draw: u64,
+    pub epoch: u32,
+    pub is_warmup: bool,
+    pub values: Vec<Value>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Out;
+
+impl Bytes for Out {
+    fn put(&self, _: &mut Vec<u8>) {}
+
+    fn take(_: &mut Input<'_>) -> Option<Out> {
+        Some(Out)
+    }
+}
+
+/// Nobody has one.
+pub enum ChainWriter {}
+
+impl ChainWriter {
+    pub fn open(
+        _: Arc<dyn Disk>,
+        _: Patience,
+        _: usize,
+        _: Vec<String>,
+        _: Option<&Out>,
+    ) -> Result<ChainWriter, Trouble> {
+        Err(Trouble(NONE.to_owned()))
+    }
+
+    pub fn push(&mut self, _: Row) -> Result<(), Trouble> {
+        match *self {}
+    }
+
+    pub fn flush(&mut self) -> Result<(), Trouble> {
+        match *self {}
+    }
+
+    pub fn finish(&mut self) -> Result<(), Trouble> {
+        match *self {}
+    }
+
+    pub fn commit(&mut self, _: Vec<([u8; 4], Vec<u8>)>) -> Result<(), Trouble> {
+        match *self {}
+    }
+}
+
+pub fn out_of(_: &Checkpoint) -> Option<Out> {
+    None
+}
+
+#[derive(Default)]
+pub struct ChainDraws {
+    pub draws: Draws,
+    pub stats: Draws,
+    pub warmup: Draws,
+    pub warmup_stats: Draws,
+}
+
+pub struct FolderRun {
+    pub run: Run,
+    pub is_finished: bool,
+}
+
+pub fn read_chain(_: &Path, _: usize) -> Result<ChainDraws, String> {
+    Err(NONE.to_owned())
+}
+
+pub fn read_folder(_: &Path) -> Result<FolderRun, String> {
+    Err(NONE.to_owned())
+}

@@ -1,0 +1,209 @@
+//! Run folders: the draws of a run while it goes on, readable meanwhile, and checkpoints from which it goes on after whatever
+//! has stopped it.
+//!
+//! ```text
+//! NAME.run/run.json                what is run: program, options, seed, tables by content
+//!          lock                    held by the process that runs it
+//!          chain-0.arrows          draws as an Arrow stream; chain-0.1.arrows after a change of shape
+//!          chain-0.ckpt, .prev     the last two checkpoints, see [`checkpoint`]
+//!          report.json             what there is to say at the end: there is none as long as the run is unfinished
+//! ```
+
+#[cfg(not(feature = "columnar"))]
+mod absent;
+#[cfg(feature = "columnar")]
+pub mod chain;
+pub mod checkpoint;
+#[cfg(feature = "columnar")]
+pub mod columns;
+pub mod disk;
+pub mod patience;
+#[cfg(feature = "columnar")]
+mod reading;
+pub mod sums;
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+#[cfg(not(feature = "columnar"))]
+pub use absent::{ChainWriter, FolderRun, Out, Row, out_of, read_chain, read_folder};
+#[cfg(feature = "columnar")]
+pub use chain::{ChainWriter, Out, out_of};
+pub use checkpoint::{Checkpoint, Found};
+#[cfg(feature = "columnar")]
+pub use columns::Row;
+pub use disk::{Directory, Disk};
+pub use patience::{Patience, Trouble};
+#[cfg(feature = "columnar")]
+pub use reading::{FolderRun, read_chain, read_folder};
+
+const MANIFEST: &str = "run.json";
+const REPORT: &str = "report.json";
+const LOCK: &str = "lock";
+
+/// What stands at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Nothing,
+    Unfinished,
+    Finished,
+    /// Something else than a run folder.
+    Other,
+}
+
+pub fn standing(path: &Path) -> Standing {
+    match fs::symlink_metadata(path) {
+        Err(_) => Standing::Nothing,
+        Ok(_) if !path.join(MANIFEST).is_file() => Standing::Other,
+        Ok(_) if path.join(REPORT).is_file() => Standing::Finished,
+        Ok(_) => Standing::Unfinished,
+    }
+}
+
+/// A run folder that this process may write to.
+#[derive(Debug)]
+pub struct Folder {
+    pub path: PathBuf,
+    pub disk: Arc<dyn Disk>,
+    pub patience: Patience,
+    pub manifest: Json,
+    /// Held as long as the folder is open.
+    _lock: File,
+}
+
+impl Folder {
+    /// A new folder with what is run. What stood there before has been removed by whoever asked for that.
+    pub fn create(path: &Path, manifest: Json, patience: Patience) -> Result<Folder, Trouble> {
+        let wrong = |error: std::io::Error| Trouble::new(path.display().to_string(), &error);
+        fs::create_dir(path).map_err(wrong)?;
+        let lock = lock(path)?;
+        let disk = Arc::new(Directory { path: path.to_owned() });
+        replace(&*disk, MANIFEST, &manifest).map_err(wrong)?;
+        // The folder's own name.
+        if let Some(parent) = path.parent() {
+            let parent =
+                if parent.as_os_str().is_empty() { Path::new(".") } else { parent }.to_owned();
+            Directory { path: parent }.sync_names().map_err(wrong)?;
+        }
+        Ok(Folder { path: path.to_owned(), disk, patience, manifest, _lock: lock })
+    }
+
+    /// A folder that was left unfinished, or is to be made longer.
+    pub fn open(path: &Path, patience: Patience) -> Result<Folder, Trouble> {
+        let manifest = manifest(path)?;
+        let lock = lock(path)?;
+        let disk = Arc::new(Directory { path: path.to_owned() });
+        Ok(Folder { path: path.to_owned(), disk, patience, manifest, _lock: lock })
+    }
+
+    /// Says what is run from now on.
+    pub fn set_manifest(&mut self, manifest: Json) -> Result<(), Trouble> {
+        let wrong = |error: std::io::Error| Trouble::new(self.disk.shown(MANIFEST), &error);
+        replace(&*self.disk, MANIFEST, &manifest).map_err(wrong)?;
+        self.manifest = manifest;
+        Ok(())
+    }
+
+    /// The last checkpoint of a chain.
+    pub fn checkpoint(&self, chain: usize) -> Result<Found, Trouble> {
+        let wrong =
+            |error: std::io::Error| Trouble::new(self.disk.shown(&checkpoint::name(chain)), &error);
+        checkpoint::read(&*self.disk, chain).map_err(wrong)
+    }
+
+    /// Where a chain writes its draws.
+    pub fn writer(
+        &self,
+        chain: usize,
+        names: Vec<String>,
+        from: Option<&Out>,
+    ) -> Result<ChainWriter, Trouble> {
+        ChainWriter::open(self.disk.clone(), self.patience.clone(), chain, names, from)
+    }
+
+    /// The run is finished: this is what there is to say about it.
+    pub fn finish(&self, report: &Json) -> Result<(), Trouble> {
+        self.patience.until(&self.disk.shown(REPORT), || replace(&*self.disk, REPORT, report))
+    }
+
+    /// The run goes on.
+    pub fn unfinish(&self) -> Result<(), Trouble> {
+        let name = self.disk.shown(REPORT);
+        self.patience.until(&name, || self.disk.remove(REPORT).and_then(|()| self.disk.sync_names()))
+    }
+}
+
+/// What a folder says about its run.
+pub fn manifest(path: &Path) -> Result<Json, Trouble> {
+    let wrong = |problem: String| Trouble(format!("{}: {problem}", path.display()));
+    if standing(path) == Standing::Nothing {
+        return Err(wrong("there is no such run folder".to_owned()));
+    }
+    let text = fs::read_to_string(path.join(MANIFEST))
+        .map_err(|error| wrong(format!("this is no run folder: {MANIFEST}: {error}")))?;
+    serde_json::from_str(&text).map_err(|error| wrong(format!("{MANIFEST} is damaged: {error}")))
+}
+
+/// What a finished run says at its end.
+pub fn report(path: &Path) -> Option<Json> {
+    serde_json::from_str(&fs::read_to_string(path.join(REPORT)).ok()?).ok()
+}
+
+/// Removes a run folder and nothing else: files that a run does not make stay, and so does their folder.
+pub fn discard(path: &Path) -> Result<(), Trouble> {
+    let wrong = |error: std::io::Error| Trouble::new(path.display().to_string(), &error);
+    let _lock = lock(path)?;
+    for entry in fs::read_dir(path).map_err(wrong)? {
+        let entry = entry.map_err(wrong)?;
+        let name = entry.file_name();
+        let is_ours = name.to_str().is_some_and(|name| {
+            [MANIFEST, REPORT, LOCK].contains(&name)
+                || name.starts_with("chain-")
+                || name.ends_with(".new")
+        });
+        if is_ours {
+            fs::remove_file(entry.path()).map_err(wrong)?;
+        }
+    }
+    fs::remove_dir(path).map_err(wrong)
+}
+
+fn replace(disk: &dyn Disk, name: &str, json: &Json) -> std::io::Result<()> {
+    let new = format!("{name}.new");
+    disk.create(&new, format!("{json:#}\n").as_bytes())?;
+    disk.sync(&new)?;
+    disk.rename(&new, name)?;
+    disk.sync_names()
+}
+
+/// Only one process may run a folder.
+fn lock(path: &Path) -> Result<File, Trouble> {
+    let wrong = |error: std::io::Error| Trouble::new(path.join(LOCK).display().to_string(), &error);
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .open(path.join(LOCK))
+        .map_err(wrong)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut who = String::new();
+            let _ = file.read_to_string(&mut who);
+            let who = who.trim();
+            let shown = path.display();
+            return Err(Trouble(format!("{shown}: process {who} is running it")));
+        }
+        // A file system without locks is no reason not to write.
+        Err(TryLockError::Error(_)) => {}
+    }
+    file.set_len(0).map_err(wrong)?;
+    write!(file, "{}", std::process::id()).map_err(wrong)?;
+    Ok(file)
+}

@@ -1,0 +1,381 @@
+//! A chain from its first state to its last draw.
+
+use smidgen_draws::states::StepMark;
+use smidgen_engine::model::Ties;
+use smidgen_engine::{EvalError, Model};
+use smidgen_infer::run::Phase;
+use smidgen_infer::{Program, Run};
+use smidgen_io::folder::{Row, Trouble};
+use smidgen_lang::Diagnostic;
+use smidgen_value::bytes::{Bytes, Input};
+use smidgen_value::{Rng, State};
+
+use super::diary::Diary;
+use super::durable::{Counts, Durable, Recorder, Saved, phase};
+use super::live::Pulse;
+use super::watch::Watch;
+use super::{Chain, Plan};
+use crate::compile::{Bounds, Step, StepKind};
+use crate::stopwatch::Stopwatch;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A model whose directives have run, what moves it and what is recorded of it.
+pub(super) struct Stand {
+    pub model: Model,
+    pub program: Program,
+    pub watch: Vec<Watch>,
+    pub marks: Vec<StepMark>,
+}
+
+impl Stand {
+    fn names(&self) -> Vec<&str> {
+        self.watch.iter().map(Watch::name).collect()
+    }
+}
+
+/// A chain under way: what stays when the program is run anew.
+pub(super) struct Journey<'p, 'a> {
+    plan: &'p Plan<'a>,
+    k: usize,
+    stand: Stand,
+    /// For the chain, for what is recorded, and for that in the warm-up.
+    streams: [Rng; 3],
+    run: Run,
+    diary: Diary,
+    made: usize,
+    times: Vec<f64>,
+    ties: Vec<Ties>,
+    /// Whether what a quantity hangs on had moved before the last re-base.
+    moved: Vec<bool>,
+    diverged: Vec<usize>,
+    divergences: u64,
+    pulse: Option<Pulse>,
+    recorder: Option<Recorder>,
+}
+
+/// Draws in which a trajectory diverged that are remembered.
+const MOST_DIVERGED: usize = 1_000_000;
+
+fn troubled(trouble: &Trouble) -> EvalError {
+    EvalError::other(None, trouble.to_string())
+}
+
+impl<'p, 'a> Journey<'p, 'a> {
+    pub fn new(plan: &'p Plan<'a>, k: usize, stand: Stand, streams: [Rng; 3]) -> Self {
+        let request = plan.request;
+        let run = Run {
+            interrupt: plan.interrupt.clone(),
+            exact: request.exact,
+            approximate: request.approximate,
+            detailed: request.detailed,
+            audit: request.audit,
+            shared: plan.shared.clone(),
+            ..Run::default()
+        };
+        Journey {
+            plan,
+            k,
+            diary: Diary::new(&stand.watch, request),
+            stand,
+            streams,
+            run,
+            made: 0,
+            times: Vec::new(),
+            ties: Vec::new(),
+            moved: Vec::new(),
+            diverged: Vec::new(),
+            divergences: 0,
+            pulse: request.live.as_ref().map(|live| live.chain(k)),
+            recorder: None,
+        }
+    }
+
+    /// Opens the files of the chain, which goes on from a checkpoint if there is one.
+    pub fn record(&mut self, durable: &Durable, saved: Option<Saved>) -> Result<(), Diagnostic> {
+        let failed = |trouble: Trouble| Diagnostic::error(None, trouble.0);
+        let out = saved.as_ref().and_then(|saved| saved.out.clone());
+        let names = self.diary.columns();
+        let writer = durable.folder.writer(self.k, names, out.as_ref()).map_err(failed)?;
+        self.diary.tap(self.plan.request.live.is_some());
+        self.recorder = Some(Recorder::new(writer, durable));
+        if let Some(saved) = saved {
+            self.take(saved).map_err(EvalError::into_diagnostic)?;
+            let done = (self.plan.request.warmup + self.made) as u64;
+            self.plan.progress.done.fetch_add(done, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// The warm-up and the draws, to the end or as far as it comes.
+    pub fn go(mut self) -> Result<Chain, EvalError> {
+        let from_the_start = Stopwatch::start();
+        let mut begun = Stopwatch::start();
+        let mut spent = false;
+        let result = (|| {
+            if self.made == 0 && self.run.phase == Phase::Free {
+                if !self.warm_up()? {
+                    return Ok(());
+                }
+                self.begin_draws()?;
+            }
+            begun = Stopwatch::start();
+            while self.made < self.plan.request.draws {
+                if !self.draw()? {
+                    return Ok(());
+                }
+                if let Some(budget) = self.plan.request.budget {
+                    self.times.push(from_the_start.seconds());
+                    spent = self.times.last().is_some_and(|&time| time >= budget);
+                }
+                if spent {
+                    return Ok(());
+                }
+            }
+            Ok(())
+        })();
+        self.pulse.iter_mut().for_each(|pulse| pulse.end(&self.run, &self.diary.draws));
+        match result {
+            Err(error @ EvalError { .. }) if !error.is_interruption() => return Err(error),
+            _ => {}
+        }
+        self.end(begun, spent)
+    }
+
+    fn end(mut self, begun: Stopwatch, spent: bool) -> Result<Chain, EvalError> {
+        let Stand { model, program, watch, marks } = &mut self.stand;
+        let [_, _, before] = &mut self.streams;
+        if self.run.phase == Phase::Warmup {
+            // Stopped in the warm-up: where it is now is better than nothing.
+            if self.diary.warmup.is_empty() {
+                self.diary.warm_up(model, watch, &mut self.run, before)?;
+            }
+            self.diary.was_cut = true;
+            self.diary.begin_draws(&mut self.run);
+        }
+        self.diary.end(model, watch, before);
+        let complete = spent || self.made >= self.plan.request.draws;
+        if let Some(recorder) = &mut self.recorder {
+            let ended = match complete {
+                true => recorder.writer.finish(),
+                false => recorder.writer.flush(),
+            };
+            ended.map_err(|trouble| troubled(&trouble))?;
+        }
+        let run = &mut self.run;
+        let records = (0..program.kernels.len()).map(|k| std::mem::take(run.kernel(k))).collect();
+        let moved = |(k, ties): (usize, Ties)| {
+            let moved = self.moved.get(k) == Some(&true) || model.has_moved(&ties);
+            (ties, moved)
+        };
+        Ok(Chain {
+            number: self.k,
+            marks: std::mem::take(marks),
+            kernels: program.kernels.clone(),
+            records,
+            warnings: std::mem::take(&mut run.warnings),
+            seconds: begun.seconds(),
+            times: self.times,
+            ties: self.ties.into_iter().enumerate().map(moved).collect(),
+            diverged: self.diverged,
+            diary: self.diary,
+            complete,
+        })
+    }
+
+    /// False when the chain has to stop.
+    fn warm_up(&mut self) -> Result<bool, EvalError> {
+        let Journey { plan, stand: Stand { model, program, watch, .. }, run, diary, .. } = self;
+        let request = plan.request;
+        let [rng, _, before] = &mut self.streams;
+        if request.warmup > 0 {
+            run.phase = Phase::Warmup;
+            let warmup = request.warmup as u64;
+            let planned = |n: Option<u64>| n.map(|n| n.saturating_mul(warmup));
+            run.planned = program.transitions().into_iter().map(planned).collect();
+        }
+        for step in 0..request.warmup {
+            program.execute(model, rng, run)?;
+            plan.progress.done.fetch_add(1, Ordering::Relaxed);
+            if plan.is_stopped() {
+                return Ok(false);
+            }
+            if request.keep_warmup {
+                diary.warm_up(model, watch, run, before)?;
+                if let (Some(recorder), Some(values)) = (&mut self.recorder, diary.tapped()) {
+                    let row = Row { draw: step as u64, epoch: 0, is_warmup: true, values };
+                    recorder.writer.push(row).map_err(|trouble| troubled(&trouble))?;
+                }
+            }
+            self.pulse.iter_mut().for_each(|pulse| pulse.beat(run, &diary.draws));
+        }
+        Ok(true)
+    }
+
+    fn begin_draws(&mut self) -> Result<(), EvalError> {
+        self.pulse.iter_mut().for_each(|pulse| pulse.begin_draws(&self.run, &self.diary.draws));
+        self.diary.begin_draws(&mut self.run);
+        self.moved = vec![false; self.stand.watch.len()];
+        self.find_ties()?;
+        self.rebase()
+    }
+
+    fn find_ties(&mut self) -> Result<(), EvalError> {
+        let Stand { model, watch, .. } = &mut self.stand;
+        let aside = &mut self.streams[1];
+        self.ties = watch.iter().map(|w| w.ties(model, aside)).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    /// One draw. False when the chain has to stop.
+    fn draw(&mut self) -> Result<bool, EvalError> {
+        let Journey { plan, stand: Stand { model, program, watch, .. }, run, diary, .. } = self;
+        let [rng, aside, _] = &mut self.streams;
+        for _ in 0..plan.request.thin {
+            program.execute(model, rng, run)?;
+        }
+        if plan.is_stopped() {
+            return Ok(false);
+        }
+        plan.progress.done.fetch_add(1, Ordering::Relaxed);
+        diary.draw(model, watch, run, aside)?;
+        self.pulse.iter_mut().for_each(|pulse| pulse.beat(run, &diary.draws));
+        let so_far = run.kernels.iter().map(|kernel| kernel.tally.diverged).sum();
+        if so_far > self.divergences {
+            self.divergences = so_far;
+            if self.diverged.len() < MOST_DIVERGED {
+                self.diverged.push(self.made);
+            }
+        }
+        let mut is_due = false;
+        if let (Some(recorder), Some(values)) = (&mut self.recorder, diary.tapped()) {
+            let row = Row { draw: self.made as u64, epoch: 0, is_warmup: false, values };
+            recorder.writer.push(row).map_err(|trouble| troubled(&trouble))?;
+            is_due = recorder.is_due(run.total());
+        }
+        self.made += 1;
+        if is_due {
+            self.rebase()?;
+        }
+        Ok(true)
+    }
+
+    // ---------------------------------------------------------------- re-bases
+
+    /// The chain goes on from what it writes, if it can be written.
+    fn rebase(&mut self) -> Result<(), EvalError> {
+        let Some(durable) = self.plan.request.durable.clone() else { return Ok(()) };
+        if self.recorder.is_none() {
+            return Ok(());
+        }
+        let why = match self.save() {
+            Err(why) => Some(why),
+            Ok(saved) => match self.plan.restand(self.k, &saved.state, &saved.marks()) {
+                Ok(stand) if stand.names() != self.stand.names() => {
+                    Some("what is recorded hangs on the state".to_owned())
+                }
+                Ok(stand) if !is_in(&stand.model, &saved.state) => {
+                    Some("its choices cannot all be restored".to_owned())
+                }
+                Ok(stand) => {
+                    self.stand = stand;
+                    let recorder = self.recorder.as_mut().expect("looked at above");
+                    if recorder.wants_file() {
+                        recorder.commit(&saved).map_err(|trouble| troubled(&trouble))?;
+                    }
+                    return self.take(saved);
+                }
+                Err(diagnostic) => Some(diagnostic.message.clone()),
+            },
+        };
+        self.count_anew();
+        if let (Some(why), Some(recorder)) = (why, &mut self.recorder) {
+            recorder.cannot(&durable, self.k, &why);
+        }
+        Ok(())
+    }
+
+    fn save(&self) -> Result<Saved, String> {
+        let state = self.stand.model.state(None)?;
+        let mut kernels = Vec::new();
+        self.stand.program.save(&mut kernels)?;
+        let moved = self.ties.iter().enumerate();
+        let moved = moved.map(|(k, ties)| {
+            self.moved.get(k) == Some(&true) || self.stand.model.has_moved(ties)
+        });
+        let counts = Counts {
+            made: self.made,
+            records: self.run.kernels.clone(),
+            warnings: self.run.warnings.clone(),
+            motion: self.run.motion,
+            before: self.diary.counted(),
+            divergences: self.divergences,
+            diverged: self.diverged.clone(),
+            moved: moved.collect(),
+            was_warmed: self.run.phase == Phase::Draws,
+        };
+        let marks = self.stand.marks.iter().map(|mark| (mark.start, mark.rows)).collect();
+        let [rng, aside, before] = &self.streams;
+        let streams = [rng.place(), aside.place(), before.place()];
+        let saved = Saved { marks, state, kernels, streams, counts, out: None };
+        // From the bytes, as whoever resumes it.
+        let checkpoint = smidgen_io::folder::Checkpoint::new(saved.sections());
+        Saved::read(&checkpoint).ok_or_else(|| "a value has no bytes".to_owned())
+    }
+
+    /// Goes on from what was written, in a trace that was made anew.
+    fn take(&mut self, saved: Saved) -> Result<(), EvalError> {
+        let Saved { kernels, streams, counts, .. } = saved;
+        let from = &mut Input::new(&kernels);
+        let is_whole = self.stand.program.load(from).is_some() && from.is_empty();
+        if !is_whole {
+            let message = "the checkpoint does not fit the kernels of this program";
+            return Err(EvalError::other(None, message.to_owned()));
+        }
+        for (stream, place) in self.streams.iter_mut().zip(streams) {
+            stream.go_back(place);
+        }
+        self.made = counts.made;
+        self.run.kernels = counts.records;
+        self.run.warnings = counts.warnings;
+        self.run.motion = counts.motion;
+        self.run.phase = phase(counts.was_warmed);
+        self.diary.count_from(counts.before);
+        self.divergences = counts.divergences;
+        self.diverged = counts.diverged;
+        self.moved = counts.moved;
+        self.find_ties()?;
+        self.count_anew();
+        Ok(())
+    }
+
+    fn count_anew(&mut self) {
+        let nodes = self.stand.model.trace().live_nodes().count();
+        let rows = self.plan.steps.iter().map(|step| rows_of(step)).sum();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.begin(self.run.total(), nodes, rows);
+        }
+    }
+}
+
+/// Whether the free choices of a model are those of a state, to the bit.
+fn is_in(model: &Model, state: &State) -> bool {
+    let bytes = |state: &State| {
+        let mut bytes = Vec::new();
+        state.put(&mut bytes);
+        bytes
+    };
+    model.state(None).is_ok_and(|now| bytes(&now) == bytes(state))
+}
+
+/// Rows that the loops of a directive go over.
+fn rows_of(step: &Arc<Step>) -> usize {
+    match &step.kind {
+        StepKind::For { bounds: Bounds::Rows(table), body, .. } => {
+            table.rows() * body.len().max(1)
+        }
+        StepKind::For { body, .. } => body.iter().map(rows_of).sum(),
+        _ => 0,
+    }
+}
