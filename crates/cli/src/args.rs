@@ -136,7 +136,13 @@ pub struct SampleArgs {
     #[arg(long, allow_negative_numbers = true, value_name = "N")]
     pub draws: Option<usize>,
     /// Applications of the kernel before the first draw
-    #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1000, conflicts_with = "resume")]
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        value_name = "N",
+        default_value_t = 1000,
+        conflicts_with = "resume"
+    )]
     pub warmup: usize,
     /// Applications of the kernel per draw
     #[arg(long, allow_negative_numbers = true, value_name = "N", default_value_t = 1, value_parser = at_least_one, conflicts_with = "resume")]

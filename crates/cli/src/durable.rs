@@ -12,7 +12,7 @@ use smidgen::contents::Contents;
 use smidgen::draws::Run;
 use smidgen::io::folder::{self, Folder, Patience, Standing, Trouble};
 use smidgen::io::json::kernels_to_json;
-use smidgen::sampling::Durable;
+use smidgen::sampling::{Durable, Init, last_states};
 use smidgen::{SampleRequest, Session};
 
 use crate::args::{Keep, SampleArgs};
@@ -152,7 +152,9 @@ pub fn recalled(path: &Path, args: &SampleArgs) -> Result<SampleArgs, Failure> {
     let draws = number("draws")?;
     let wanted = args.draws.unwrap_or(draws);
     if wanted < draws {
-        let message = format!("--draws {wanted}: {shown} is to have {draws} draws per chain; a run can only grow");
+        let message = format!(
+            "--draws {wanted}: {shown} is to have {draws} draws per chain; a run can only grow"
+        );
         return Err(Failure::Usage(message));
     }
     let mut all = SampleArgs {
@@ -190,6 +192,27 @@ pub fn recalled(path: &Path, args: &SampleArgs) -> Result<SampleArgs, Failure> {
         all.inputs.data.push((name.clone(), path.clone()));
     }
     Ok(all)
+}
+
+/// Whether a run is over and is not to be made longer.
+pub fn is_complete(path: &Path, args: &SampleArgs) -> bool {
+    let is_longer = || {
+        let then = folder::manifest(path).ok().and_then(|then| then["draws"].as_u64());
+        args.draws.map(|draws| draws as u64) > then
+    };
+    folder::standing(path) == Standing::Finished
+        && !args.from_seed
+        && (args.draws.is_none() || !is_longer())
+}
+
+/// Where the chains of a run stood, for another.
+pub fn restart(path: &Path) -> Result<Arc<Init>, Failure> {
+    let states = last_states(path)?;
+    let shown = path.display();
+    say(&format!(
+        "warning: the chains begin where those of {shown} stood, with a warm-up of their own: these draws and those are not to be pooled"
+    ));
+    Ok(Arc::new(Init::States(states)))
 }
 
 fn refused(path: &Path, what: &str) -> Failure {
@@ -244,7 +267,8 @@ fn first_difference(then: &str, now: &str) -> Option<String> {
     let (then, now) = (lines(then), lines(now));
     let n = then.len().max(now.len());
     let k = (0..n).find(|k| then.get(*k) != now.get(*k))?;
-    let shown = |lines: &[String]| lines.get(k).map_or("nothing".to_owned(), |l| format!("`{}`", l.trim()));
+    let shown =
+        |lines: &[String]| lines.get(k).map_or("nothing".to_owned(), |l| format!("`{}`", l.trim()));
     Some(format!("line {}: {} was {}", k + 1, shown(&now), shown(&then)))
 }
 

@@ -11,13 +11,16 @@ use smidgen::sampling::{self, Durable, Progress};
 use smidgen::{SampleError, SampleRequest, Sampled, Session, TopDirective};
 
 use crate::args::{Format, Keep, SampleArgs};
-use crate::failure::{Failure, say};
 use crate::durable::{self, Place};
+use crate::failure::{Failure, say};
 use crate::inputs::Seed;
 use crate::interrupt::Interrupt;
-use crate::{init, inputs, output, progress, render, report, screen, target};
+use crate::{former, init, inputs, output, progress, render, report, screen, target};
 
 pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
+    if let Some(path) = args.resume.as_deref().filter(|path| durable::is_complete(path, args)) {
+        return finished(path, args);
+    }
     let recalled = args.resume.as_deref().map(|path| durable::recalled(path, args)).transpose()?;
     let args = recalled.as_ref().unwrap_or(args);
     if let Some(path) = &args.out {
@@ -51,7 +54,7 @@ pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
         durable::finish(durable, &sampled.run)?;
     }
     let reported = args.html.as_ref().map_or(Ok(()), |path| write_report(path, args, &sampled.run));
-    show(&sampled, args.format)?;
+    show(&sampled.run, &sampled.notes, args.format)?;
     written.and(reported)?;
     match sampled.interrupted {
         false => Ok(()),
@@ -63,6 +66,17 @@ pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
             Err(Failure::Interrupted)
         }
     }
+}
+
+/// A run that is over: its draws are read, shown and exported.
+fn finished(path: &Path, args: &SampleArgs) -> Result<(), Failure> {
+    if let Some(path) = &args.out {
+        check_target(path)?;
+    }
+    let run = former::read(path)?;
+    args.out.as_ref().map_or(Ok(()), |path| write(path, &run))?;
+    args.html.as_ref().map_or(Ok(()), |path| write_report(path, args, &run))?;
+    show(&run, &[], args.format)
 }
 
 /// Draws from the prior.
@@ -128,7 +142,10 @@ fn request(args: &SampleArgs, seed: u64) -> Result<SampleRequest, Failure> {
         stats: args.stats,
         keep_warmup: args.keep_warmup,
         keep_states,
-        init: args.init.as_deref().map(init::read).transpose()?,
+        init: match &args.restart_from {
+            Some(path) => Some(durable::restart(path)?),
+            None => args.init.as_deref().map(init::read).transpose()?,
+        },
         ..default
     })
 }
@@ -227,16 +244,15 @@ fn write_report(path: &Path, args: &SampleArgs, run: &Run) -> Result<(), Failure
 
 // ---------------------------------------------------------------- on the screen
 
-fn show(sampled: &Sampled, format: Format) -> Result<(), Failure> {
+fn show(run: &Run, notes: &[String], format: Format) -> Result<(), Failure> {
     match format {
-        Format::Json => writeln!(io::stdout(), "{}", smidgen::io::run_to_json(&sampled.run))?,
-        Format::Text => screen::show(&text(sampled))?,
+        Format::Json => writeln!(io::stdout(), "{}", smidgen::io::run_to_json(run))?,
+        Format::Text => screen::show(&text(run, notes))?,
     }
     Ok(())
 }
 
-fn text(sampled: &Sampled) -> String {
-    let run = &sampled.run;
+fn text(run: &Run, notes: &[String]) -> String {
     let mut text = output::summary(&run.draws);
     if run.draws.quantities().is_empty() {
         text.push_str("nothing to record: the program has no predict and assumes no random number; use --record EXPR\n");
@@ -246,7 +262,7 @@ fn text(sampled: &Sampled) -> String {
         text.push_str(&output::kernel_lines(kernel));
         text.push('\n');
     }
-    for note in &sampled.notes {
+    for note in notes {
         text.push_str(&format!("note: {note}\n"));
     }
     for warning in &run.warnings {

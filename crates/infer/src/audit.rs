@@ -29,7 +29,14 @@ pub struct Audit {
 }
 
 bytes_of_fields!(Audit {
-    log_alpha, sigma, log_u, population, sections, accepted, schedule, epsilon,
+    log_alpha,
+    sigma,
+    log_u,
+    population,
+    sections,
+    accepted,
+    schedule,
+    epsilon,
 });
 
 impl Audit {

@@ -44,14 +44,39 @@ pub struct Tally {
 }
 
 bytes_of_fields!(Tally {
-    transitions, accepted, drawn, changed, sections_used, population, approximate, exhausted,
-    audit_sections, trajectories, gradients, diverged, cut, standardised, by_reference, reference_rows,
-    reference_population, violations,
+    transitions,
+    accepted,
+    drawn,
+    changed,
+    sections_used,
+    population,
+    approximate,
+    exhausted,
+    audit_sections,
+    trajectories,
+    gradients,
+    diverged,
+    cut,
+    standardised,
+    by_reference,
+    reference_rows,
+    reference_population,
+    violations,
 });
 bytes_of_fields!(Weighed { log_global, weights });
 bytes_of_fields!(Kinds { continuous, discrete });
 bytes_of_fields!(KernelRecord {
-    tally, audits, checks, sections, pairs, choice, adapted, moves, refusals, reads_sections, compiled,
+    tally,
+    audits,
+    checks,
+    sections,
+    pairs,
+    choice,
+    adapted,
+    moves,
+    refusals,
+    reads_sections,
+    compiled,
 });
 
 impl Tally {

@@ -31,6 +31,7 @@ mod properties;
 mod reference;
 mod reference_sbc;
 mod rejection;
+mod saved;
 mod scan;
 mod sections;
 mod sequential_test;

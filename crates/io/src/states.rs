@@ -119,8 +119,7 @@ pub fn decode(bytes: &[u8]) -> Option<States> {
     let fingerprint = u64::take(from)?;
     let marks = Vec::<(u64, u64)>::take(from)?;
     let steps = marks.into_iter().map(|(start, rows)| StepMark { start, rows }).collect();
-    let lists: Vec<Arc<[u64]>> =
-        Vec::<Vec<u64>>::take(from)?.into_iter().map(Arc::from).collect();
+    let lists: Vec<Arc<[u64]>> = Vec::<Vec<u64>>::take(from)?.into_iter().map(Arc::from).collect();
     let mut chains = Vec::new();
     for _ in 0..from.count(16)? {
         let every = usize::take(from)?.max(1);

@@ -13,6 +13,11 @@
 
 #[cfg(unix)]
 mod fault;
+#[cfg(unix)]
+mod limits;
+
+#[cfg(unix)]
+pub use limits::report_size_limits;
 
 use std::fmt;
 use std::fs::{File, Metadata};

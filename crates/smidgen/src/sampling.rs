@@ -42,7 +42,7 @@ use crate::simulated::Simulated;
 use crate::steps::run_steps;
 use crate::stopwatch::Stopwatch;
 use diary::Diary;
-pub use durable::Durable;
+pub use durable::{Durable, last_states};
 pub use init::Init;
 use init::Start;
 use journey::{Journey, Stand};

@@ -12,8 +12,8 @@ use smidgen_lang::{Diagnostic, SourceMap};
 use smidgen_value::{Rng, Symbol, Table, Value};
 
 use crate::catalog::Catalog;
-use crate::contents::Contents;
 use crate::compile::{Compiler, mentioned_parameters};
+use crate::contents::Contents;
 use crate::impute::observed_columns;
 use crate::load::{Loader, TopDirective};
 use crate::outcome::Outcome;

@@ -3,6 +3,7 @@
 
 mod compare;
 mod data;
+mod durable;
 mod errors;
 mod explain;
 mod hardening;

@@ -43,7 +43,16 @@ pub struct Check {
 }
 
 bytes_of_fields!(Check {
-    population, batch, epsilon, skewness, kurtosis, largest, tail, anderson_darling_p, edgeworth, least_batch,
+    population,
+    batch,
+    epsilon,
+    skewness,
+    kurtosis,
+    largest,
+    tail,
+    anderson_darling_p,
+    edgeworth,
+    least_batch,
 });
 
 /// How far to trust the test.

@@ -72,7 +72,18 @@ pub struct Learning {
 }
 
 bytes_of_fields!(Learning {
-    metric, metrics, step, target, window, stretch, long, seen, early, end, looked, frozen,
+    metric,
+    metrics,
+    step,
+    target,
+    window,
+    stretch,
+    long,
+    seen,
+    early,
+    end,
+    looked,
+    frozen,
 });
 
 impl Bytes for Metrics {

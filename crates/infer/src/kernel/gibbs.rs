@@ -9,8 +9,8 @@
 //! other combinations is drawn uniformly and accepted with probability min(1, W_k / W_current).
 
 use smidgen_engine::{DrawnFrom, Enumeration, EvalError, NodeId, Trace, draw_place};
-use smidgen_value::bytes::Input;
 use smidgen_value::Rng;
+use smidgen_value::bytes::Input;
 
 use crate::block::{Block, Scope, Selection, Target};
 use crate::explain::{Explanation, Look, blocks};

@@ -11,8 +11,8 @@ use argmin::solver::quasinewton::LBFGS;
 use smidgen_engine::smooth::Form;
 use smidgen_engine::{EvalError, NodeId, Trace};
 use smidgen_lang::Diagnostic;
-use smidgen_value::bytes::Input;
 use smidgen_value::Rng;
+use smidgen_value::bytes::Input;
 
 use crate::block::Target;
 use crate::explain::{Explanation, Look, blocks};

@@ -276,7 +276,9 @@ impl Blocks {
                     false => smoothed.look(trace)?,
                 };
                 if here.is_none() {
-                    learnt.into_iter().for_each(|learnt| drop(self.learnt.insert(key.clone(), learnt)));
+                    learnt
+                        .into_iter()
+                        .for_each(|learnt| drop(self.learnt.insert(key.clone(), learnt)));
                     return Ok(false);
                 }
                 let mut known = match learnt {

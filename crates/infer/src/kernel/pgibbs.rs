@@ -16,8 +16,8 @@ mod csmc;
 use smidgen_engine::particles::{LookAhead, SharedSequence};
 use smidgen_engine::{EvalError, NodeId, Sequence, Trace};
 use smidgen_lang::Diagnostic;
-use smidgen_value::bytes::Input;
 use smidgen_value::Rng;
+use smidgen_value::bytes::Input;
 
 use crate::block::{Block, Target};
 use crate::explain::{Explanation, Look, advice, blocks};

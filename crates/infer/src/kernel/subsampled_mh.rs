@@ -15,8 +15,8 @@ mod saved;
 mod variates;
 
 use smidgen_engine::{EvalError, Evaluator, NodeId, Partition, Proposal, Scaffold, Trace};
-use smidgen_value::bytes::Input;
 use smidgen_value::Rng;
+use smidgen_value::bytes::Input;
 
 use crate::acceptance::{AcceptanceTest, Exactness, Question};
 use crate::austerity::Schedule;

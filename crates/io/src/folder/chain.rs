@@ -192,7 +192,9 @@ impl ChainWriter {
         });
         Err(Trouble::message(format!(
             "{}: draw {} of chain {} is not what it was when the run was interrupted{what}; the draws up to there are kept",
-            self.shown(), row.draw, self.chain
+            self.shown(),
+            row.draw,
+            self.chain
         )))
     }
 
@@ -233,8 +235,7 @@ impl ChainWriter {
         let name = stream_name(self.chain, self.streams.len());
         let schema = columns::schema(&self.names, &kinds);
         let writer = StreamWriter::try_new(Vec::new(), &schema);
-        let writer =
-            writer.map_err(|error| Trouble::new(self.disk.shown(&name), &arrow(error)))?;
+        let writer = writer.map_err(|error| Trouble::new(self.disk.shown(&name), &arrow(error)))?;
         let (sums, since) = (Sums::default(), Vec::new());
         self.now = Some(Stream { name, kinds, writer, sums, safe: 0, since });
         Ok(())

@@ -103,9 +103,7 @@ impl Kind {
                 let number = |value: &Value| value.as_number().unwrap_or(f64::NAN);
                 Arc::new(Float64Array::from_iter_values(values.map(number)))
             }
-            Kind::Truth => {
-                Arc::new(values.map(|value| value.truth()).collect::<BooleanArray>())
-            }
+            Kind::Truth => Arc::new(values.map(|value| value.truth()).collect::<BooleanArray>()),
             Kind::Vector(length) => {
                 let mut lists = FixedSizeListBuilder::new(Float64Builder::new(), length as i32);
                 for value in values {

@@ -133,7 +133,8 @@ impl Folder {
     /// The run goes on.
     pub fn unfinish(&self) -> Result<(), Trouble> {
         let name = self.disk.shown(REPORT);
-        self.patience.until(&name, || self.disk.remove(REPORT).and_then(|()| self.disk.sync_names()))
+        self.patience
+            .until(&name, || self.disk.remove(REPORT).and_then(|()| self.disk.sync_names()))
     }
 }
 
@@ -182,6 +183,8 @@ fn replace(disk: &dyn Disk, name: &str, json: &Json) -> std::io::Result<()> {
 
 /// Only one process may run a folder.
 fn lock(path: &Path) -> Result<File, Trouble> {
+    #[cfg(all(unix, feature = "columnar"))]
+    smidgen_mapped::report_size_limits();
     let wrong = |error: std::io::Error| Trouble::new(path.join(LOCK).display().to_string(), &error);
     let mut options = OpenOptions::new();
     let mut file = options

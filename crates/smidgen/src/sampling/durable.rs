@@ -9,13 +9,15 @@
 //! [`RATIO`] times what a re-base costs, at the end of the warm-up, or after as many draws as somebody asked for. The clock
 //! only decides which of them are written to the disk: those after [`SELDOM`].
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use smidgen_draws::States;
 use smidgen_draws::states::StepMark;
 use smidgen_infer::run::{Motion, Phase};
 use smidgen_infer::{KernelRecord, Tally};
-use smidgen_io::folder::{self, ChainWriter, Checkpoint, Folder, Found, Out, Trouble};
+use smidgen_io::folder::{self, ChainWriter, Checkpoint, Directory, Folder, Found, Out, Trouble};
 use smidgen_value::bytes::{Bytes, Input};
 use smidgen_value::rng::StreamPosition;
 use smidgen_value::{State, bytes_of_fields, math};
@@ -115,7 +117,8 @@ impl Saved {
 
 /// Results of elementary functions and of a sum in parts: on a machine that computes others no run goes on bit for bit.
 pub(super) fn canary() -> u64 {
-    let mix = |sum: u64, x: f64| (sum ^ x.to_bits()).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(23);
+    let mix =
+        |sum: u64, x: f64| (sum ^ x.to_bits()).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(23);
     let xs = (1..200).map(|k| f64::from(k) * 0.37);
     let functions = [math::exp, math::ln, math::sqrt, math::ln_gamma, math::ln_1p];
     let mut sum = 0xCBF2_9CE4_8422_2325;
@@ -141,7 +144,9 @@ pub(super) fn found(durable: &Durable, chain: usize) -> Result<Option<Saved>, Tr
         Found::Nothing => return Ok(None),
         Found::Last(checkpoint) => checkpoint,
         Found::Previous(checkpoint) => {
-            say(&format!("warning: {shown}: the last checkpoint of chain {chain} is damaged or missing; the one before it is taken"));
+            say(&format!(
+                "warning: {shown}: the last checkpoint of chain {chain} is damaged or missing; the one before it is taken"
+            ));
             checkpoint
         }
         Found::Damaged => {
@@ -169,7 +174,9 @@ pub(super) fn found(durable: &Durable, chain: usize) -> Result<Option<Saved>, Tr
     }
     match Saved::read(&checkpoint) {
         Some(saved) => Ok(Some(saved)),
-        None => Err(Trouble(format!("{shown}: the checkpoint of chain {chain} is not one of this program"))),
+        None => Err(Trouble(format!(
+            "{shown}: the checkpoint of chain {chain} is not one of this program"
+        ))),
     }
 }
 
@@ -238,7 +245,9 @@ impl Recorder {
     pub fn cannot(&mut self, durable: &Durable, chain: usize, why: &str) {
         if !std::mem::replace(&mut self.said, true) {
             let say = &durable.folder.patience.say;
-            say(&format!("note: no checkpoint of chain {chain}: {why}; --resume draws it again from the seed or its last checkpoint"));
+            say(&format!(
+                "note: no checkpoint of chain {chain}: {why}; --resume draws it again from the seed or its last checkpoint"
+            ));
         }
     }
 }
@@ -246,4 +255,24 @@ impl Recorder {
 /// The phase that a chain is in when its draws are made.
 pub(super) fn phase(was_warmed: bool) -> Phase {
     if was_warmed { Phase::Draws } else { Phase::Free }
+}
+
+/// Where the chains of a folder stood at their last checkpoints, for a new run that begins there.
+pub fn last_states(path: &Path) -> Result<States, Trouble> {
+    let manifest = folder::manifest(path)?;
+    let chains = manifest["chains"].as_u64().unwrap_or(0);
+    let disk = Directory { path: path.to_owned() };
+    let mut states = States::default();
+    for chain in 0..usize::try_from(chains).unwrap_or(0) {
+        let found = folder::checkpoint::read(&disk, chain);
+        let found = found.map_err(|error| Trouble::new(path.display().to_string(), &error))?;
+        let (Found::Last(checkpoint) | Found::Previous(checkpoint)) = found else { continue };
+        let Some(saved) = Saved::read(&checkpoint) else { continue };
+        states.steps = saved.marks();
+        states.last.push(saved.state);
+    }
+    match states.last.is_empty() {
+        true => Err(Trouble(format!("{}: no chain has a checkpoint", path.display()))),
+        false => Ok(states),
+    }
 }

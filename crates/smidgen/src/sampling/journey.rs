@@ -301,9 +301,8 @@ impl<'p, 'a> Journey<'p, 'a> {
         let mut kernels = Vec::new();
         self.stand.program.save(&mut kernels)?;
         let moved = self.ties.iter().enumerate();
-        let moved = moved.map(|(k, ties)| {
-            self.moved.get(k) == Some(&true) || self.stand.model.has_moved(ties)
-        });
+        let moved = moved
+            .map(|(k, ties)| self.moved.get(k) == Some(&true) || self.stand.model.has_moved(ties));
         let counts = Counts {
             made: self.made,
             records: self.run.kernels.clone(),
@@ -372,9 +371,7 @@ fn is_in(model: &Model, state: &State) -> bool {
 /// Rows that the loops of a directive go over.
 fn rows_of(step: &Arc<Step>) -> usize {
     match &step.kind {
-        StepKind::For { bounds: Bounds::Rows(table), body, .. } => {
-            table.rows() * body.len().max(1)
-        }
+        StepKind::For { bounds: Bounds::Rows(table), body, .. } => table.rows() * body.len().max(1),
         StepKind::For { body, .. } => body.iter().map(rows_of).sum(),
         _ => 0,
     }
