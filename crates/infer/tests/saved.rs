@@ -15,6 +15,9 @@ const SMOOTH: &str = "[assume m (normal 0 1)] [assume s (gamma 2 1)]
     [assume a (normal m s)] [assume b (normal m s)]
     [observe (normal a 1) 1.2] [observe (normal b 1) 3.1]";
 
+const COINS: &str = "[assume a (bernoulli 0.5)] [assume b (bernoulli (if a 0.2 0.7))]
+    [observe (normal (if b 1 0) 1) 0.3]";
+
 const WALLS: &str = "[assume a (bernoulli 0.5)] [assume b (bernoulli 0.5)] [assume x (normal 0 1)]
     [observe (bernoulli (if (= a b) 1 0)) true] [observe (normal x 0.1) 0.3]";
 
@@ -27,7 +30,7 @@ const CASES: [(&str, &str, bool); 9] = [
     (SMOOTH, "(mh default all 'drift 1 'adapt true 3)", true),
     (SMOOTH, "(slice default one 3)", false),
     (HIERARCHY, "(mh default one 5)", false),
-    (WALLS, "(gibbs default each 1)", false),
+    (COINS, "(gibbs default each 1)", false),
     (SMOOTH, "(cycle ((nuts default all 1) (mh default one 'drift 2 'adapt true 2)) 1)", true),
 ];
 
@@ -48,7 +51,7 @@ fn draws(world: &mut World, program: &mut Program) -> Vec<f64> {
     for _ in 0..SWEEPS {
         world.step(program);
         let state = world.model.state(None).expect("it has one");
-        seen.extend(state.values().iter().map(|value| value.as_number().unwrap_or(f64::NAN)));
+        seen.extend(state.values().iter().filter_map(|value| value.as_number()));
     }
     seen
 }
