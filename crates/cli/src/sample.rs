@@ -15,7 +15,7 @@ use crate::durable::{self, Place};
 use crate::failure::{Failure, say};
 use crate::inputs::Seed;
 use crate::interrupt::Interrupt;
-use crate::{former, init, inputs, output, progress, render, report, screen, target};
+use crate::{init, inputs, output, progress, render, report, screen, target};
 
 pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
     if let Some(path) = args.resume.as_deref().filter(|path| durable::is_complete(path, args)) {
@@ -73,7 +73,7 @@ fn finished(path: &Path, args: &SampleArgs) -> Result<(), Failure> {
     if let Some(path) = &args.out {
         check_target(path)?;
     }
-    let run = former::read(path)?;
+    let run = crate::former::read(path)?;
     args.out.as_ref().map_or(Ok(()), |path| write(path, &run))?;
     args.html.as_ref().map_or(Ok(()), |path| write_report(path, args, &run))?;
     show(&run, &[], args.format)
