@@ -15,8 +15,8 @@
 //! | `program` | straight-line steps over lanes: one form for everything that is evaluated fast, and its readings |
 //! | [`plate`] | rows of a loop that never become nodes |
 //! | [`trace`] | nodes, families, journal, freshness; evaluation, scaffolds, proposals: the semantics |
-//! | [`section`] | local sections of a hub; border, global part and population of a block |
 //! | `total` | what has a value whatever its arguments become |
+//! | [`section`] | local sections of a hub; border, global part and population of a block |
 //! | [`smooth`] | the density of a block in unconstrained coordinates, and its gradient |
 //! | [`taylor`] | the rows of a density as functions with derivatives up to the third order, and bounds of them |
 //! | [`idle`] | choices that no observation depends on, drawn forward |

@@ -4,11 +4,13 @@
 //! The answer hangs on procedures and edges, not on values; in doubt it is no. Which numbers a distribution admits is found
 //! by asking it.
 
+use smidgen_prob::smooth::{self, Smooth};
 use smidgen_prob::{Distribution, Support};
 use smidgen_value::Value;
 
 use crate::id::NodeId;
 use crate::operand::Operand;
+use crate::program::lower;
 use crate::trace::Trace;
 use crate::trace::node::Op;
 
@@ -88,6 +90,13 @@ pub(crate) fn is_total_procedure(name: &str) -> bool {
     TOTAL.contains(&name)
 }
 
+/// The same where NaN is a value: numbers have a logarithm.
+pub(crate) fn never_stops(name: &str) -> bool {
+    let is_elementary =
+        matches!(smooth::find(name), Some(Smooth::Elementary(_) | Smooth::Chain(_)));
+    is_elementary || is_total_procedure(name)
+}
+
 impl Trace {
     /// See [`mod@self`].
     pub(crate) fn is_total(&self, id: NodeId) -> bool {
@@ -107,6 +116,19 @@ impl Trace {
             Op::Random(distribution) => self.admits_arguments(id, *distribution),
             _ => true,
         }
+    }
+
+    /// Whether a function may stop for some values of its arguments. Elementary ones do not: a logarithm of a negative
+    /// number is NaN. Those that arrange what they are given do not where nothing random decides how.
+    pub(crate) fn may_stop(&self, id: NodeId) -> bool {
+        let node = self.node(id);
+        let Op::Function(function) = &node.op else { return false };
+        let name = function.spec.name;
+        let is_fixed = |k: &usize| node.args.get(*k).is_none_or(|arg| arg.operand.node().is_none());
+        let arranges =
+            || lower::arranges(name) && lower::deciding_arguments(name).iter().all(is_fixed);
+        let is_index = || self.is_index(&node.args[1].operand, &node.args[0].operand);
+        !never_stops(name) && !arranges() && !(name == "lookup" && is_index())
     }
 
     /// Whether a distribution has a meaning for all values that its arguments may have.

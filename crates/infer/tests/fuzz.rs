@@ -180,7 +180,7 @@ fn survive(directives: &[String], seed: u64) {
 
 #[test]
 fn the_evaluator_survives_any_program() {
-    let mut writer = Writer::new(21);
+    let mut writer = Writer::new(20);
     let mut faults = Vec::new();
     for seed in 0..cases(6000) {
         let n = 2 + writer.rng.below(8);

@@ -26,14 +26,14 @@ fn y(i: usize) -> f64 {
 const PROGRAMS: [Branching; 10] = [
     Branching {
         name: "a change point",
-        in_lanes: 0.0,
+        in_lanes: 0.9,
         program: "[assume t (scope_include 'z 0 (uniform_discrete 0 11))] [assume a (scope_include 'x 0 (gamma 2 1))]
                   [assume b (scope_include 'x 1 (gamma 2 1))]",
         row: |i| format!("[observe (poisson (if (< {i} t) a b)) {}]", y(i).abs().round()),
     },
     Branching {
         name: "a change point by rows of a table",
-        in_lanes: 0.0,
+        in_lanes: 0.9,
         program: "[assume t (scope_include 'z 0 (uniform_discrete 0 11))]
                   [assume rate (mem (lambda (k) (scope_include 'x k (gamma 2 1))))]
                   [assume side (lambda (i) (if (< i t) 0 1))] [predict (rate 0)] [predict (rate 1)]",
@@ -42,28 +42,28 @@ const PROGRAMS: [Branching; 10] = [
     Branching {
         // Clusters become empty: then a row has to be made.
         name: "clusters by coins",
-        in_lanes: 0.0,
+        in_lanes: 0.5,
         program: "[assume p (scope_include 'x 0 (beta 1 1))] [assume mu (mem (lambda (k) (scope_include 'x (+ 1 k) (normal 0 3))))]
                   [assume z (mem (lambda (i) (if (scope_include 'z i (flip p)) 1 0)))]",
         row: |i| format!("[observe (normal (mu (z {i})) 1) {}]", y(i)),
     },
     Branching {
         name: "names on both sides, one condition twice",
-        in_lanes: 0.0,
+        in_lanes: 0.9,
         program: "[assume a (scope_include 'x 0 (normal 0 3))] [assume b (scope_include 'x 1 (normal 0 3))]
                   [assume s (scope_include 'x 2 (gamma 2 1))] [assume z (mem (lambda (i) (scope_include 'z i (flip 0.4))))]",
         row: |i| format!("[observe (normal (if (z {i}) a (+ b 1)) (if (z {i}) s (* 2 s))) {}]", y(i)),
     },
     Branching {
         name: "densities on both sides",
-        in_lanes: 0.0,
+        in_lanes: 0.9,
         program: "[assume a (scope_include 'x 0 (normal 0 3))] [assume s (scope_include 'x 1 (gamma 2 1))]
                   [assume z (mem (lambda (i) (scope_include 'z i (flip 0.4))))]",
         row: |i| format!("[observe (if (z {i}) (normal a 1) (laplace 0 s)) {}]", y(i)),
     },
     Branching {
         name: "sides within sides",
-        in_lanes: 0.0,
+        in_lanes: 0.9,
         program: "[assume a (scope_include 'x 0 (normal 0 3))] [assume b (scope_include 'x 1 (normal 0 3))]
                   [assume z (mem (lambda (i) (scope_include 'z i (uniform_discrete 0 2))))]",
         row: |i| {
@@ -72,7 +72,7 @@ const PROGRAMS: [Branching; 10] = [
     },
     Branching {
         name: "log odds far out",
-        in_lanes: 0.0,
+        in_lanes: 0.3,
         program: "[assume t (scope_include 'z 0 (uniform_discrete 0 11))] [assume a (scope_include 'x 0 (normal 0 20))]
                   [assume b (scope_include 'x 1 (normal 0 1))]",
         row: |i| format!("[observe (bernoulli (if (< {i} t) (logistic (* 2 a)) (logistic b))) {}]", i % 3 == 0),
@@ -80,14 +80,14 @@ const PROGRAMS: [Branching; 10] = [
     Branching {
         // Where it is not taken, a side may have no value.
         name: "a side that is impossible",
-        in_lanes: 0.0,
+        in_lanes: 0.2,
         program: "[assume a (scope_include 'x 0 (gamma 2 1))] [assume z (mem (lambda (i) (scope_include 'z i (flip 0.4))))]",
         row: |i| format!("[observe (normal 0 (if (z {i}) (- a 1) (log (+ a 1.5)))) {}]", y(i)),
     },
     Branching {
         // Rows that only the choice asks for are drawn anew with it, so it matters who else does.
         name: "rows that others ask for now and then",
-        in_lanes: 0.0,
+        in_lanes: 0.1,
         program: "[assume t (scope_include 'z 0 (uniform_discrete 0 11))] [assume c (scope_include 'z 1 (flip 0.5))]
                   [assume rate (mem (lambda (k) (scope_include 'x k (gamma 2 1))))] [assume side (lambda (i) (if (< i t) 0 1))]
                   [observe (normal (if c (- (rate 0) (rate 1)) 1) 2) 0.4]",

@@ -413,3 +413,63 @@ fn an_observation_that_only_another_branch_can_take() {
         assert_eq!(b, 1.0, "seed {seed}");
     }
 }
+
+/// A procedure that stops makes the state impossible, whether a density reads what it comes to or not: normals cut off by
+/// quadrature, the others by enumeration.
+#[test]
+fn a_procedure_that_may_stop() {
+    let cuts = [
+        ("(probability k)", 0.461_185),
+        ("(quantile normal k 0 1)", 0.461_185),
+        ("(simplex k (- 1 k))", 0.461_185),
+        ("(cholesky (matrix (list (list 1 k) (list k 1))))", 0.125_644),
+        ("(log_density normal 0 0 k)", 0.665_260),
+        ("(int_mod 7 (if (< k 0) 0 2))", 0.665_260),
+    ];
+    for (cut, mean) in cuts {
+        let program =
+            format!("[assume k (normal 0 1)] [assume p {cut}] [observe (normal k 1) 0.5]");
+        for kernel in [None, Some("(nuts default all 2)"), Some("(hmc default all 0.3 5 3)")] {
+            holds(&program, kernel, &[("k", mean)]);
+        }
+    }
+    // Read, by a density that would not mind.
+    let read = "[assume k (normal 0 1)] [assume p (probability k)] [observe (normal p 1) 0.5]";
+    holds(read, None, &[("k", 0.461_185)]);
+
+    let k = "[assume k (uniform_discrete 0 3)]";
+    let unread = format!("{k} [assume x (int_mod 7 k)]");
+    let twice = format!("{k} [assume x (int_mod 7 (* 2 k))] [observe (normal k 1) 1]");
+    let text =
+        |side: &str| format!("[assume k (uniform_discrete 0 4)] [observe (normal {side} 1) 0.5]");
+    let within = text("(if (< k 2) (let ((r (int_mod 7 k))) 1) 2)");
+    let around = text("(let ((r (int_mod 7 k))) (if (< k 2) 1 r))");
+    let named = text("((lambda (r) (if (< k 2) 1 2)) (probability (/ k 3)))");
+    for kernel in [None, Some("(mh default one 8)"), Some("(gibbs default one 6)")] {
+        holds(&unread, kernel, &[("k", 1.5), ("x", 0.5)]);
+        holds(&twice, kernel, &[("k", 1.377_541), ("x", 1.755_081)]);
+        holds(&within, kernel, &[("k", 1.635_826)]);
+        holds(&around, kernel, &[("k", 2.0)]);
+        holds(&named, kernel, &[("k", 1.037_883)]);
+    }
+}
+
+/// The same below many observations, which are read one by one, and by rows of which a part is not read.
+#[test]
+fn a_procedure_that_may_stop_beside_many_observations() {
+    let y = |i: usize| [-3.0, 2.0, 8.0, 0.5, -1.0][i % 5];
+    let rows = |row: fn(f64) -> String| (0..150).map(|i| row(y(i))).collect::<Vec<_>>().join(" ");
+    let beside = rows(|y| format!("[observe (normal k 10) {y}]"));
+    let within = rows(|y| format!("[observe (normal (let ((p (probability k))) k) 10) {y}]"));
+    let table = rows(|y| format!(" {y}"));
+    let plate = format!(
+        "[assume ys (vector {table})] [for i in (range 0 150) [observe (normal (let ((p (probability k))) k) 10) (lookup ys i)]]"
+    );
+    // N(0.78, 0.4) without the ends.
+    for rows in [format!("[assume p (probability k)] {beside}"), within, plate] {
+        let program = format!("[assume k (scope_include 'k 0 (normal 0 1))] {rows}");
+        for kernel in [None, Some("(mh k one 10)"), Some("(slice k one 2)")] {
+            holds(&program, kernel, &[("k", 0.553_253)]);
+        }
+    }
+}

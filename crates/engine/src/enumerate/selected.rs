@@ -87,15 +87,8 @@ fn is_choice(trace: &Trace, mut id: NodeId, choice: NodeId) -> bool {
     true
 }
 
-/// Off: in one of 600 random programs of the engine matrix a candidate that was weighed in this way as possible was not
-/// (`gibbs in place`). Until that is understood, candidates that take other branches are made aside, one at a time.
-const FOLLOWS_BRANCHES: bool = false;
-
 /// What the structures of a scaffold that was just built select.
 pub(super) fn find(trace: &mut Trace, scaffold: &Scaffold) -> Standing {
-    if !FOLLOWS_BRANCHES {
-        return Standing::default();
-    }
     let sought = sought(trace, scaffold);
     match sought.is_empty() {
         true => Standing::default(),

@@ -15,7 +15,7 @@ use super::plan::Planned;
 use super::shape::{Source, Step};
 use super::written::{
     CandidateProgram, FoundLeaf, NoLanes, Pinned, Prediction, RowLeaf, RowPlace, UniformPart,
-    results,
+    fallible, results,
 };
 use crate::operand::Operand;
 use crate::program::form::Form;
@@ -348,12 +348,12 @@ impl Writer<'_> {
         let Writer { mut program, mut predictions, mut found, uniform, derived, .. } = self;
         let uniform = UniformPart::of(uniform, derived);
         name_derived(&mut program, self.row_numbers);
-        // A side may have no value although nobody reads it: then the candidate is impossible.
+        // What has no value makes the candidate impossible, though nobody may read it; on a side that is not taken it does not:
+        // boxed values tell.
         let terms = program.terms.len();
-        if !self.indices.is_empty() {
-            let results = results(&program);
-            program.terms.extend(results);
-        }
+        let may_lack = if self.indices.is_empty() { fallible } else { results };
+        let results = may_lack(&program);
+        program.terms.extend(results);
         program.project_uniform();
         program.tidy();
         let mut checked = program.terms.split_off(terms);

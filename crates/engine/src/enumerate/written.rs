@@ -62,9 +62,17 @@ pub(super) struct UniformPart {
 
 /// What steps come to that have a value or none, rather than a density.
 pub(super) fn results(program: &Program) -> Vec<Register> {
-    let computes = |step: &&Step| !matches!(step.op, Op::Density(_) | Op::Compare(..));
-    let steps = program.steps.iter().filter(computes);
-    steps.flat_map(|step| step.out..step.out + step.width).collect()
+    written_by(program, |op| !matches!(op, Op::Density(_) | Op::Compare(..)))
+}
+
+/// What steps come to that stop where they have no value.
+pub(super) fn fallible(program: &Program) -> Vec<Register> {
+    written_by(program, Op::may_stop)
+}
+
+fn written_by(program: &Program, is_sought: fn(&Op) -> bool) -> Vec<Register> {
+    let steps = program.steps.iter().filter(|step| is_sought(&step.op));
+    steps.flat_map(|step: &Step| step.out..step.out + step.width).collect()
 }
 
 impl UniformPart {

@@ -3,6 +3,7 @@
 //! the trace does not have writes it as a program.
 
 mod select;
+mod strict;
 
 use std::sync::Arc;
 

@@ -21,6 +21,7 @@ use smidgen_lang::core::{Expr, ExprKind};
 use smidgen_prob::registry::Builtin;
 use smidgen_value::Value;
 
+use super::strict::stands_for;
 use super::{Density, Formula, Term};
 use crate::environment::Environment;
 use crate::id::{FamilyId, NodeId};
@@ -279,7 +280,7 @@ impl<'a> Builder<'a> {
             }
             ExprKind::Let { value, body, .. } => {
                 let value = self.expression(value, scope, false)?;
-                self.expression(body, &scope.push(vec![value]), last)
+                self.within(body, scope, vec![value], last)
             }
             ExprKind::Apply { operator, operands } => {
                 let operands =
@@ -287,11 +288,7 @@ impl<'a> Builder<'a> {
                 let operands = operands.collect::<Option<Vec<Term>>>()?;
                 if let ExprKind::Lambda(lambda) = &operator.kind {
                     let fits = lambda.params.len() == operands.len();
-                    return self.expression(
-                        &lambda.body,
-                        &scope.push(fits.then_some(operands)?),
-                        last,
-                    );
+                    return self.within(&lambda.body, scope, fits.then_some(operands)?, last);
                 }
                 let operator = self.expression(operator, scope, false)?;
                 self.call(operator, operands, (last, expr.span))
@@ -321,6 +318,12 @@ impl<'a> Builder<'a> {
             }
             _ => None,
         })
+    }
+
+    /// A body under names for these, all of which are computed first.
+    fn within(&mut self, body: &Expr, scope: &Scope, named: Vec<Term>, last: bool) -> Option<Term> {
+        let whole = self.expression(body, &scope.push(named.clone()), last)?;
+        named.iter().all(|part| stands_for(&whole, part)).then_some(whole)
     }
 
     /// A call of a procedure, or of one of several.
@@ -389,7 +392,7 @@ impl<'a> Builder<'a> {
                 Some(Arc::new(Formula::Density(density)))
             }
             Procedure::Compound { lambda, environment } if lambda.params.len() == args.len() => {
-                self.expression(&lambda.body, &Scope::of(environment).push(args), last)
+                self.within(&lambda.body, &Scope::of(environment), args, last)
             }
             Procedure::Memoised(memo) if !last => self.request(*memo, args),
             _ => None,

@@ -6,6 +6,48 @@ use smidgen_prob::smooth::Elementary;
 use super::ir::{Leaf, Op, Program, Register, Source, Step};
 
 impl Program {
+    /// By register: whether one of these hangs on it, or is it.
+    pub(crate) fn needed(&self, sought: impl IntoIterator<Item = Register>) -> Vec<bool> {
+        let mut needed = vec![false; self.registers as usize];
+        sought.into_iter().for_each(|register| needed[register as usize] = true);
+        let mut reads = Vec::new();
+        for step in self.steps.iter().rev() {
+            if is_any(&needed, step.out, step.width) {
+                reads.clear();
+                step.op.reads(&mut reads);
+                reads.iter().for_each(|register| needed[*register as usize] = true);
+            }
+        }
+        needed
+    }
+
+    /// Whether none of these hangs on some step that stops where it has no value, as a look-up does.
+    pub(crate) fn may_stop_unread(&self, sought: impl IntoIterator<Item = Register>) -> bool {
+        let mut fallible = self.steps.iter().filter(|step| self.may_stop(&step.op)).peekable();
+        if fallible.peek().is_none() {
+            return false;
+        }
+        let needed = self.needed(sought);
+        let is_needed = |step: &&Step| is_any(&needed, step.out, step.width);
+        // The numbers of a vector are chosen one by one: one that is read stands for all.
+        let chosen: Vec<(Register, usize)> =
+            self.steps.iter().filter(is_needed).filter_map(|step| step.op.choice()).collect();
+        let is_seen = |(index, options): (Register, usize)| {
+            chosen.iter().any(|known| known.0 == index && known.1 <= options)
+        };
+        fallible.any(|step| !is_needed(&step) && !step.op.choice().is_some_and(is_seen))
+    }
+
+    /// Whether a step stops for some values of what it reads: a choice among two by a comparison does not.
+    fn may_stop(&self, op: &Op) -> bool {
+        let is_comparison = |register: Register| {
+            let written = self.steps.iter().find(|step| step.out == register);
+            written.is_some_and(|step| matches!(step.op, Op::Compare(..)))
+        };
+        let is_sure = |(index, options)| options >= 2 && is_comparison(index);
+        op.may_stop() && !op.choice().is_some_and(is_sure)
+    }
+
     /// Whether a register depends on the row alone, not on the global part.
     pub(crate) fn is_of_row(&self, register: Register) -> bool {
         let mut work = vec![register];
@@ -118,4 +160,9 @@ impl Program {
         };
         self.leaves.iter().filter(is_needed).collect()
     }
+}
+
+/// Whether it holds for any of so many registers.
+pub(super) fn is_any(holds: &[bool], from: Register, len: u32) -> bool {
+    holds[from as usize..(from + len) as usize].iter().any(|holds| *holds)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use smidgen_prob::smooth::Elementary;
 use smidgen_value::Vector;
 
+use super::analysis::is_any;
 use super::ir::{Leaf, Op, Program, Register, Source, Step};
 use super::marked::{self, Marked};
 
@@ -132,23 +133,9 @@ impl Program {
     /// Drops steps that nothing needs, and registers that nothing writes or reads. Leaves that are
     /// not read have no registers any more; says which are.
     pub(crate) fn tidy(&mut self) -> Vec<bool> {
-        let mut needed = vec![false; self.registers as usize];
-        self.terms.iter().for_each(|term| needed[*term as usize] = true);
-        let mut reads = Vec::new();
-        let is_needed = |needed: &[bool], from: Register, len: u32| {
-            needed[from as usize..(from + len) as usize].iter().any(|n| *n)
-        };
-        let mut kept = Vec::with_capacity(self.steps.len());
-        for step in self.steps.drain(..).rev() {
-            if is_needed(&needed, step.out, step.width) {
-                reads.clear();
-                step.op.reads(&mut reads);
-                reads.iter().for_each(|register| needed[*register as usize] = true);
-                kept.push(step);
-            }
-        }
-        kept.reverse();
-        self.steps = kept;
+        let needed = self.needed(self.terms.iter().copied());
+        let is_needed = |from: Register, len: u32| is_any(&needed, from, len);
+        self.steps.retain(|step| is_needed(step.out, step.width));
         // New names, in the old order.
         let leaves = self.leaves.iter().map(|leaf| (leaf.register, leaf.len, true));
         let steps = self.steps.iter().map(|step| (step.out, step.width, false));
@@ -157,7 +144,7 @@ impl Program {
         let mut names = vec![Register::MAX; self.registers as usize];
         let mut next = 0;
         for (from, len, is_leaf) in ranges {
-            if is_leaf && !is_needed(&needed, from, len) {
+            if is_leaf && !is_needed(from, len) {
                 continue;
             }
             for k in 0..len {

@@ -165,6 +165,21 @@ pub(crate) struct Program {
     pub still: Vec<bool>,
 }
 
+impl Op {
+    /// Whether it stops where it has no value; a logarithm of a negative number is NaN.
+    pub(crate) fn may_stop(&self) -> bool {
+        matches!(self, Op::ValueOnly(_) | Op::Aggregate(_) | Op::Choose { .. })
+    }
+
+    /// The index of a choice, and among how many it chooses.
+    pub(crate) fn choice(&self) -> Option<(Register, usize)> {
+        match self {
+            Op::Choose { index, options } => Some((*index, options.len())),
+            _ => None,
+        }
+    }
+}
+
 impl Program {
     /// Whether a register is a term, and only once.
     pub(crate) fn is_one_term(&self, register: Register) -> bool {

@@ -61,6 +61,11 @@ pub(crate) fn deciding_arguments(name: &str) -> &'static [usize] {
     ARRANGING.iter().find(|(known, _)| *known == name).map_or(&[], |(_, deciding)| deciding)
 }
 
+/// Whether a procedure only arranges its arguments, or some of them.
+pub(crate) fn arranges(name: &str) -> bool {
+    ARRANGING.iter().any(|(known, _)| *known == name)
+}
+
 /// Whether a procedure compares: its result jumps.
 pub(crate) fn compares(name: &str) -> bool {
     matches!(name, "<" | "<=" | ">" | ">=" | "=" | "!=" | "not" | "biplex")
@@ -73,13 +78,7 @@ pub(crate) fn function(program: &mut Program, function: &Function, args: &[Value
         return apply(function, args);
     }
     if smooth::is_identity(name) {
-        return match args {
-            [single] if single.as_number().is_some() => Ok(single.clone()),
-            [container] => numbers(container).map(Value::vector),
-            several => {
-                several.iter().map(single_number).collect::<Result<Vec<_>, _>>().map(Value::vector)
-            }
-        };
+        return checked(program, name, args);
     }
     match (name, args) {
         ("lookup", [container, Value::Number(index)]) if is_marked(*index) => {
@@ -121,7 +120,7 @@ pub(crate) fn function(program: &mut Program, function: &Function, args: &[Value
         }
         _ => {}
     }
-    if ARRANGING.iter().any(|(known, _)| *known == name) {
+    if arranges(name) {
         let deciding = deciding_arguments(name);
         if deciding.iter().any(|k| args.get(*k).is_some_and(has_marks)) {
             return Err(format!("{name} with an argument that the block changes"));
@@ -140,6 +139,47 @@ fn apply(function: &Function, args: &[Value]) -> Lowered {
     let args: Vec<&Value> = args.iter().collect();
     (function.apply)(&args)
         .map_err(|error| format!("{} cannot be followed: {error}", function.spec.name))
+}
+
+/// What a procedure hands on that only checks its numbers.
+pub(crate) fn handed_on(args: &[Value]) -> Lowered {
+    match args {
+        [single] if single.as_number().is_some() => Ok(single.clone()),
+        [container] => numbers(container).map(Value::vector),
+        several => {
+            several.iter().map(single_number).collect::<Result<Vec<_>, _>>().map(Value::vector)
+        }
+    }
+}
+
+/// The same, and NaN where the numbers do not pass.
+fn checked(program: &mut Program, name: &str, args: &[Value]) -> Lowered {
+    let given = handed_on(args)?;
+    let is_sure = program.surely_known_by(&given, Link::LogOdds).is_some();
+    if name == "real" || is_sure {
+        return Ok(given);
+    }
+    let (zero, one) = (Value::Number(0.0), Value::Number(1.0));
+    if given.as_number().is_some() {
+        let passes = compare(program, Comparison::AtMost, &[zero, given.clone(), one], false)?;
+        return passed(program, &passes, &given);
+    }
+    let ps = numbers(&given)?;
+    let total = ps[1..].iter().fold(ps[0], |a, b| program.elementary(Elementary::Add, a, *b));
+    let off = program.elementary(Elementary::Subtract, total, 1.0);
+    let off = Value::Number(program.elementary(Elementary::Abs, off, 0.0));
+    let sums = compare(program, Comparison::AtMost, &[off, Value::Number(1e-8)], false)?;
+    let least = ps[1..].iter().fold(ps[0], |a, b| program.elementary(Elementary::Min, a, *b));
+    let passes = compare(program, Comparison::AtMost, &[zero, Value::Number(least)], false)?;
+    let passes = elementwise(program, Elementary::Multiply, &passes, Some(&sums))?;
+    passed(program, &passes, &given)
+}
+
+/// A value where a check, 0 or 1, is passed: the only one to choose.
+fn passed(program: &mut Program, passes: &Value, given: &Value) -> Lowered {
+    let failed = elementwise(program, Elementary::Subtract, &Value::Number(1.0), Some(passes))?;
+    let index = single_number(&failed)?;
+    choose(program, index, std::slice::from_ref(given))
 }
 
 /// The numbers of a value that holds nothing else.

@@ -112,7 +112,8 @@ impl Trace {
             hub.plates.insert((edge.node, edge.slot), SmallVec::from_iter([edge.node]));
             return;
         }
-        if let Err(refusal) = component.explore(self, edge.node, &|node| node == id) {
+        let explored = component.explore(self, edge.node, &|node| node == id);
+        if let Err(refusal) = explored.and_then(|()| component.check_unread(self)) {
             // What is refused may become possible when something of it changes.
             for node in &component.nodes {
                 self.node_mut(*node).in_section = true;

@@ -58,6 +58,18 @@ pub(crate) struct Component {
 }
 
 impl Component {
+    /// Refuses what no density reads and may stop all the same: who reads sections alone would not see it.
+    pub fn check_unread(&self, trace: &Trace) -> Result<(), Refusal> {
+        let is_unseen = |id: &&NodeId| trace.may_stop(**id) && !is_read(trace, **id, LARGEST);
+        match self.nodes.iter().find(is_unseen) {
+            Some(id) => {
+                let node = trace.node(*id);
+                Err(Refusal::MayStop { what: node.op_name().to_owned(), span: node.origin })
+            }
+            None => Ok(()),
+        }
+    }
+
     fn limit(&self) -> usize {
         if self.joined { usize::MAX } else { LARGEST }
     }
@@ -228,4 +240,12 @@ impl Component {
         }
         Ok(())
     }
+}
+
+/// Whether a density reads what a node comes to, as far as is looked.
+fn is_read(trace: &Trace, id: NodeId, depth: usize) -> bool {
+    trace.node(id).children.iter().any(|child| {
+        !is_deterministic(trace.node(child.node))
+            || depth > 0 && is_read(trace, child.node, depth - 1)
+    })
 }

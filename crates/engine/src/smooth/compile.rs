@@ -6,6 +6,7 @@
 //! becomes a global part of a few instructions and one short program over N rows.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smidgen_prob::smooth;
 use smidgen_prob::{Distribution, Support};
 use smidgen_value::Value;
 
@@ -13,7 +14,7 @@ use super::alike::Pattern;
 use super::owners::Owner;
 use super::plates::PlateTerm;
 use super::position::Coordinates;
-use super::{Density, Form, NotSmooth, branch, transform};
+use super::{Density, Follow, Form, NotSmooth, branch, transform};
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::operand::Operand;
@@ -176,11 +177,30 @@ impl Compiler<'_> {
         }
         let parts = self.arrange(coordinates, dimension, plates)?;
         // Those that no density reads as well: they have to follow every move.
-        let branches = match self.trace.has_fault(Fault::UnreadBranch) {
+        let branches: Vec<NodeId> = match self.trace.has_fault(Fault::UnreadBranch) {
             true => Vec::new(),
             false => self.scaffold.branches(self.trace).collect(),
         };
-        Ok(Density::new(self.trace, parts, branches, self.may_standardise)?)
+        let guards = self.guards();
+        let may_refuse =
+            !guards.is_empty() || !branches.iter().all(|id| branch::is_plain(self.trace, *id));
+        let follow = Follow { branches, guards, may_refuse };
+        Ok(Density::new(self.trace, parts, follow, self.may_standardise)?)
+    }
+
+    /// Functions that may stop though the density is not 0: those that nobody reads, and checks, of which programs
+    /// have what they hand on.
+    fn guards(&self) -> Vec<NodeId> {
+        let is_guard = |(place, id): &(usize, &NodeId)| {
+            let is_read = self.owners[*place] != Owner::Nobody;
+            self.trace.may_stop(**id) && (!is_read || self.is_check(**id))
+        };
+        let all = self.scaffold.target.iter().enumerate();
+        all.filter(is_guard).map(|(_, id)| *id).collect()
+    }
+
+    fn is_check(&self, id: NodeId) -> bool {
+        matches!(&self.trace.node(id).op, NodeOp::Function(f) if smooth::is_identity(f.spec.name))
     }
 
     /// Adds the row of a term, to which these nodes of D belong.
@@ -368,7 +388,12 @@ impl Compiler<'_> {
                         false => self.argument(operand, global)?,
                     });
                 }
-                self.lowered(id, global, |program| lower::function(program, function, &args))
+                // A check is a guard.
+                match smooth::is_identity(name) {
+                    true => self.lowered(id, global, |_| lower::handed_on(&args)),
+                    false => self
+                        .lowered(id, global, |program| lower::function(program, function, &args)),
+                }
             }
             NodeOp::Structure(structure) if node.role == Role::Restructured => {
                 let structure = structure.clone();

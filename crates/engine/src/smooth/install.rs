@@ -26,13 +26,18 @@ impl Density {
     }
 
     /// Moves the trace to z, where the density is not 0. What follows from the choices becomes
-    /// stale at no cost, but for branches that depend on them.
+    /// stale at no cost, but for branches that depend on them, and functions that may stop.
+    ///
+    /// False if one of these does, so that the state is impossible: then the trace stays where it was. Whoever came here by
+    /// moves that are reversible without it has rejected this one, and is right with it: p(x) 1(x is possible) takes
+    /// the acceptance probability of p times that of the end.
     pub fn install(
         &mut self,
         trace: &mut Trace,
         z: &[f64],
         rng: &mut Rng,
-    ) -> Result<(), EvalError> {
+    ) -> Result<bool, EvalError> {
+        let before: Vec<f64> = self.parts.coordinates.iter().map(|at| at.last).collect();
         match self.parts.is_plain {
             true => self.parts.globals.write_inputs(z),
             false => _ = self.run_globals(z),
@@ -41,34 +46,49 @@ impl Density {
             coordinates.last = z.get(coordinates.first).copied().unwrap_or(0.0);
         }
         let values = self.values();
-        if self.branches.is_empty() {
+        let stands = if self.follow.is_empty() {
             debug_assert!(
                 trace.has_fault(Fault::UnreadBranch)
                     || trace.decide_nothing(&self.choices().collect::<Vec<_>>())
             );
             write(trace, values);
+            true
         } else {
-            self.install_with_branches(trace, values, rng)?;
+            self.install_and_follow(trace, values, rng)?
+        };
+        if !stands {
+            for (coordinates, last) in self.parts.coordinates.iter_mut().zip(before) {
+                coordinates.last = last;
+            }
         }
         self.revision = trace.revision;
-        Ok(())
+        Ok(stands)
+    }
+
+    /// Whether a move may be refused: the state may be impossible although the density is not 0.
+    pub fn may_refuse(&self) -> bool {
+        self.follow.may_refuse
     }
 
     /// Mostly every branch goes the way it went: then nothing is made anew, and what was compiled for this
     /// structure stays. Otherwise the move is that of a proposal.
-    fn install_with_branches(
+    fn install_and_follow(
         &mut self,
         trace: &mut Trace,
         values: Vec<(NodeId, Value)>,
         rng: &mut Rng,
-    ) -> Result<(), EvalError> {
+    ) -> Result<bool, EvalError> {
         let ways = self.ways(trace)?;
         let before: Vec<(NodeId, Value)> =
             values.iter().map(|(id, _)| (*id, trace.node(*id).value.clone())).collect();
         write(trace, values.clone());
         // An error says that what runs now would not run there.
         if self.ways(trace).is_ok_and(|now| now == ways && !now.contains(&None)) {
-            return Ok(());
+            let stands = self.pass_guards(trace)?;
+            if !stands {
+                write(trace, before);
+            }
+            return Ok(stands);
         }
         write(trace, before);
         self.ways(trace)?;
@@ -79,13 +99,32 @@ impl Density {
         let is_faulty = trace.has_fault(Fault::ConstantSeed);
         let mut constant = Rng::unused();
         let rng = if is_faulty { &mut constant } else { rng };
-        Proposal::propose(trace, &mut scaffold, &principals, &mut given, rng)?.commit();
+        let proposal = Proposal::propose(trace, &mut scaffold, &principals, &mut given, rng)?;
+        if proposal.log_new() == f64::NEG_INFINITY {
+            return Ok(false);
+        }
+        proposal.commit();
         debug_assert!(is_faulty || population == trace.population(), "a branch holds a choice");
         self.structure = trace.structure;
         scaffold.build(trace, &principals);
-        self.branches.clear();
-        self.branches.extend(scaffold.branches(trace));
-        Ok(())
+        self.follow.branches.clear();
+        self.follow.branches.extend(scaffold.branches(trace));
+        self.follow.guards.clear();
+        let may_stop = scaffold.target.iter().filter(|id| trace.may_stop(**id));
+        self.follow.guards.extend(may_stop);
+        self.follow.may_refuse |= !self.follow.guards.is_empty();
+        Ok(true)
+    }
+
+    /// Whether all functions that may stop have a value.
+    fn pass_guards(&self, trace: &mut Trace) -> Result<bool, EvalError> {
+        for id in &self.follow.guards {
+            match trace.refresh(*id) {
+                Err(error) if error.rejects() => return Ok(false),
+                refreshed => _ = refreshed?,
+            }
+        }
+        Ok(true)
     }
 
     /// The way that each branch goes, none for a structure of another kind. They are fresh afterwards.
@@ -102,7 +141,7 @@ impl Density {
                 _ => None,
             })
         };
-        self.branches.iter().map(way).collect()
+        self.follow.branches.iter().map(way).collect()
     }
 }
 

@@ -70,13 +70,28 @@ pub struct Density {
     pub(crate) parts: Parts,
     /// For the rows of each shape.
     pub(crate) stores: Vec<Store>,
-    /// Structures whose body depends on the block.
-    branches: Vec<NodeId>,
+    follow: Follow,
     /// The structure and the revision of the trace that it was made for.
     structure: u64,
     revision: u64,
     leaves_out_jacobian: bool,
     may_standardise: bool,
+}
+
+/// What the trace has to be asked when the block has moved.
+struct Follow {
+    /// Structures whose body depends on the block.
+    branches: Vec<NodeId>,
+    /// Functions that may stop, which makes the state impossible, although no density says so.
+    guards: Vec<NodeId>,
+    /// Whether one of them may, or a side of a branch that is not taken now.
+    may_refuse: bool,
+}
+
+impl Follow {
+    fn is_empty(&self) -> bool {
+        self.branches.is_empty() && self.guards.is_empty()
+    }
 }
 
 /// What a compiled density is made of.
@@ -170,7 +185,7 @@ impl Density {
     fn new(
         trace: &mut Trace,
         parts: Parts,
-        branches: Vec<NodeId>,
+        follow: Follow,
         may_standardise: bool,
     ) -> Result<Density, EvalError> {
         let stores = parts.rows.iter().map(Rows::store).collect();
@@ -178,7 +193,7 @@ impl Density {
         let mut density = Density {
             parts,
             stores,
-            branches,
+            follow,
             structure,
             revision,
             leaves_out_jacobian: false,

@@ -55,6 +55,8 @@ pub enum Unserved {
     ManyForms,
     /// Something has no rule for its higher derivatives.
     NoRule(String),
+    /// Something that no density reads may stop, which no bound says.
+    MayStop,
     /// The rows do not fall into patches of one effect each: what stands in the way.
     NoPatches(&'static str),
 }
@@ -65,6 +67,9 @@ impl fmt::Display for Unserved {
             Unserved::FewRows => write!(f, "there are no rows enough of one kind"),
             Unserved::OwnChoices => write!(f, "rows of one kind read different choices"),
             Unserved::ManyForms => write!(f, "a row hangs on too many linear forms"),
+            Unserved::MayStop => {
+                write!(f, "a procedure that no observation reads may stop with an error")
+            }
             Unserved::NoPatches(why) => write!(f, "{why}"),
             Unserved::NoRule(what) => write!(f, "{what} has no rule for higher derivatives"),
         }
@@ -127,6 +132,9 @@ impl Density {
     /// The rows of plates, and rows of one shape, as sections.
     pub fn taylor(&self, wanted: Wanted) -> Result<Taylor, Unserved> {
         let Wanted { least_rows, is_strict } = wanted;
+        if self.may_refuse() {
+            return Err(Unserved::MayStop);
+        }
         let (mut kinds, mut plates, mut groups) = (Vec::new(), Vec::new(), Vec::new());
         for (k, term) in self.parts.plates.iter().enumerate() {
             if term.plate.rows() < least_rows {

@@ -27,6 +27,8 @@ pub enum Refusal {
     Randomness { what: String, span: Span },
     /// A principal is drawn from a procedure whose draws depend on each other.
     Coupled { span: Span },
+    /// A function that the block changes may stop, and no density reads what it comes to.
+    MayStop { what: String, span: Span },
     /// The dependent choices do not fall apart into small sections.
     TooLarge { span: Span },
     /// The principals of the block depend on each other through more than themselves.
@@ -81,6 +83,7 @@ impl Refusal {
             Refusal::NoBorder => None,
             Refusal::Structure { span, .. }
             | Refusal::Randomness { span, .. }
+            | Refusal::MayStop { span, .. }
             | Refusal::Coupled { span }
             | Refusal::TooLarge { span }
             | Refusal::Entangled { span } => Some(*span),
@@ -97,6 +100,9 @@ impl std::fmt::Display for Refusal {
             }
             Refusal::Randomness { what, .. } => {
                 write!(f, "a change would redraw `{what}` in a section")
+            }
+            Refusal::MayStop { what, .. } => {
+                write!(f, "`{what}` may stop with an error though no observation reads it")
             }
             Refusal::Coupled { .. } => {
                 write!(

@@ -34,6 +34,9 @@ pub fn remedy(refusal: &Refusal) -> &'static str {
         Refusal::Randomness { .. } => {
             "draws from made procedures (make_crp, ...) depend on each other and cannot be read one by one"
         }
+        Refusal::MayStop { .. } => {
+            "let it have a value everywhere, or let an observation read it; mh weighs all of it"
+        }
         Refusal::Coupled { .. } => {
             "mh moves such choices through the statistics of the procedure, which is cheap"
         }

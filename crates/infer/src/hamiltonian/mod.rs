@@ -128,6 +128,7 @@ impl Smoothed {
             }
         }
         let Some((_, z)) = best else { return Ok(here) };
+        // An impossible one leaves everything as it was.
         self.density().install(trace, &z, rng)?;
         self.look(trace)
     }

@@ -109,9 +109,8 @@ impl Kernel for Hmc {
             let energy = if log_u < log_ratio { energy - log_ratio } else { energy };
             log.run.motion.add(acceptance, *step, doublings, energy);
             let tally = &mut log.tally;
-            if log_u < log_ratio {
+            if log_u < log_ratio && smoothed.density().install(trace, &end.z, rng)? {
                 tally.accepted += 1;
-                smoothed.density().install(trace, &end.z, rng)?;
             }
             Ok(())
         })

@@ -65,9 +65,8 @@ impl Kernel for Map {
             tally.transitions += 1;
             tally.trajectories += 1;
             tally.gradients += gradients;
-            if best.log_p > start.log_p {
+            if best.log_p > start.log_p && smoothed.density().install(trace, &best.z, rng)? {
                 tally.accepted += 1;
-                smoothed.density().install(trace, &best.z, rng)?;
             }
             Ok(())
         })

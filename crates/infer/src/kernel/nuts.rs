@@ -383,7 +383,8 @@ impl Known {
         self.made += 1;
         let step = self.learning.step() * (1.0 + JITTER * (2.0 * rng.uniform() - 1.0));
         let mut density = self.smoothed.density();
-        let drawn = self.sampler.transition(
+        let before = density.may_refuse().then(|| self.at.clone());
+        let mut drawn = self.sampler.transition(
             &mut |z, gradient| density.log_density(z, gradient),
             self.learning.metric(),
             step,
@@ -391,8 +392,9 @@ impl Known {
             &mut self.at,
             rng,
         );
-        if drawn.moved {
-            density.install(trace, &self.at.z, rng)?;
+        if drawn.moved && !density.install(trace, &self.at.z, rng)? {
+            drawn.moved = false;
+            self.at = before.expect("this density may refuse");
         }
         drop(density);
         if phase == Phase::Warmup {

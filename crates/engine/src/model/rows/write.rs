@@ -123,6 +123,9 @@ impl Writer<'_, '_> {
         if self.program.terms.is_empty() {
             return Err(Stop::NoPlate);
         }
+        if self.may_stop_unread() {
+            return Err(Stop::NoPlate);
+        }
         let outcome = match has_marks(&outcome) {
             true => Some(self.outcome(&outcome)?),
             false => None,
@@ -155,6 +158,16 @@ impl Writer<'_, '_> {
             compared,
         };
         Ok(Written { program, nodes: self.nodes, guards: self.guards })
+    }
+
+    /// Whether something is computed that may stop, and no density reads it: nodes tell.
+    fn may_stop_unread(&self) -> bool {
+        let globals = self.program.leaves.iter().flat_map(|leaf| match leaf.source {
+            Source::Global(first) => first..first + leaf.len,
+            _ => 0..0,
+        });
+        let terms = self.program.terms.iter().copied();
+        self.program.may_stop_unread(terms) || self.prelude.may_stop_unread(globals)
     }
 
     /// The nodes around, by number, that comparisons hang on.

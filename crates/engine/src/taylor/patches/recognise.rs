@@ -32,6 +32,9 @@ struct Law {
 impl Density {
     /// The plates as patches, or what stands in the way.
     pub fn patches(&self) -> Result<Patches, Unserved> {
+        if self.may_refuse() {
+            return Err(Unserved::MayStop);
+        }
         let around = self.followed_for_patches()?;
         let is_linear = |register: &Register| line(&around, *register).is_some();
         let reads = self.parts.plates.iter().flat_map(|term| &term.registers);
