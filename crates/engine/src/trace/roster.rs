@@ -61,6 +61,11 @@ impl Bytes for Refusal {
                 out.push(5);
                 span.put(out);
             }
+            Refusal::MayStop { what, span } => {
+                out.push(6);
+                what.put(out);
+                span.put(out);
+            }
         }
     }
 
@@ -72,6 +77,7 @@ impl Bytes for Refusal {
             3 => Refusal::Coupled { span: Bytes::take(from)? },
             4 => Refusal::TooLarge { span: Bytes::take(from)? },
             5 => Refusal::Entangled { span: Bytes::take(from)? },
+            6 => Refusal::MayStop { what: Bytes::take(from)?, span: Bytes::take(from)? },
             _ => return None,
         })
     }
