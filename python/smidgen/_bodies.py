@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ._kinds import kind_of, length_of
 from ._compile import Compiler
 from ._scope import Procedure, Scope, Word
 from ._syntax import Node, call, items, word
@@ -142,13 +143,15 @@ class Bodies:
             return None
         target, value = pair
         if isinstance(target, ast.Name):
-            made = self.e(value, scope)
-            return [items([word(self._bind(scope, target)), made])]
+            made, kind = self.e(value, scope), kind_of(self.e, value, scope)
+            length = length_of(self.e, value, scope) if kind is not None else None
+            return [items([word(self._bind(scope, target, Word("", kind, length))), made])]
         return self._unpacked(target, value, scope)
 
-    def _bind(self, scope: Scope, target: ast.Name) -> str:
+    def _bind(self, scope: Scope, target: ast.Name, known: Word | None = None) -> str:
         text = self.c.local(target.id)
-        self.c.bind(scope, target.id, Word(text), target)
+        known = known or Word("")
+        self.c.bind(scope, target.id, Word(text, known.kind, known.length), target)
         return text
 
     def _unpacked(self, target: ast.Tuple | ast.List, value: ast.expr, scope: Scope) -> list[Node]:

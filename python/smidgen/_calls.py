@@ -10,6 +10,8 @@ from . import _outside as outside
 from ._compile import Compiler
 from ._derived import DERIVED, derived
 from ._errors import ModelSyntaxError
+from ._formulas import FORMULAS, formula
+from ._kinds import ARRAY, ELEMENTWISE, VECTOR, kind_of
 from ._outside import MISSING, REFUSED_BUILTINS, Outside
 from ._registry import DIRECTIVES, Entry, procedures, special_forms
 from ._scope import Procedure, Scope, Word
@@ -196,6 +198,19 @@ class Calls:
             return self.c.mistake(
                 f"`{name}` is no value: it stands on a line of its own, at the top level of the model", node
             )
+        if name in ELEMENTWISE and len(node.args) == 1 and kind_of(self.e, node.args[0], scope) in (VECTOR, ARRAY):
+
+            def one(parts: list[Node]) -> Node:
+                return formula(name, parts[0], span) if name in FORMULAS else call(name, parts[0])
+
+            return self.e.each_entry(one, [(node.args[0], True)], node, scope)
+        if name in FORMULAS:
+            if len(node.args) != 1 or node.keywords:
+                return self.c.mistake(f"{name.lstrip('@')} takes one number", node)
+            return formula(name, self.e(node.args[0], scope), span)
+        if name == "dot" and len(node.args) == 2:
+            kinds = [kind_of(self.e, part, scope) for part in node.args]
+            return call(self.e.product(*kinds), *(self.e(part, scope) for part in node.args), span=span)
         special = getattr(self, "_" + name.lstrip("@"), None) if name in _SPECIAL else None
         if special is not None:
             made: Node = special(node, scope)
@@ -207,11 +222,11 @@ class Calls:
             law = derived(self, name, node, scope)
             if law is not None:
                 return law
-        entry = procedures()[name]
+        known = procedures()[name]
         size = next((k for k in node.keywords if k.arg == "size"), None)
-        if size is not None and entry.is_distribution:
-            return self._sized(entry, name, node, size.value, scope)
-        return call(entry.name if name == entry.name else name, *self._arguments(entry, node, scope), span=span)
+        if size is not None and known.is_distribution:
+            return self._sized(known, name, node, size.value, scope)
+        return call(known.name if name == known.name else name, *self._arguments(known, node, scope), span=span)
 
     def _form_part(self, part: ast.expr, scope: Scope) -> Node:
         """In a special form, a table is its name and a text that names something is quoted."""

@@ -60,6 +60,8 @@ class Compiler:
         self.procedures: dict[int, tuple[Any, Procedure | Word]] = {}
         self.taken: set[str] = set()
         self.hidden = 0
+        #: Names whose formulas stand in their place somewhere.
+        self.written_out: list[str] = []
         self.comprehensions: dict[str, ast.expr] = {}
 
     # ------------------------------------------------------------ mistakes
@@ -184,9 +186,22 @@ class Compiler:
         Statements(self).model(self.found.node.body, scope)
         if self.mistakes:
             raise_mistakes(self.mistakes)
+        self._drop_written_out()
         program = [self._table_directive(use) for use in self.tables.values()] + self.program
         name = self.function.__name__
         return Compiled(name, write(program), self.tables, self.params, self.dims, self.renamed, self.lengths)
+
+    def _drop_written_out(self) -> None:
+        """Names that were written out wherever they stood need not be kept, if the model says what it records."""
+        if not any(node.content[0].content == "predict" for node in self.program):  # type: ignore[union-attr]
+            return
+        for name in self.written_out:
+            uses = sum(_mentions(node, name) for node in self.program)
+            if uses == 1:  # its own
+                self.program = [node for node in self.program if not _is_assumed(node, name)]
+        for name in list(self.params):
+            if not any(_mentions(node, "{" + name + "}") for node in self.program):
+                del self.params[name]
 
     def _arguments(self, node: ast.FunctionDef) -> list[str]:
         arguments = node.args
@@ -205,6 +220,18 @@ class Compiler:
         if rule is not None:
             options.append(call("missing", word(rule)))
         return directive("table", word(use.name), *options)
+
+
+def _mentions(node: Node, text: str) -> int:
+    """How often a word stands in a part of a program."""
+    if isinstance(node.content, str):
+        return int(node.content == text)
+    return sum(_mentions(part, text) for part in node.content)
+
+
+def _is_assumed(node: Node, name: str) -> bool:
+    parts = node.content
+    return isinstance(parts, list) and parts[0].content == "assume" and parts[1].content == name
 
 
 def columns_of(use: TableUse) -> list[str]:

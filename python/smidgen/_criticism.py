@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import json
 import os
 from typing import Any, Iterator, Sequence
 
@@ -17,6 +15,8 @@ class _Page:
     """A verdict with a text, a page and data."""
 
     def __init__(self, parts: Sequence[str]) -> None:
+        import json
+
         self._text, self._page, data = parts
         self.data: dict[str, Any] = json.loads(data)
         #: ``"PASS"``, ``"WARN"`` or ``"FAIL"``.
@@ -31,10 +31,14 @@ class _Page:
         return python_words(self._text).rstrip("\n")
 
     def _repr_html_(self) -> str:
+        import html
+
         page = html.escape(self._page, quote=True)
         return f'<iframe srcdoc="{page}" style="width:100%;height:640px;border:1px solid #8884"></iframe>'
 
     def __reduce__(self) -> Any:
+        import json
+
         return (type(self), ((self._text, self._page, json.dumps(self.data)),))
 
 

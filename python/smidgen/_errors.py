@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import types
 import typing
-from dataclasses import dataclass
 
 if typing.TYPE_CHECKING:
     from ._source import Span
@@ -71,8 +69,7 @@ class Interrupted(SmidgenError, KeyboardInterrupt):
     result: typing.Any = None
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(typing.NamedTuple):
     """A line of a user's file or cell."""
 
     filename: str
@@ -80,8 +77,7 @@ class Place:
     text: str
 
 
-@dataclass(frozen=True)
-class Mistake:
+class Mistake(typing.NamedTuple):
     """Something wrong with a model's source, and what to do about it."""
 
     message: str
@@ -169,6 +165,8 @@ def _holds(span: "Span", inner: "Span | None") -> bool:
 
 def _function_at(span: "Span") -> str:
     """The name of the innermost function of the source around a place."""
+    import ast
+
     try:
         tree = ast.parse("".join(span.text.lines))
     except SyntaxError:
@@ -193,6 +191,8 @@ def _traceback(frames: list[tuple["Span", str]]) -> types.TracebackType | None:
 
 
 def _frame(span: "Span", name: str) -> types.TracebackType | None:
+    import ast
+
     line, column, end_line, end = span.text.columns(span)
     statement = ast.Raise(exc=ast.Name(id="_smidgen_error", ctx=ast.Load()), cause=None)
     for node in ast.walk(statement):

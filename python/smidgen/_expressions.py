@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import types
-from typing import Any
+from typing import Any, Callable
 
 from . import _outside as outside
 from ._calls import Calls
 from ._compile import LARGEST_VALUE, Compiler, cell_word, column_word, columns_of
+from ._kinds import ARRAY, MATRIX, VECTOR, kind_of, length_of
 from ._outside import MISSING, REFUSED_BUILTINS
 from ._registry import closest, procedures
 from ._scope import Binding, Cell, Input, Procedure, Row, Scope, TableUse, Word
@@ -159,33 +160,67 @@ class Expressions:
     def _binop(self, node: ast.BinOp, scope: Scope) -> Node:
         left, right = self(node.left, scope), self(node.right, scope)
         span = self.c.span(node)
+        kinds = kind_of(self, node.left, scope), kind_of(self, node.right, scope)
         if isinstance(node.op, ast.MatMult):
-            return call(self._product(node, scope), left, right, span=span)
+            return call(self.product(*kinds), left, right, span=span)
         operator = _OPERATORS.get(type(node.op))
         if operator is None:
             return self.c.mistake("operations on bits are not part of the model language", node)
+        if MATRIX in kinds:
+            return self._on_matrices(node, (left, right), kinds)
+        # A list of numbers is no vector yet.
+        left, right = (call("to_vector", p, span=p.span) if k == ARRAY else p for p, k in zip((left, right), kinds))
+        if operator in ("pow", "int_div", "int_mod") and (VECTOR in kinds or ARRAY in kinds):
+            sides = [(part, kind is not None) for part, kind in zip((node.left, node.right), kinds)]
+            return self.each_entry(lambda parts: call(operator, *parts, span=span), sides, node, scope)
         return call(operator, left, right, span=span)
 
-    def _product(self, node: ast.BinOp, scope: Scope) -> str:
-        left, right = self._is_matrix(node.left, scope), self._is_matrix(node.right, scope)
-        if left and right:
-            return "matrix_mul"
-        if left:
-            return "matrix_times_vector"
-        return "vector_times_matrix" if right else "dot"
+    def product(self, left: str | None, right: str | None) -> str:
+        """What `@` is for these kinds."""
+        if MATRIX in (left, right):
+            return "matrix_mul" if left == right else "matrix_times_vector" if left == MATRIX else "vector_times_matrix"
+        return "dot"
 
-    def _is_matrix(self, node: ast.expr, scope: Scope) -> bool:
-        """Whether an expression is an input of two dimensions, or made to be one."""
-        if isinstance(node, ast.Name):
-            return getattr(self.c.value_of(node.id, scope), "ndim", 0) == 2
-        if isinstance(node, ast.Attribute) and node.attr == "T":
-            return True
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            entry = procedures().get(node.func.id)
-            return entry is not None and ("matrix" in entry.name or entry.name in ("transpose", "cholesky", "lkj"))
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-            return self._product(node, scope) == "matrix_mul"
-        return False
+    def _on_matrices(self, node: ast.BinOp, parts: tuple[Node, Node], kinds: tuple[str | None, str | None]) -> Node:
+        (left, right), span = parts, self.c.span(node)
+        if kinds == (MATRIX, MATRIX) and isinstance(node.op, ast.Add):
+            return call("matrix_add", left, right, span=span)
+        if kinds == (MATRIX, MATRIX) and isinstance(node.op, ast.Sub):
+            return call("matrix_add", left, call("scale_matrix", word("-1"), right), span=span)
+        if isinstance(node.op, ast.Mult) and None in kinds:
+            return call("scale_matrix", *((left, right) if kinds[1] == MATRIX else (right, left)), span=span)
+        if isinstance(node.op, ast.Div) and kinds == (MATRIX, None):
+            return call("scale_matrix", call("/", word("1"), right), left, span=span)
+        hint = "`@` is the product of matrices, + and - add them, a number * m and m / a number scale them"
+        return self.c.mistake("this operation on a matrix is not part of the model language", node, hint)
+
+    def each_entry(
+        self, one: Callable[[list[Node]], Node], parts: list[tuple[ast.expr, bool]], node: ast.AST, scope: Scope
+    ) -> Node:
+        """Something that the language has for numbers only, on vectors (the parts with True).
+
+        It goes through the places of the entries: their number is known, whatever the entries are, so that nothing
+        comes and goes when they move.
+        """
+        span = self.c.span(node)
+        lengths = (length_of(self, part, scope) for part, is_whole in parts if is_whole)
+        length = next((length for length in lengths if length is not None), None)
+        bindings: list[Node] = []
+        place = word(self.c.hidden_name("place"))
+        made: list[Node] = []
+        for part, is_whole in parts:
+            value = self(part, scope)
+            if not value.is_word:
+                name = word(self.c.hidden_name("whole"))
+                bindings.append(items([name, value]))
+                value = name
+            made.append(call("lookup", value, place) if is_whole else value)
+            if is_whole and length is None:
+                length = call("size", value)
+        each = call("lambda", items([place]), one(made), span=span)
+        assert length is not None
+        found = call("to_vector", call("mapv", each, call("range", word("0"), length)), span=span)
+        return call("let", items(bindings), found, span=span) if bindings else found
 
     def _unaryop(self, node: ast.UnaryOp, scope: Scope) -> Node:
         span, operand = self.c.span(node), node.operand
@@ -272,6 +307,10 @@ class Expressions:
         shape = node.value
         if isinstance(shape, ast.Attribute) and shape.attr == "shape":
             return self._shape(shape, node, scope)
+        if not isinstance(node.slice, (ast.Slice, ast.Tuple)) and kind_of(self, node.slice, scope) in (VECTOR, ARRAY):
+            # An entry for every index, as in NumPy.
+            whole = self(node.value, scope)
+            return self.each_entry(lambda parts: call("lookup", whole, *parts), [(node.slice, True)], node, scope)
         container = self(node.value, scope)
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for index in indices:

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
-import inspect
-import linecache
 import os
-import secrets
 import types
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 from . import _core
-from ._compile import Compiled, compile_model
 from ._data import arrays_table, table
 from ._errors import ModelError, model_error
 from ._result import Result
 from ._run import Run
-from ._scope import TableUse
-from ._source import Span, Text, definition
-from ._syntax import Written
-from ._words import python_words
+from ._words import fresh_seed, python_words
 from .kernel import Kernel
 
 if TYPE_CHECKING:
+    from ._compile import Compiled
     from ._criticism import Calibration, Enumeration, KernelComparison
     from ._predictions import Predictions
+    from ._scope import TableUse
+    from ._source import Span, Text
+    from ._syntax import Written
 
 #: Beyond so many rows, the log density of every draw is reckoned on request only.
 MANY_ROWS = 20_000
@@ -43,6 +39,12 @@ class Model:
     """A compiled function. Calling it with data gives a :class:`BoundModel`; nothing runs yet."""
 
     def __init__(self, function: types.FunctionType) -> None:
+        import inspect
+
+        # The compiler is read when the first model is defined: importing the package stays light.
+        from ._compile import compile_model
+        from ._source import definition
+
         functools.update_wrapper(self, function)
         self._function = function
         self._definition = definition(function)
@@ -50,6 +52,8 @@ class Model:
         compile_model(function, self._definition, None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> "BoundModel":
+        from ._compile import compile_model
+
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         compiled = compile_model(self._function, self._definition, dict(bound.arguments))
@@ -79,7 +83,7 @@ class BoundModel:
     def __init__(
         self,
         name: str,
-        written: Written,
+        written: "Written",
         text: str,
         params: Mapping[str, Any],
         tables: Mapping[str, _core.Table],
@@ -106,7 +110,7 @@ class BoundModel:
         self._core = _core.Program(name, text, folder, self._params, self._tables, self._files)
 
     @staticmethod
-    def _of(compiled: Compiled) -> "BoundModel":
+    def _of(compiled: "Compiled") -> "BoundModel":
         tables = {name: _table(use) for name, use in compiled.tables.items()}
         arrays = {name: [source for source, _ in use.sources] for name, use in compiled.tables.items() if use.kind != "frame"}
         c = compiled
@@ -151,7 +155,9 @@ class BoundModel:
         )  # fmt: skip
         return (_unpack, made)
 
-    def _find(self, source: str, start: int, end: int) -> Span | None:
+    def _find(self, source: str, start: int, end: int) -> "Span | None":
+        from ._source import Span
+
         if source != self.name:
             return None
         found = self._written.find(start, end)
@@ -249,7 +255,7 @@ class BoundModel:
         )  # fmt: skip
         run = Run(core, self, {"tune": tune, "draws": draws, "chains": chains, "thin": thin})
         if not wait:
-            run._show(progress)
+            run._show_by_itself(progress)
             return run
         return run._wait_here(progress)
 
@@ -417,6 +423,10 @@ def read(path: str | os.PathLike[str], **inputs: Any) -> BoundModel:
 
 
 def _program(text: str, inputs: Mapping[str, Any], name: str, folder: str) -> BoundModel:
+    import difflib
+
+    from ._syntax import Written
+
     written = Written()
     probe = _core.Program(name, text, folder, {}, {}, {})
     bare = BoundModel(name, written, text, {}, {}, {}, {}, {}, folder)
@@ -445,7 +455,7 @@ def _program(text: str, inputs: Mapping[str, Any], name: str, folder: str) -> Bo
 # ---------------------------------------------------------------- parts
 
 
-def _table(use: TableUse) -> _core.Table:
+def _table(use: "TableUse") -> _core.Table:
     if use.kind == "frame":
         return table(use.sources[0][1], use.name)
     return arrays_table(use.name, use.sources)
@@ -462,15 +472,17 @@ class _Packed:
 
         columns = []
         for name, kind, _, _ in self.value.account():
-            cells = self.value.column(name)
-            columns.append(
-                (name, np.array(cells, dtype=bool if kind == "booleans" else None) if kind != "texts" else cells)
-            )
-        return (_repacked, (columns,))
+            cells = self.value.column(name) or []
+            kept: Any = cells
+            if kind != "texts" and None not in cells:
+                kept = np.array(cells, dtype=bool if kind == "booleans" else None)
+            columns.append((name, kept))
+        return (_repacked, (columns, self.value.missing))
 
 
-def _repacked(columns: list[tuple[str, Any]]) -> _core.Table:
-    return arrays_table("table", columns)
+def _repacked(columns: list[tuple[str, Any]], missing: str | None) -> _core.Table:
+    made = arrays_table("table", columns)
+    return made if missing is None else made.with_missing(missing)
 
 
 def _unpack(*parts: Any) -> BoundModel:
@@ -478,7 +490,7 @@ def _unpack(*parts: Any) -> BoundModel:
 
 
 def _seed(seed: int | None) -> int:
-    return secrets.randbits(32) if seed is None else int(seed)
+    return fresh_seed() if seed is None else int(seed)
 
 
 def _kernel_text(kernel: Kernel | str | int | None, renamed: Mapping[str, str]) -> str | None:
@@ -496,6 +508,8 @@ def _in_python(problem: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_unknown(unknown: Mapping[str, Any]) -> None:
+    import difflib
+
     for name in unknown:
         ours = _OTHER_WORDS.get(name)
         known = ["draws", "tune", "chains", "cores", "seed", "kernel", "thin", "record", "init", "progress", "wait"]
@@ -505,8 +519,12 @@ def _refuse_unknown(unknown: Mapping[str, Any]) -> None:
 
 
 @functools.lru_cache(maxsize=64)
-def _program_text(name: str, text: str) -> Text:
+def _program_text(name: str, text: str) -> "Text":
     """A program's own text as a place of mistakes; known to tracebacks."""
+    import linecache
+
+    from ._source import Text
+
     lines = text.splitlines(keepends=True)
     filename = name if os.path.exists(name) else f"<smidgen {name} {abs(hash(text)) % 10**8}>"
     if filename.startswith("<"):

@@ -47,8 +47,8 @@ class Outside:
 _MATH = {
     "exp": "exp", "expm1": "expm1", "log": "log", "log1p": "log1p", "sqrt": "sqrt", "sin": "sin", "cos": "cos",
     "tan": "tan", "atan2": "atan2", "hypot": "hypot", "floor": "floor", "ceil": "ceil", "fabs": "abs", "pow": "pow",
-    "prod": "prod", "lgamma": "log_gamma", "fsum": "sum", "erf": "erf", "tanh": "tanh", "atan": "atan",
-    "sinh": "sinh", "cosh": "cosh", "asin": "asin", "acos": "acos", "log2": "log2", "log10": "log10",
+    "prod": "prod", "lgamma": "log_gamma", "fsum": "sum", "erf": "@erf", "tanh": "@tanh", "atan": "@atan",
+    "sinh": "@sinh", "cosh": "@cosh", "asin": "@asin", "acos": "@acos", "log2": "@log2", "log10": "@log10",
 }  # fmt: skip
 
 _NUMPY = {
@@ -58,7 +58,7 @@ _NUMPY = {
     "linspace": "linspace", "arange": "arange", "full": "fill", "eye": "id_matrix", "identity": "id_matrix",
     "diag": "diag_matrix", "transpose": "transpose", "array": "@vector", "asarray": "@vector", "where": "biplex",
     "matmul": "dot", "logaddexp": "logsumexp", "unique": "unique", "negative": "negate", "trace": "matrix_trace",
-    "ravel": "ravel", "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "arctan": "atan",
+    "ravel": "ravel", "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "arctan": "@atan", "arcsin": "@asin", "arccos": "@acos",
     "any": "any_p", "all": "all_p", "float64": "real", "cumsum": "cumulative_sum", "sort": "sort",
 }  # fmt: skip
 
@@ -117,10 +117,10 @@ def known_function(value: Any) -> str | None:
     if special is not None and isinstance(value, (np.ufunc, types.FunctionType)):
         words = {
             "expit": "logistic", "logit": "logit", "logsumexp": "logsumexp", "log_expit": "log_logistic",
-            "gammaln": "log_gamma", "erf": "erf",
+            "gammaln": "log_gamma", "erf": "@erf", "ndtr": "@ndtr",
         }  # fmt: skip
         for name, target in words.items():
-            if getattr(special, name, None) is value and target in procedures():
+            if getattr(special, name, None) is value and (target.startswith("@") or target in procedures()):
                 return target
     return None
 

@@ -25,10 +25,16 @@ class Display:
         now = time.monotonic()
         if now - self._last >= PERIOD:
             self._last = now
-            self._draw(core, False)
+            self._try(core, False)
 
     def close(self, core: Running) -> None:
-        self._draw(core, True)
+        self._try(core, True)
+
+    def _try(self, core: Running, finished: bool) -> None:
+        try:
+            self._draw(core, finished)
+        except Exception:  # a closed stream, a notebook that went away
+            pass
 
     def _draw(self, core: Running, finished: bool) -> None:
         raise NotImplementedError

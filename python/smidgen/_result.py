@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from typing import TYPE_CHECKING, Any, Iterator, Mapping
@@ -182,6 +181,8 @@ class Result:
     @property
     def kernels(self) -> list[dict[str, Any]]:
         """What each kernel did: transitions, acceptance, share of the data, audits."""
+        import json
+
         found: list[dict[str, Any]] = json.loads(self._outcome.kernels())
         return found
 

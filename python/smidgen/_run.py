@@ -99,6 +99,24 @@ class Run:
     def _show(self, wanted: bool | None) -> None:
         self._display = display(wanted, self._request)
 
+    def _show_by_itself(self, wanted: bool | None) -> None:
+        """Repaints while nobody waits, until the run has ended."""
+        import threading
+
+        self._show(wanted)
+        shown = self._display
+        if shown is None:
+            return
+
+        def paint() -> None:
+            while not self._core.wait(GLANCE) and self._display is shown:
+                shown.paint(self._core)
+            if self._display is shown:
+                self._display = None
+                shown.close(self._core)
+
+        threading.Thread(target=paint, name="smidgen progress", daemon=True).start()
+
     def _repaint(self) -> None:
         if self._display is not None:
             self._display.paint(self._core)

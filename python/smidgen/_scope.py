@@ -13,6 +13,12 @@ class Word:
     """A name of the program: assumed, or a parameter of a lambda."""
 
     text: str
+    #: ``matrix``, ``vector`` or ``array``, where that is known.
+    kind: str | None = None
+    #: How many entries it has, where that does not hang on its value.
+    length: Node | None = None
+    #: What it stands for, where that is arithmetic on vectors.
+    formula: Any = None
 
 
 @dataclass

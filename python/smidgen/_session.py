@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import secrets
 import threading
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._data import table
 from ._errors import ModelError, SmidgenWarning, model_error
-from ._expression_text import expression_text
-from ._source import Span
-from ._syntax import quoted
-from ._words import python_words
+from ._words import fresh_seed, python_words
 from .kernel import Kernel
+
+if TYPE_CHECKING:
+    from ._source import Span
 
 
 class Session:
@@ -32,7 +31,7 @@ class Session:
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        self.seed = secrets.randbits(32) if seed is None else int(seed)
+        self.seed = fresh_seed() if seed is None else int(seed)
         self._core = _core.Session(self.seed)
         self._values = 0
         self._runs = 0
@@ -80,8 +79,9 @@ class Session:
 
     def _error(self, failure: _core.Failure, name: str, text: str) -> ModelError:
         from ._model import _in_python, _program_text
+        from ._source import Span
 
-        def find(source: str, start: int, end: int) -> Span | None:
+        def find(source: str, start: int, end: int) -> "Span | None":
             return Span(_program_text(name, text), start, end) if source == name else None
 
         return model_error([_in_python(problem) for problem in failure.args[0]], find)
@@ -89,6 +89,8 @@ class Session:
     # ------------------------------------------------------------ directives
 
     def _expression(self, expression: Any) -> str:
+        from ._expression_text import expression_text
+
         if isinstance(expression, str):
             return expression_text(expression)
         return self._value(expression)
@@ -101,7 +103,7 @@ class Session:
         return "{" + name + "}"
 
     def _labelled(self, label: str | None, text: str) -> str:
-        return text if label is None else f"{quoted(label)}: {text}"
+        return text if label is None else f"{_quoted(label)}: {text}"
 
     def _shown(self, text: str) -> Any:
         shown = self._execute(text)
@@ -143,15 +145,15 @@ class Session:
 
     def report(self, label: str) -> Any:
         """The value of a labelled directive."""
-        return self._shown(f"[report {quoted(label)}]")
+        return self._shown(f"[report {_quoted(label)}]")
 
     def forget(self, label: str) -> None:
         """Removes a labelled directive and its choices."""
-        self._execute(f"[forget {quoted(label)}]")
+        self._execute(f"[forget {_quoted(label)}]")
 
     def freeze(self, label: str) -> None:
         """Makes the value of a labelled directive a constant."""
-        self._execute(f"[freeze {quoted(label)}]")
+        self._execute(f"[freeze {_quoted(label)}]")
 
     def log_joint(self) -> float:
         """The log density of all random choices."""
@@ -169,9 +171,17 @@ class Session:
         raise TypeError("a session belongs to its process, and cannot be pickled")
 
 
+def _quoted(text: str) -> str:
+    from ._syntax import quoted
+
+    return quoted(text)
+
+
 def _row_text(expression: str) -> str:
     """An expression in which ``row.x`` is a cell."""
     import re
+
+    from ._expression_text import expression_text
 
     held: dict[str, str] = {}
 

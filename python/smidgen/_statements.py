@@ -10,6 +10,7 @@ from ._bodies import assigned, decorated, is_text, refuse
 from ._compile import Compiler
 from ._dims import dims_of
 from ._expressions import Expressions
+from ._kinds import ROW, VECTOR, entry_by_entry, is_formula, kind_of, length_of
 from ._loops import Loops
 from ._outside import MISSING
 from ._registry import DIRECTIVES, directives, procedures
@@ -80,6 +81,7 @@ class Statements:
         if isinstance(target, ast.Name):
             self.c.comprehensions[target.id] = value
             self._assume(target.id, self.e(value, scope), target, scope)
+            self._learn(target.id, value, scope)
             return
         names = [part for part in target.elts if isinstance(part, ast.Name)]
         if len(names) != len(target.elts):
@@ -89,11 +91,22 @@ class Statements:
             for name, part, expression in zip(names, made, value.elts):
                 self.c.comprehensions[name.id] = expression
                 self._assume(name.id, part, name, scope)
+                self._learn(name.id, expression, scope)
         else:
             hidden = self.c.hidden_name("tuple")
             self.emit(directive("assume", word(hidden), self._tagged(self.e(value, scope)), span=self.c.span(node)))
             for i, name in enumerate(names):
                 self._assume(name.id, call("lookup", word(hidden), word(str(i))), name, scope)
+
+    def _learn(self, name: str, value: ast.expr, scope: Scope) -> None:
+        """Notes whether a name is a vector or a matrix, and what it stands for."""
+        binding = scope.names.get(name)
+        if isinstance(binding, Word) and binding.kind is None:
+            binding.kind = kind_of(self.e, value, scope)
+            if binding.kind is not None:
+                binding.length = length_of(self.e, value, scope)
+            if binding.kind == VECTOR and is_formula(self.e, value, scope):
+                binding.formula = value
 
     def _function(self, node: ast.FunctionDef, scope: Scope) -> None:
         text = self.c.own(node.name)
@@ -393,7 +406,7 @@ class Statements:
         label = self._label(node, scope)
         columns = None if scope.in_loop else self._columns(choice, value, scope)
         if columns is not None:
-            table, inner = columns
+            table, inner, choice = columns
             parts = (self._tagged(self.e(choice, inner)), self.e(value, inner))
             made = directive("observe", *parts, span=self.c.span(node), label=label)
             self.emit(directive("for", word("row"), word("in"), word(table), made, span=self.c.span(node)))
@@ -403,20 +416,23 @@ class Statements:
         )
         self.emit(made)
 
-    def _columns(self, choice: ast.expr, value: ast.expr, scope: Scope) -> tuple[str, Scope] | None:
-        """Whole columns or arrays that are observed at once are gone through row by row: the table and its names."""
+    def _columns(self, choice: ast.expr, value: ast.expr, scope: Scope) -> tuple[str, Scope, ast.expr] | None:
+        """Whole columns or arrays that are observed at once are gone through row by row: the table, its names, and
+        the choice in one row."""
         inner = scope.inner("loop")
+        inner.names[ROW] = Cell(word("row.index"))
         if isinstance(value, (ast.Attribute, ast.Subscript)) and isinstance(value.value, ast.Name):
             use = self.e.table_of(value.value, scope)
             if use is None or not self._is_single(choice, scope):
                 return None
             inner.names[value.value.id] = Row(use.name, "row")
-            return use.name, inner
+            return use.name, inner, entry_by_entry(self.e, choice, scope)
         if not isinstance(value, ast.Name) or not self._is_single(choice, scope):
             return None
         length = self._length(value, scope)
         if length is None:
             return None
+        choice = entry_by_entry(self.e, choice, scope)
         names = dict.fromkeys(part.id for part in (value, *ast.walk(choice)) if isinstance(part, ast.Name))
         sources = []
         for name in names:
@@ -425,7 +441,7 @@ class Statements:
                 array = self.c.value_of(name, scope)
                 sources.append((name, array.to_numpy() if outside.is_series(array) else array))
                 inner.names[name] = Cell(word(f"row.{name}"))
-        return self.c.arrays_table(sources).name, inner
+        return self.c.arrays_table(sources).name, inner, choice
 
     def _is_single(self, choice: ast.expr, scope: Scope) -> bool:
         """Whether a choice is a call of a distribution whose draws are numbers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 _WORDS = [
@@ -29,6 +30,11 @@ _WORDS = [
     (r"\[impute ([\w.]+) \(normal mu sd\)\]", r"impute(\1, normal(mu, sd))"),
     (r"\bwarm-up draws\b", "tuning draws"),
 ]
+
+
+def fresh_seed() -> int:
+    """A seed that nobody gave, short enough to be typed again."""
+    return int.from_bytes(os.urandom(4), "big")
 
 
 def python_words(text: str) -> str:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping
 
 __all__ = [
@@ -17,11 +16,11 @@ __all__ = [
 Block = str | int | float | tuple[Any, Any]
 
 
-@dataclass(frozen=True)
 class Kernel:
     """The text of a kernel, whose scopes are names of a model."""
 
-    write: Callable[[Mapping[str, str]], str] = field(repr=False)
+    def __init__(self, write: Callable[[Mapping[str, str]], str]) -> None:
+        self.write = write
 
     def text(self, renamed: Mapping[str, str] = {}) -> str:
         return self.write(renamed)

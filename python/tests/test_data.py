@@ -171,6 +171,26 @@ def test_values_from_outside_are_those_of_the_call():
     assert abs(first.sample(**FEW)["x"].mean() - 4) < 0.1
 
 
+@sm.model
+def grouped(t):
+    level = mem(lambda g: normal(0, 1))
+    for row in t:
+        observe(normal(level(row.g), 1), row.x)
+    return dict(a=level("a"))
+
+
+def test_tables_with_holes_are_pickled():
+    import pickle
+
+    table = sm.table({"g": ["a", None, "b", "a"], "x": [1.0, 2.0, np.nan, 3.0]}, missing="skip")
+    model = grouped(table)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.text == model.text
+    first = model.sample(**FEW)
+    same_draws(first, again.sample(**FEW))
+    assert table.column("g") == ["a", None, "b", "a"] and "2 of 4 rows" in first.notes[0]
+
+
 def resident():
     """Bytes of memory of this process."""
     import pathlib
@@ -189,3 +209,5 @@ def test_ten_million_rows_are_not_copied():
     table = sm.table(frame)
     assert resident() - before < 100e6
     assert [row[3] for row in table.account()] == ["lent", "lent"] and table.rows == 10_000_000
+    fit = line(table).sample(draws=2, tune=0, chains=1, seed=1, kernel="(mh slope one 'drift 0.001 1)", progress=False)
+    assert fit["slope"].shape == (1, 2) and resident() - before < 100e6

@@ -118,12 +118,18 @@ impl Table {
         self.table.names().iter().map(each).collect()
     }
 
-    /// The cells of a column as Python objects.
+    /// The cells of a column as Python objects; None where one is missing.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyList>>> {
-        let Some(column) = self.table.column(Symbol::new(name)) else { return Ok(None) };
+        let name = Symbol::new(name);
+        let Some(column) = self.table.column(name) else { return Ok(None) };
+        let missing = self.table.missing(name);
+        let is_missing = |row: usize| missing.is_some_and(|m| m.mask.get(row) == Some(&true));
         let list = PyList::empty(py);
         for i in 0..column.len() {
-            list.append(to_python(py, &column.cell(i))?)?;
+            match is_missing(i) {
+                true => list.append(py.None())?,
+                false => list.append(to_python(py, &column.cell(i))?)?,
+            }
         }
         Ok(Some(list))
     }
