@@ -94,3 +94,36 @@ fn a_prompt_survives_the_end_of_an_inference() {
     }
     panic!("the prompt did not go on");
 }
+
+/// Transitions that would take hours are left where they are, and earlier draws are kept. The design asks for 0.2 s on an idle
+/// machine; a busy one has more time, and none would end by itself.
+#[test]
+fn a_transition_that_takes_hours_is_left() {
+    let cases = [
+        ("(hmc default all 0.00001 1000000000000 1)", "[assume x (normal 0 1)]"),
+        ("(slice default one 0.0001 1000000000000 1)", "[assume x (uniform_continuous 0 1e9)]"),
+        ("(nuts default all 'step 0.0000001 'doublings 40 1)", "[assume x (normal 0 1)]"),
+        (
+            "(pgibbs x ordered 300000 1)",
+            "[assume f (mem (lambda (t) (scope_include 'x t (normal (if (= t 0) 0 (f (- t 1))) 1))))]
+             [assume x (f 0)] [for t in (range 0 300) [observe (normal (f t) 1) 0.1]]",
+        ),
+        ("(gibbs default all 1)", "[assume x (bernoulli 0.5)] [assume k (mem (lambda (i) (bernoulli 0.3)))]
+            [for i in (range 0 16) [observe (normal (if (k i) 1 0) 1) 0.1]]"),
+    ];
+    for (kernel, program) in cases {
+        let folder = Folder::with_program(&format!("{program} [observe (normal x 1) 0.5]"));
+        let args = ["sample", "m.smg", "--seed", "1", "--chains", "1", "--warmup", "0"];
+        let args =
+            [&args[..], &["--draws", "100000", "--record", "x", "--kernel", kernel]].concat();
+        let child = folder.start(&args, Stdio::null());
+        std::thread::sleep(Duration::from_millis(1500));
+        let begun = std::time::Instant::now();
+        signal("INT", child.id());
+        let done = finish(child);
+        let took = begun.elapsed();
+        eprintln!("{kernel}: {took:?}");
+        assert_eq!(done.code, Some(130), "{kernel}: {}", done.err);
+        assert!(took < Duration::from_secs(5), "{kernel} took {took:?}");
+    }
+}

@@ -92,6 +92,7 @@ impl Proposer for Script {
         if !self.is_local(choice)? {
             return Ok(Proposed::Prior);
         }
+        choice.trace.stop_if_asked()?;
         if choice.most_values().is_some_and(|values| values as u64 > self.most) {
             return Err(too_many(self.most, 1, choice.trace.node(choice.node).origin));
         }

@@ -167,9 +167,11 @@ impl Particles for CompiledPass<'_> {
         rng: &mut Rng,
         log_weights: &mut [f64],
     ) -> Result<(), EvalError> {
+        self.trace.stop_if_asked()?;
         self.buffers.ancestors.extend_from_slice(ancestors);
         if t > 0 {
             self.gather(t, ancestors);
+            self.trace.stop_if_asked()?;
         }
         let (plan, particles) = (self.plan, self.particles);
         let part = &plan.parts[t];
@@ -189,6 +191,7 @@ impl Particles for CompiledPass<'_> {
             },
         );
         self.run(&part.program, Some(rng), log_weights)?;
+        self.trace.stop_if_asked()?;
         self.keep(part);
         Ok(())
     }
@@ -199,6 +202,7 @@ impl Particles for CompiledPass<'_> {
 
     fn look_ahead(&mut self, t: usize, log_future: &mut [f64]) -> Result<(), EvalError> {
         let (plan, particles) = (self.plan, self.particles);
+        self.trace.stop_if_asked()?;
         let Some(ahead) = &plan.parts[t].ahead else { unreachable!("it looks ahead") };
         let before = &plan.parts[t - 1];
         // Those that died at the last step stay dead; the next step begins with all.

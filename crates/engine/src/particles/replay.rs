@@ -220,6 +220,9 @@ impl Trace {
     }
 }
 
+/// Particles from one look at whether to stop to the next.
+const LOOK_UP: usize = 64;
+
 impl Particles for Replay<'_> {
     fn steps(&self) -> usize {
         self.segments.len()
@@ -240,7 +243,10 @@ impl Particles for Replay<'_> {
         order.sort_by_key(|i| rank[ancestors[*i as usize] as usize]);
         let past = |ancestor: &u32| Past { ancestor: *ancestor, drawn: Vec::new() };
         self.past.push(ancestors.iter().map(past).collect());
-        for particle in &order {
+        for (made, particle) in order.iter().enumerate() {
+            if made % LOOK_UP == 0 {
+                self.trace.stop_if_asked()?;
+            }
             let ancestor = ancestors[*particle as usize];
             match t {
                 0 => self.take_back(),

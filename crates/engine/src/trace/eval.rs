@@ -360,6 +360,15 @@ impl Trace {
         self.check_interrupt(span, cx)
     }
 
+    /// An error if somebody has asked the run to stop. One look at a flag: for loops that may take long.
+    #[inline]
+    pub fn stop_if_asked(&self) -> Result<(), EvalError> {
+        match self.interrupt.load(Ordering::Relaxed) {
+            true => Err(EvalError::new(Mistake::Interrupted, None)),
+            false => Ok(()),
+        }
+    }
+
     pub(crate) fn check_interrupt(&self, span: Span, cx: &Evaluation<'_>) -> Result<(), EvalError> {
         match self.interrupt.load(Ordering::Relaxed) {
             true => cx.fail(EvalError::new(Mistake::Interrupted, span)),

@@ -95,7 +95,8 @@ impl Kernel for Hmc {
             let smoothed = densities.of(trace, block, "hmc")?;
             let start = smoothed.start(trace, "hmc")?;
             let log_u = rng.log_uniform();
-            let (end, log_ratio, energy) = leapfrogs(&smoothed, &start, *step, *steps, rng);
+            let run = leapfrogs(&smoothed, &start, (*step, *steps), trace, rng);
+            let (end, log_ratio, energy) = run?;
             let tally = &mut log.tally;
             tally.transitions += 1;
             tally.trajectories += 1;
@@ -135,15 +136,16 @@ impl Kernel for Hmc {
 fn leapfrogs(
     smoothed: &Smoothed,
     start: &Point,
-    h: f64,
-    steps: u64,
+    (h, steps): (f64, u64),
+    trace: &Trace,
     rng: &mut Rng,
-) -> (Point, f64, f64) {
+) -> Result<(Point, f64, f64), EvalError> {
     let mut p: Vec<f64> = start.z.iter().map(|_| standard_normal(rng)).collect();
     let kinetic = |p: &[f64]| 0.5 * p.iter().map(|p| p * p).sum::<f64>();
     let before = kinetic(&p) - start.log_p;
     let mut point = start.clone();
     for _ in 0..steps {
+        trace.stop_if_asked()?;
         for (p, g) in p.iter_mut().zip(&point.gradient) {
             *p += 0.5 * h * g;
         }
@@ -152,7 +154,7 @@ fn leapfrogs(
         }
         point.log_p = smoothed.density().log_density(&point.z, &mut point.gradient);
         if point.log_p == f64::NEG_INFINITY {
-            return (point, f64::NEG_INFINITY, before);
+            return Ok((point, f64::NEG_INFINITY, before));
         }
         for (p, g) in p.iter_mut().zip(&point.gradient) {
             *p += 0.5 * h * g;
@@ -160,5 +162,5 @@ fn leapfrogs(
     }
     let log_ratio = before - (kinetic(&p) - point.log_p);
     let log_ratio = if log_ratio.is_nan() { f64::NEG_INFINITY } else { log_ratio };
-    (point, log_ratio, before)
+    Ok((point, log_ratio, before))
 }

@@ -3,6 +3,7 @@
 //! What is maximised is log p(x) itself, not the density of the unconstrained coordinates in which
 //! the climb happens: the Jacobian is left out. Not a Markov kernel: it leaves nothing invariant.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use argmin::core::{CostFunction, Error, Executor, Gradient};
@@ -60,7 +61,8 @@ impl Kernel for Map {
             let smoothed = Smoothed::new(trace, block, Form::Plain, SPEC.name)?;
             smoothed.density().leave_out_jacobian();
             let start = smoothed.start(trace, SPEC.name)?;
-            let (best, gradients) = climb(&smoothed, &start);
+            let (best, gradients) = climb(&smoothed, &start, trace.interrupt.clone());
+            trace.stop_if_asked()?;
             let tally = &mut log.tally;
             tally.transitions += 1;
             tally.trajectories += 1;
@@ -94,6 +96,7 @@ impl Kernel for Map {
 struct Hill {
     smoothed: Smoothed,
     seen: Arc<Mutex<Seen>>,
+    interrupt: Arc<AtomicBool>,
 }
 
 struct Seen {
@@ -115,7 +118,8 @@ impl Hill {
                 seen.best = seen.last.clone();
             }
         }
-        if seen.gradients > MOST_LOOKS || !seen.last.log_p.is_finite() {
+        let is_stopped = self.interrupt.load(Ordering::Relaxed);
+        if is_stopped || seen.gradients > MOST_LOOKS || !seen.last.log_p.is_finite() {
             return Err(Error::msg("the climb ends here"));
         }
         Ok((-seen.last.log_p, seen.last.gradient.iter().map(|g| -g).collect()))
@@ -142,9 +146,10 @@ impl Gradient for Hill {
 
 /// The best point of a round, and the gradients it took. A search along a line that fails, at the
 /// edge of the support for example, ends the round with the best point so far.
-fn climb(smoothed: &Smoothed, start: &Point) -> (Point, u64) {
+fn climb(smoothed: &Smoothed, start: &Point, interrupt: Arc<AtomicBool>) -> (Point, u64) {
     let seen = Seen { best: start.clone(), last: start.clone(), gradients: 0 };
-    let hill = Hill { smoothed: smoothed.clone(), seen: Arc::new(Mutex::new(seen)) };
+    let seen = Arc::new(Mutex::new(seen));
+    let hill = Hill { smoothed: smoothed.clone(), seen, interrupt };
     let search = MoreThuenteLineSearch::new();
     let solver = LBFGS::new(search, MEMORY);
     let executor = Executor::new(hill.clone(), solver)

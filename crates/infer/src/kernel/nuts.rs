@@ -385,13 +385,23 @@ impl Known {
         let mut density = self.smoothed.density();
         let before = density.may_refuse().then(|| self.at.clone());
         let mut drawn = self.sampler.transition(
-            &mut |z, gradient| density.log_density(z, gradient),
+            &mut |z, gradient| match trace.stop_if_asked() {
+                Ok(()) => density.log_density(z, gradient),
+                // It leads nowhere, and is not followed.
+                Err(_) => f64::NEG_INFINITY,
+            },
             self.learning.metric(),
             step,
             options.doublings,
             &mut self.at,
             rng,
         );
+        if let Err(interruption) = trace.stop_if_asked() {
+            drop(density);
+            // The draw is dropped: the block is where the trace has it.
+            self.at = self.smoothed.start(trace, "nuts")?;
+            return Err(interruption);
+        }
         if drawn.moved && !density.install(trace, &self.at.z, rng)? {
             drawn.moved = false;
             self.at = before.expect("this density may refuse");

@@ -314,6 +314,7 @@ impl<'t> Conditional<'t> {
     }
 
     pub fn log_density(&mut self, x: f64) -> Result<f64, EvalError> {
+        self.proposal.trace().stop_if_asked()?;
         self.evaluations += 1;
         self.asked = Some(x);
         self.proposal.reconsider(&mut At(x), &mut self.unused)?;
