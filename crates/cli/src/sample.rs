@@ -45,14 +45,17 @@ pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
     let request = request(args, seed.value)?;
     let place = Place { args, file, request: &request, interrupt: interrupt.flag.clone() };
     let (sampled, durable) = draw(&mut session, &program, &request, &place, &interrupt)?;
-    let exported = args.out.as_ref().filter(|path| !durable::is_folder(path));
-    let written = exported.map_or(Ok(()), |path| {
-        write(path, &sampled.run)?;
-        write_states(path, &sampled)
-    });
     if let (Some(durable), false) = (&durable, sampled.interrupted) {
         durable::finish(durable, &sampled.run)?;
     }
+    let exported = args.out.as_ref().filter(|path| !durable::is_folder(path));
+    let written = exported.map_or(Ok(()), |path| {
+        match durable.as_ref().filter(|_| sampled.every > 1) {
+            Some(durable) => write(path, &crate::former::read(&durable.folder.path)?)?,
+            None => write(path, &sampled.run)?,
+        }
+        write_states(path, &sampled)
+    });
     let reported = args.html.as_ref().map_or(Ok(()), |path| write_report(path, args, &sampled.run));
     show(&sampled.run, &sampled.notes, args.format)?;
     written.and(reported)?;

@@ -128,6 +128,8 @@ pub use smidgen_io::Progress;
 
 pub struct Sampled {
     pub run: draws::Run,
+    /// It has one of so many draws: all are in the folder they were written to.
+    pub every: usize,
     /// What is known about each kernel, over all chains.
     pub records: Vec<KernelRecord>,
     /// Processor seconds spent on draws, warm-up excluded, added over chains.
@@ -173,6 +175,8 @@ struct Plan<'a> {
 
 struct Chain {
     number: usize,
+    /// Draws that it has made.
+    made: usize,
     diary: Diary,
     /// Where its directives stood, see [`StepMark`].
     marks: Vec<StepMark>,
@@ -561,6 +565,7 @@ impl Plan<'_> {
         });
         Ok(Chain {
             number: k,
+            made,
             records: records.collect(),
             kernels: kernels.into_iter().map(|report| report.kernel).collect(),
             diary,

@@ -102,7 +102,7 @@ fn a_transition_that_takes_hours_is_left() {
     let cases = [
         ("(hmc default all 0.00001 1000000000000 1)", "[assume x (normal 0 1)]"),
         ("(slice default one 0.0001 1000000000000 1)", "[assume x (uniform_continuous 0 1e9)]"),
-        ("(nuts default all 'step 0.0000001 'doublings 40 1)", "[assume x (normal 0 1)]"),
+        ("(nuts default all 'step 0.0000001 'doublings 20 1)", "[assume x (normal 0 1)]"),
         (
             "(pgibbs x ordered 300000 1)",
             "[assume f (mem (lambda (t) (scope_include 'x t (normal (if (= t 0) 0 (f (- t 1))) 1))))]

@@ -33,16 +33,17 @@ pub struct ChainDraws {
 }
 
 /// All whole batches of a chain, in a thread of its own: the decoder may panic on damage.
-pub fn read_chain(folder: &Path, chain: usize) -> Result<ChainDraws, String> {
+/// Only every so many draws are taken.
+pub fn read_chain(folder: &Path, chain: usize, every: usize) -> Result<ChainDraws, String> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name(DECODER.to_owned());
-        let running = thread.spawn_scoped(scope, || decode(folder, chain));
+        let running = thread.spawn_scoped(scope, || decode(folder, chain, every as u64));
         let running = running.map_err(|error| error.to_string())?;
         running.join().unwrap_or_else(|_| Err(format!("the draws of chain {chain} are damaged")))
     })
 }
 
-fn decode(folder: &Path, chain: usize) -> Result<ChainDraws, String> {
+fn decode(folder: &Path, chain: usize, every: u64) -> Result<ChainDraws, String> {
     let mut names: Vec<String> = Vec::new();
     let mut columns: [Vec<Vec<Value>>; 2] = Default::default();
     for number in 0.. {
@@ -62,7 +63,8 @@ fn decode(folder: &Path, chain: usize) -> Result<ChainDraws, String> {
         }
         // The last batch may be half written.
         for batch in reader.map_while(Result::ok) {
-            for row in columns::rows_of(&batch).map_err(wrong)? {
+            let rows = columns::rows_of(&batch).map_err(wrong)?;
+            for row in rows.into_iter().filter(|row| row.draw % every == 0) {
                 let into = &mut columns[usize::from(row.is_warmup)];
                 into.iter_mut().zip(row.values).for_each(|(column, value)| column.push(value));
             }
@@ -102,7 +104,7 @@ pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
         {
             check_streams(&disk, chain, &out).map_err(|trouble| trouble.0)?;
         }
-        let ChainDraws { draws, stats, warmup, warmup_stats } = read_chain(path, chain)?;
+        let ChainDraws { draws, stats, warmup, warmup_stats } = read_chain(path, chain, 1)?;
         for (all, own) in read.iter_mut().zip([draws, stats, warmup, warmup_stats]) {
             all.push(own);
         }

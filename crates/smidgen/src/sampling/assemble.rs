@@ -12,20 +12,28 @@ use super::diary::Diary;
 use super::{Chain, Plan, SampleError, Sampled};
 use crate::load::TopDirective;
 
+/// Values of draws that are taken from a folder into memory; of more, every so many.
+const MOST_VALUES: usize = 2_000_000;
+
 impl Plan<'_> {
     /// The draws of chains that wrote them to a folder.
-    fn read_back(&self, chains: &mut [Chain]) -> Result<(), SampleError> {
-        let Some(durable) = &self.request.durable else { return Ok(()) };
+    fn read_back(&self, chains: &mut [Chain]) -> Result<usize, SampleError> {
+        let Some(durable) = &self.request.durable else { return Ok(1) };
+        let values = |chain: &Chain| chain.made.saturating_mul(chain.diary.columns().len());
+        let every = chains.iter().map(values).sum::<usize>().div_ceil(MOST_VALUES);
+        let every = every.max(1).next_power_of_two();
         for chain in chains {
-            let read = read_chain(&durable.folder.path, chain.number);
+            let read = read_chain(&durable.folder.path, chain.number, every);
             let read = read.map_err(|problem| Diagnostic::error(None, problem))?;
             chain.diary.draws = read.draws;
             chain.diary.stats = read.stats;
             if !chain.diary.was_cut {
                 (chain.diary.warmup, chain.diary.warmup_stats) = (read.warmup, read.warmup_stats);
             }
+            chain.diverged.retain(|draw| draw % every == 0);
+            chain.diverged.iter_mut().for_each(|draw| *draw /= every);
         }
-        Ok(())
+        Ok(every)
     }
 
     pub(super) fn assemble(
@@ -33,7 +41,7 @@ impl Plan<'_> {
         mut chains: Vec<Chain>,
         program: &[TopDirective],
     ) -> Result<Sampled, SampleError> {
-        self.read_back(&mut chains)?;
+        let every = self.read_back(&mut chains)?;
         let mut kernels: Vec<(String, KernelRecord)> = Vec::new();
         let mut warnings: Vec<String> = self.catalog.troubles();
         let interrupted = chains.len() < self.request.chains || chains.iter().any(|c| !c.complete);
@@ -110,8 +118,13 @@ impl Plan<'_> {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let states = self.states(chains, &run);
-        let notes = self.catalog.notes().to_vec();
-        Ok(Sampled { run, records, seconds, times, interrupted, notes, states })
+        let mut notes = self.catalog.notes().to_vec();
+        if every > 1 {
+            notes.push(format!(
+                "the table is made from every {every}th draw, so effective sample sizes are at least these; the folder has all draws"
+            ));
+        }
+        Ok(Sampled { run, every, records, seconds, times, interrupted, notes, states })
     }
 }
 

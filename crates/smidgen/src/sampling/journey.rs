@@ -171,6 +171,7 @@ impl<'p, 'a> Journey<'p, 'a> {
         };
         Ok(Chain {
             number: self.k,
+            made: self.made,
             marks: std::mem::take(marks),
             kernels: program.kernels.clone(),
             records,
