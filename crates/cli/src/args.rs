@@ -63,6 +63,10 @@ pub enum Command {
     /// autocorrelations and pairs; from .json, .parquet and .arrow files also what the kernels did,
     /// warnings and the program. `smidgen sample --html` makes the same page without a file of draws.
     Report(ReportArgs),
+    /// Show a run folder, while it goes on or afterwards, on a page for a browser on this machine
+    ///
+    /// The address, which is printed once, contains a token; without it nothing is shown. The page changes nothing.
+    View(ViewArgs),
     /// Parse and resolve a program without running it
     Check(CheckArgs),
     /// Tell what the kernels of a program would do, at what cost, and why not faster
@@ -199,6 +203,9 @@ pub struct SampleArgs {
     /// Begin a new run, with a warm-up of its own, where the chains of this one stood
     #[arg(long, value_name = "NAME.run", conflicts_with_all = ["resume", "init"])]
     pub restart_from: Option<PathBuf>,
+    /// With --out NAME.run or --resume: show the run on a page for a browser on this machine
+    #[arg(long)]
+    pub live: bool,
     /// With --out NAME.run: remove what is there
     #[arg(long, conflicts_with = "resume")]
     pub discard: bool,
@@ -282,6 +289,16 @@ pub struct ReportArgs {
     /// Write each figure as a PNG file to this folder
     #[arg(long, value_name = "FOLDER")]
     pub png: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct ViewArgs {
+    /// The run folder
+    #[arg(value_name = "NAME.run")]
+    pub run: PathBuf,
+    /// The port [default: one that is free]
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub port: u16,
 }
 
 #[derive(Args)]

@@ -177,6 +177,7 @@ pub fn recalled(path: &Path, args: &SampleArgs) -> Result<SampleArgs, Failure> {
         keep_warmup: then["keep_warmup"].as_bool() == Some(true),
         keep_states: Keep::No,
         init: then["init"].as_str().map(PathBuf::from),
+        live: args.live,
         resume: args.resume.clone(),
         from_seed: args.from_seed,
         checkpoint_every: then["checkpoint_every"].as_u64(),
@@ -305,6 +306,9 @@ impl Place<'_> {
             (None, Some(path)) if is_folder(path) => Folder::create(path, now, patience)?,
             _ => return Ok(None),
         };
+        if args.live {
+            crate::view::beside(&folder.path)?;
+        }
         let every = args.checkpoint_every;
         let folder = Arc::new(folder);
         Ok(Some(Durable { folder, every, from_seed: args.from_seed }))

@@ -34,6 +34,11 @@ mod run;
 mod sample;
 mod screen;
 mod target;
+#[cfg(feature = "live")]
+mod view;
+#[cfg(not(feature = "live"))]
+#[path = "view/absent.rs"]
+mod view;
 
 use std::ffi::OsString;
 
@@ -70,6 +75,7 @@ pub fn main_with<Word: Into<OsString> + Clone>(words: impl IntoIterator<Item = W
 fn execute(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Run(args) => run::run(args),
+        Command::View(args) => view::view(args),
         Command::Sample(args) => sample::sample(args),
         Command::Predict(args) => predict::predict(args),
         Command::Calibrate(args) => calibrate::calibrate(args),

@@ -29,6 +29,10 @@ pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
             false => check_target(path)?,
         }
     }
+    if args.live && args.resume.is_none() && !args.out.as_deref().is_some_and(durable::is_folder) {
+        let message = "--live shows a run folder: give --out NAME.run as well";
+        return Err(Failure::Usage(message.to_owned()));
+    }
     if let Some(path) = &args.html {
         target::check("--html", path)?;
     }

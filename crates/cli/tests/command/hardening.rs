@@ -110,3 +110,22 @@ fn a_name_is_no_formula_in_a_spreadsheet_and_stays_a_name() {
     let page = folder.read("d.html");
     assert!(page.contains("=1+1") && !page.contains("'=1+1"));
 }
+
+/// Particles say what they need before they take it.
+#[cfg(target_os = "linux")]
+#[test]
+fn particles_that_do_not_fit_into_memory_are_an_error() {
+    let folder = crate::support::Folder::with_program(
+        "[assume x (mem (lambda (t) (scope_include 'x t (normal (if (= t 0) 0 (x (- t 1))) 1))))]
+         [for t in (range 0 60) [observe (normal (x t) 1) 0.1]] [predict (x 3)]
+         [infer (pgibbs x ordered 1000000 1)]",
+    );
+    let exe = env!("CARGO_BIN_EXE_smidgen");
+    let script = format!(
+        "ulimit -v 600000; exec {exe} sample m.smg --seed 1 --chains 1 --warmup 0 --draws 2"
+    );
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &script]).current_dir(folder.path("."));
+    let done = crate::support::Done::from(command.output().expect("a shell"));
+    done.fails(1, &["1000000 particles over 60 steps", "MB of memory"]);
+}

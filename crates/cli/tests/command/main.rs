@@ -9,6 +9,7 @@ mod explain;
 mod hardening;
 mod help;
 mod interrupt;
+mod live;
 mod mapped;
 mod repl;
 mod report;

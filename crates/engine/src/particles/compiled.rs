@@ -37,6 +37,42 @@ struct Carried {
     boxed: Vec<Value>,
 }
 
+/// Below so many bytes nobody asks.
+const MUCH: usize = 64 << 20;
+
+impl Buffers {
+    /// An error that says how much memory a pass takes, if the system has not so much: better than an end without a word in
+    /// the middle of it.
+    fn ask_for(&self, plan: &PassPlan, particles: usize) -> Result<(), EvalError> {
+        let value = size_of::<Value>();
+        let registers = |bound: &Bound| {
+            let program = &plan.library.of(bound).lane_program;
+            8 * program.program.registers as usize + value * program.boxed as usize
+        };
+        let own = plan.parts.iter().map(|part| registers(&part.program)).max().unwrap_or(0);
+        let ahead = plan.parts.iter().filter_map(|part| part.ahead.as_ref()).map(registers).max();
+        let carried = 8 * plan.most_numbers + value * plan.most_boxed;
+        let kept = 8 * plan.number_columns + value * plan.boxed_columns + 4 * plan.parts.len();
+        // Weights and lots beside them.
+        let each = kept + 2 * carried + own + ahead.unwrap_or(0) + 64;
+        let needed = each.saturating_mul(particles);
+        // What was there for the last pass is there for this one.
+        let is_there = self.numbers.capacity() >= plan.number_columns * particles;
+        if needed < MUCH || is_there {
+            return Ok(());
+        }
+        if Vec::<u8>::new().try_reserve_exact(needed).is_ok() {
+            return Ok(());
+        }
+        let (steps, megabytes) = (plan.parts.len(), needed >> 20);
+        let message = format!(
+            "{particles} particles over {steps} steps take about {megabytes} MB of memory, and there is not so much"
+        );
+        Err(EvalError::other(None, message)
+            .hint("use fewer particles, or fewer chains at a time (--threads)"))
+    }
+}
+
 pub(super) struct CompiledPass<'a> {
     trace: &'a mut Trace,
     plan: &'a PassPlan,
@@ -55,7 +91,8 @@ impl<'a> CompiledPass<'a> {
         plan: &'a PassPlan,
         buffers: &'a mut Buffers,
         particles: usize,
-    ) -> CompiledPass<'a> {
+    ) -> Result<CompiledPass<'a>, EvalError> {
+        buffers.ask_for(plan, particles)?;
         let Buffers { numbers, boxed, ancestors, carried, next, .. } = &mut *buffers;
         numbers.resize(plan.number_columns * particles, 0.0);
         boxed.resize(plan.boxed_columns * particles, Value::Nil);
@@ -64,7 +101,7 @@ impl<'a> CompiledPass<'a> {
             carried.boxed.resize(plan.most_boxed * particles, Value::Nil);
         }
         ancestors.clear();
-        CompiledPass { trace, plan, buffers, particles, touched: 0, made: None, looked: None }
+        Ok(CompiledPass { trace, plan, buffers, particles, touched: 0, made: None, looked: None })
     }
 
     fn gather(&mut self, t: usize, ancestors: &[u32]) {

@@ -369,7 +369,7 @@ impl Sequence {
             *plan = PassPlan::compile(trace, &self.segments, self.look_ahead)?;
             plan.inputs.refresh(trace)?;
         }
-        Ok(Box::new(CompiledPass::begin(trace, plan, &mut self.buffers, particles)))
+        Ok(Box::new(CompiledPass::begin(trace, plan, &mut self.buffers, particles)?))
     }
 }
 

@@ -21,6 +21,8 @@ pub mod patience;
 #[cfg(feature = "columnar")]
 mod reading;
 pub mod sums;
+#[cfg(feature = "columnar")]
+mod tail;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
@@ -30,7 +32,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 #[cfg(not(feature = "columnar"))]
-pub use absent::{ChainWriter, FolderRun, Out, Row, out_of, read_chain, read_folder};
+pub use absent::{ChainWriter, FolderRun, Out, Row, Tail, out_of, read_chain, read_folder};
 #[cfg(feature = "columnar")]
 pub use chain::{ChainWriter, Out, out_of};
 pub use checkpoint::{Checkpoint, Found};
@@ -40,6 +42,8 @@ pub use disk::{Directory, Disk};
 pub use patience::{Patience, Trouble};
 #[cfg(feature = "columnar")]
 pub use reading::{FolderRun, read_chain, read_folder};
+#[cfg(feature = "columnar")]
+pub use tail::Tail;
 
 const MANIFEST: &str = "run.json";
 const REPORT: &str = "report.json";

@@ -1,0 +1,141 @@
+//! A run folder while it grows: what is new since the last look is read, and of each chain at most some draws are kept, evenly
+//! spread, so that memory does not grow with the run.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde_json::{Value as Json, json};
+use smidgen::draws::{Draws, Quantity, summarise};
+use smidgen::io::folder::{Row, Standing, Tail, manifest, standing};
+use smidgen::value::Value;
+
+/// Draws of a chain that are kept, and points of a trace that are sent.
+const KEPT: usize = 8192;
+const POINTS: usize = 400;
+
+struct Chain {
+    tail: Tail,
+    /// Draws seen, and kept: every so many.
+    seen: u64,
+    every: u64,
+    rows: Vec<Vec<Value>>,
+    /// Draws and time at the last look but one, for the rate.
+    before: (u64, Instant),
+    rate: Option<f64>,
+}
+
+pub struct Watcher {
+    path: PathBuf,
+    chains: Vec<Chain>,
+    manifest: Json,
+}
+
+impl Watcher {
+    pub fn new(path: &Path) -> Watcher {
+        let manifest = manifest(path).unwrap_or(Json::Null);
+        let chains = manifest["chains"].as_u64().unwrap_or(0);
+        let chain = |k: u64| Chain {
+            tail: Tail::new(path, k as usize),
+            seen: 0,
+            every: 1,
+            rows: Vec::new(),
+            before: (0, Instant::now()),
+            rate: None,
+        };
+        Watcher { path: path.to_owned(), chains: (0..chains).map(chain).collect(), manifest }
+    }
+
+    /// Reads what is new.
+    pub fn look(&mut self) {
+        for chain in &mut self.chains {
+            let rows = chain.tail.read();
+            rows.into_iter().filter(|row| !row.is_warmup).for_each(|row| chain.add(row));
+            let (draws, time) = chain.before;
+            let passed = time.elapsed().as_secs_f64();
+            if passed > 0.5 {
+                chain.rate = Some((chain.seen - draws) as f64 / passed);
+                chain.before = (chain.seen, Instant::now());
+            }
+        }
+    }
+
+    pub fn snapshot(&self) -> Json {
+        let is_finished = standing(&self.path) == Standing::Finished;
+        let wanted = self.manifest["draws"].as_u64().unwrap_or(0);
+        let chains: Vec<Json> = self
+            .chains
+            .iter()
+            .map(|chain| {
+                let phase = match chain.seen {
+                    0 => "warm-up",
+                    n if n >= wanted => "finished",
+                    _ => "draws",
+                };
+                json!({"draws": chain.seen, "rate": chain.rate, "phase": phase, "every": chain.every})
+            })
+            .collect();
+        json!({
+            "run": self.path.file_name().and_then(|name| name.to_str()),
+            "finished": is_finished,
+            "wanted": wanted,
+            "seed": self.manifest["seed"],
+            "chains": chains,
+            "numbers": self.numbers(),
+        })
+    }
+
+    /// Every number that is recorded, with what can be said about it so far.
+    fn numbers(&self) -> Vec<Json> {
+        let names = self.chains.iter().map(|chain| chain.tail.names()).find(|n| !n.is_empty());
+        let Some(names) = names else { return Vec::new() };
+        // Chains keep draws at different spacings: the widest is taken of all.
+        let every = self.chains.iter().map(|chain| chain.every).max().unwrap_or(1);
+        let mut draws = Draws::default();
+        for (k, name) in names.iter().enumerate() {
+            let column = |chain: &Chain| {
+                let step = (every / chain.every) as usize;
+                chain.rows.iter().step_by(step).map(|row| row[k].clone()).collect::<Vec<Value>>()
+            };
+            let drawn = self.chains.iter().filter(|chain| !chain.rows.is_empty());
+            draws.add(Quantity::new(name.clone(), drawn.map(column).collect()));
+        }
+        let scalars = draws.scalars();
+        let finite = |x: f64| if x.is_finite() { json!(x) } else { Json::Null };
+        let rows = summarise(&draws);
+        rows.iter()
+            .zip(&scalars)
+            .map(|(row, scalar)| {
+                let trace = |chain: &Vec<f64>| {
+                    let step = chain.len().div_ceil(POINTS).max(1);
+                    chain.iter().step_by(step).map(|x| finite(*x)).collect::<Vec<Json>>()
+                };
+                json!({
+                    "name": scalar.name,
+                    "mean": finite(row.mean),
+                    "sd": finite(row.sd),
+                    "rhat": finite(row.r_hat),
+                    "ess": finite(row.ess_bulk),
+                    "is_sample": every > 1,
+                    "traces": scalar.chains.iter().map(trace).collect::<Vec<_>>(),
+                })
+            })
+            .collect()
+    }
+}
+
+impl Chain {
+    fn add(&mut self, row: Row) {
+        if self.seen % self.every == 0 {
+            self.rows.push(row.values);
+        }
+        self.seen += 1;
+        if self.rows.len() >= KEPT {
+            let mut place = 0;
+            self.rows.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            self.every *= 2;
+        }
+    }
+}
