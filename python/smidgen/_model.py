@@ -200,8 +200,11 @@ class BoundModel:
             if not places:
                 return match[0]
             span = max(places, key=lambda p: p[1] - p[0])[2]
-            short = span.text.filename.replace("\\", "/").rsplit("/", 1)[-1]
-            return f"{short}:{span.text.position(span.start)[0]}"
+            line = span.text.position(span.start)[0]
+            folder, _, short = span.text.filename.replace("\\", "/").rpartition("/")
+            # A cell of a notebook has a file name that says nothing to anybody.
+            is_cell = "/ipykernel_" in folder or "marimo" in short or short.startswith("<ipython")
+            return f"cell, line {line}" if is_cell else f"{short}:{line}"
 
         return re.sub(rf"\b{re.escape(self.name)}:(\d+)", source, text)
 

@@ -65,3 +65,72 @@ def test_magics_and_progress_in_a_notebook():
     shown = [output for output in second if "data" in output]
     assert shown and "finished" in shown[-1]["data"]["text/html"]
     assert "<table" in third[0]["data"]["text/html"]
+
+
+def test_the_five_models_run_in_a_notebook():
+    import conftest
+
+    text = (pathlib.Path(__file__).parent / "five.py").read_text(encoding="utf-8")
+    folder = str(pathlib.Path(__file__).parent)
+    sample = (
+        f"import sys, warnings; sys.path.insert(0, {folder!r}); warnings.simplefilter('ignore')\n"
+        "from conftest import frames, same_draws; import five\n"
+        "few = dict(draws=10, tune=10, chains=2, seed=1)\n"
+        "for name, model in dict(late=late, radon=radon, lines=lines, volatility=volatility, lineages=lineages).items():\n"
+        "    same_draws(model(frames()[name]).sample(**few), getattr(five, name)(frames()[name]).sample(**few))\n"
+        "same_draws(volatility(frames()['volatility']).sample(kernel=sweep, **few), "
+        "five.volatility(frames()['volatility']).sample(kernel=five.sweep, **few))\n"
+        "print('all five')"
+    )
+    assert conftest.frames
+    outputs_of = run(text, sample)
+    assert not any(output.output_type == "error" for cell in outputs_of for output in cell), outputs_of
+    assert any("all five" in output.get("text", "") for output in outputs_of[1])
+
+
+MARIMO = '''import marimo
+
+app = marimo.App()
+
+
+@app.cell
+def _():
+    import smidgen as sm
+
+    sd = 2.0
+
+    @sm.model
+    def level(ys):
+        mu = normal(0, sd)
+        for y in ys:
+            observe(normal(mu, 1), y)
+        return mu
+
+    fit = level([1.0, 2.0]).sample(draws=100, tune=100, seed=1)
+    return (fit,)
+
+
+@app.cell
+def _(fit):
+    fit
+    return
+
+
+if __name__ == "__main__":
+    app.run()
+'''
+
+
+def test_marimo_shows_progress_and_summary(tmp_path):
+    import subprocess
+    import sys
+
+    pytest.importorskip("marimo")
+    (tmp_path / "app.py").write_text(MARIMO, encoding="utf-8")
+    arguments = [sys.executable, "-m", "marimo", "export", "html", "app.py", "-o", "app.html"]
+    done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "app.html").read_text(encoding="utf-8")
+    assert "finished, " in page and "ess_bulk" in page and "ModelError" not in page
+    # The same file is a script.
+    assert subprocess.run([sys.executable, "app.py"], cwd=tmp_path, timeout=300).returncode == 0
