@@ -278,8 +278,10 @@ class Calls:
             made = self._repeated(one, last, node)
             if not entry.is_plural:
                 made = call("to_vector", made, span=span)
-        for length in reversed(inner):
+        for i, length in enumerate(reversed(inner)):
             made = self._repeated(made, length, node)
+            if i == 0 and not entry.is_plural:
+                made = call("matrix", made, span=span)
         return made
 
     def _repeated(self, one: Node, length: Node, node: ast.AST) -> Node:

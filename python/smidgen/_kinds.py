@@ -131,7 +131,8 @@ def _of_call(e: "Expressions", node: ast.Call, scope: Scope) -> str | None:
     entry = procedures().get(name)
     size = next((keyword.value for keyword in node.keywords if keyword.arg == "size"), None)
     if entry is not None and entry.is_distribution and size is not None:
-        return None if isinstance(size, ast.Tuple) or entry.is_plural else VECTOR
+        sizes = len(size.elts) if isinstance(size, ast.Tuple) else 1
+        return None if entry.is_plural else {1: VECTOR, 2: MATRIX}.get(sizes)
     if name == "@vector":
         rows = node.args[0] if node.args else None
         nested = isinstance(rows, (ast.List, ast.Tuple)) and any(isinstance(r, (ast.List, ast.Tuple)) for r in rows.elts)

@@ -349,6 +349,8 @@ class Statements:
             "an `if` in a loop binds one name in both branches, or observes the same value in both",
             node.test,
             "observe(a if c else b, value)",
+            "some rows only: factor(log_density(law, value, arguments) if c else 0), or missing values in "
+            'sm.table(frame, missing="infer")',
         )
 
     def _observation(self, body: list[ast.stmt], scope: Scope) -> ast.Call | None:

@@ -122,6 +122,26 @@ def test_functions_of_vectors_and_matrices_are_those_of_numpy():
         assert np.allclose(fit[name][0], values, atol=1e-12), name
 
 
+@sm.model
+def softmax(X, y, k):
+    W = normal(0, 1, size=(k, X.shape[1]))
+    for x, label in zip(X, y):
+        observe(categorical_logit(W @ x), label)
+    return W, dict(first=W[0, 1], row=W[1])
+
+
+def test_two_sizes_are_a_matrix():
+    X = rng.normal(size=(200, 2))
+    W = np.array([[2.0, 0.0], [0.0, 2.0], [-2.0, -2.0]])
+    p = np.exp(X @ W.T)
+    y = [rng.choice(3, p=row / row.sum()) for row in p]
+    fit = softmax(X, np.array(y), 3).sample(**FEW)
+    assert fit["W"].shape == (2, 200, 3, 2) and np.array_equal(fit["W"][..., 0, 1], fit["first"])
+    assert np.array_equal(fit["W"][..., 1, :], fit["row"])
+    contrast = fit["W"].mean(axis=(0, 1)) - fit["W"].mean(axis=(0, 1))[2]
+    assert np.allclose(contrast, W - W[2], atol=1.6), contrast
+
+
 def test_an_operation_on_matrices_that_is_none():
     with pytest.raises(sm.ModelSyntaxError, match="operation on a matrix") as caught:
 
