@@ -96,28 +96,57 @@ const CASES: &[[&str; 3]] = &[
         "(normal (+ (effect row.group) (* b row.x)) 0.5)",
         "row.y",
     ],
+    // Coefficients other than 1, and a scale that is no choice itself.
+    [
+        "[assume m (normal 0 2)] [assume v (inv_gamma 2 2)] [assume b (normal 0 1)]
+         [assume slope (mem (lambda (g) (normal m (* 2 (sqrt v)))))]",
+        "(bernoulli (logistic (+ b (* row.x (slope row.group)))))",
+        "row.coin",
+    ],
+    // Two effects of a group, of one scale each.
+    [
+        "[assume m (normal 0 2)] [assume s (gamma 2 2)] [assume u (gamma 2 2)]
+         [assume level (mem (lambda (g) (normal m s)))] [assume slope (mem (lambda (g) (normal 0.5 u)))]",
+        "(poisson (exp (+ (level row.group) (* row.x (slope row.group)))))",
+        "row.count",
+    ],
+    // Of the same scale.
+    [
+        "[assume s (gamma 2 2)] [assume level (mem (lambda (g) (normal 0 s)))] [assume slope (mem (lambda (g) (normal 1 s)))]",
+        "(bernoulli (logistic (+ (level row.group) (* row.x (slope row.group)))))",
+        "row.coin",
+    ],
+    // Crossed groups, and a prior that looks like a law of effects.
+    [
+        "[assume m (normal 0 2)] [assume s (gamma 2 2)] [assume b (normal 0 0.7)]
+         [assume level (mem (lambda (g) (normal m s)))] [assume kind (mem (lambda (h) (normal 0 0.7)))]",
+        "(bernoulli (logistic (+ (level row.group) (* b row.x) (kind row.count))))",
+        "row.coin",
+    ],
 ];
 
 fn served(case: &[&str; 3]) -> (Density, Patches) {
     let (_, density) = density(case[0], case[1], case[2]);
     let patches = density.patches().unwrap_or_else(|why| panic!("{}: {why}", case[1]));
-    assert_eq!((patches.groups(), patches.rows()), (GROUPS, ROWS));
+    assert_eq!(patches.rows(), ROWS);
     (density, patches)
 }
 
 /// η of the rows of a patch.
 fn predictors(
     patches: &mut Patches,
-    group: usize,
+    number: usize,
     shared: &[f64],
-    effect: f64,
+    effects: &[f64],
 ) -> (PatchRows, Vec<f64>) {
-    let range = patches.patch(group);
+    let range = patches.patch(number);
     let rows = PatchRows { first: range.start, step: 1, count: range.len() };
-    let mut x = vec![0.0; shared.len() * rows.count];
+    let own = patches.members(number).iter().map(|effect| effects[*effect as usize]);
+    let weights: Vec<f64> = shared.iter().copied().chain(own).collect();
+    let mut x = vec![0.0; weights.len() * rows.count];
     patches.coefficients(rows, &mut x);
-    let mut eta = vec![effect; rows.count];
-    for (x, b) in x.chunks_exact(rows.count).zip(shared) {
+    let mut eta = vec![0.0; rows.count];
+    for (x, b) in x.chunks_exact(rows.count).zip(&weights) {
         eta.iter_mut().zip(x).for_each(|(eta, x)| *eta += b * x);
     }
     (rows, eta)
@@ -131,21 +160,25 @@ fn the_parts_are_the_whole() {
         let d = density.dimension();
         let mut rng = Rng::from_seed(9);
         let mut differences = Vec::new();
-        let (mut shared, mut effects, mut back) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut shared, mut effects, mut log_scales) = (Vec::new(), Vec::new(), Vec::new());
+        let mut back = Vec::new();
         for _ in 0..5 {
             let z: Vec<f64> = (0..d).map(|_| 2.0 * rng.uniform() - 1.0).collect();
             let whole = density.log_density(&z, &mut vec![0.0; d]);
-            let log_scale = patches.split(&z, &mut shared, &mut effects);
-            patches.join(&shared, &effects, log_scale, &mut back);
-            assert_eq!(z, back);
-            let mut parts = patches.log_prior(&mut density, &shared, log_scale);
+            patches.split(&z, &mut shared, &mut effects, &mut log_scales);
+            patches.join(&shared, &effects, &log_scales, &mut back);
+            assert!(z.iter().zip(&back).all(|(a, b)| (a - b).abs() < 1e-14), "{z:?} {back:?}");
+            let mut parts = patches.log_prior(&mut density, &shared, &log_scales);
             let mut a = vec![0.0; shared.len()];
             for (g, effect) in effects.iter().enumerate() {
                 let mut mean = patches.location(g, &mut a);
                 mean += a.iter().zip(&shared).map(|(a, b)| a * b).sum::<f64>();
+                let log_scale = log_scales[patches.scale_of(g)];
                 let z = (effect - mean) / math::exp(log_scale);
                 parts -= log_scale + 0.5 * z * z;
-                let (rows, eta) = predictors(&mut patches, g, &shared, *effect);
+            }
+            for number in 0..patches.patches() {
+                let (rows, eta) = predictors(&mut patches, number, &shared, &effects);
                 parts += patches.log_weight(rows, &eta);
             }
             differences.push(whole - parts);
@@ -161,8 +194,9 @@ fn derivatives_are_those_of_the_values_and_lie_below_their_bounds() {
     for case in CASES {
         let (_, mut patches) = served(case);
         let shared: Vec<f64> = (0..patches.shared()).map(|k| 0.3 - 0.2 * k as f64).collect();
-        for group in 0..GROUPS {
-            let (rows, eta) = predictors(&mut patches, group, &shared, 0.4);
+        let effects = vec![0.4; patches.groups()];
+        for number in 0..patches.patches() {
+            let (rows, eta) = predictors(&mut patches, number, &shared, &effects);
             let n = rows.count;
             let mut at = |by: f64| {
                 let eta: Vec<f64> = eta.iter().map(|eta| eta + by).collect();
@@ -199,6 +233,20 @@ fn derivatives_are_those_of_the_values_and_lie_below_their_bounds() {
     }
 }
 
+/// Which effects rows read together, and by how many scales.
+#[test]
+fn rows_that_read_several_effects() {
+    let look = |case: usize| {
+        let (_, patches) = served(&CASES[case]);
+        let most = (0..patches.patches()).map(|k| patches.members(k).len()).max();
+        (patches.groups(), patches.scales(), most.unwrap_or(0), patches.is_simple())
+    };
+    assert_eq!(look(6), (GROUPS, 1, 1, true));
+    assert_eq!(look(7), (2 * GROUPS, 2, 2, false));
+    assert_eq!(look(8), (2 * GROUPS, 1, 2, false));
+    assert_eq!(look(9), (GROUPS + 4, 2, 2, false));
+}
+
 #[test]
 fn what_has_no_patches_says_why() {
     let why = |assumed: &str, observed: &str, outcome: &str| {
@@ -208,13 +256,16 @@ fn what_has_no_patches_says_why() {
                    [assume effect (mem (lambda (g) (normal m s)))]";
     for (observed, outcome) in [
         ("(normal (effect row.group) t)", "row.y"),
-        ("(bernoulli (logistic (+ m (* row.x (effect row.group)))))", "row.coin"),
+        (
+            "(bernoulli (logistic (+ m (* row.x (effect row.group) (effect row.count)))))",
+            "row.coin",
+        ),
         ("(bernoulli (logistic (* m row.x)))", "row.coin"),
         ("(normal (* s (effect row.group)) 1)", "row.y"),
     ] {
         let found = why(assumed, observed, outcome);
         assert!(
-            matches!(found, Unserved::NoPatches(_) | Unserved::ManyForms),
+            matches!(found, Unserved::NoPatches(_) | Unserved::NoEffects | Unserved::ManyForms),
             "{observed}: {found}"
         );
     }

@@ -147,6 +147,18 @@ const CASES: &[Case] = &[
         outcome: "(exp row.x)",
     },
     Case {
+        name: "truncated at both ends",
+        assumed: "[assume a (normal 0 1)] [assume b (normal 0 1)] [assume s (gamma 2 2)]",
+        observed: "(truncate normal -9 9 (+ a (* b row.x)) s)",
+        outcome: "row.y",
+    },
+    Case {
+        name: "truncated at a moving end",
+        assumed: "[assume a (normal 0 1)] [assume low (normal -12 1)] [assume s (gamma 2 2)]",
+        observed: "(truncate logistic_dist low 9 (* a row.x) s)",
+        outcome: "row.y",
+    },
+    Case {
         name: "censored",
         assumed: "[assume a (normal 0 1)] [assume b (normal 0 1)] [assume s (gamma 2 2)]",
         observed: "(censor normal -inf 0.3 (+ a (* b row.x)) s)",
@@ -162,6 +174,12 @@ const CASES: &[Case] = &[
         name: "ordered",
         assumed: "[assume cuts (ordered normal 2 0 2)] [assume b (normal 0 1)]",
         observed: "(ordered_logistic (* b row.x) cuts)",
+        outcome: "row.group",
+    },
+    Case {
+        name: "ordered, probit",
+        assumed: "[assume cuts (ordered normal 2 0 2)] [assume b (normal 0 1)]",
+        observed: "(ordered_probit (* b row.x) cuts)",
         outcome: "row.group",
     },
     Case {

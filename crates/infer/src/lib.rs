@@ -18,6 +18,7 @@
 //! | [`hamiltonian`] | trajectories along the gradient |
 //! | [`reference`] | exact transitions that read almost nothing: theory and chain, numbers only |
 //! | [`patches`] | the same for groups with effects: sweeps that read almost nothing, numbers only |
+//! | [`crossed`] | the same where rows read several effects: slopes by group, crossed groups |
 //! | [`trial`] | how much is read, chosen by trial |
 //! | [`kernel`] | the kernels, one file each, and their registry |
 //! | [`program`] | cycle, mixture, repeat, do, collect |
@@ -27,6 +28,7 @@ pub mod adaptation;
 pub mod audit;
 pub mod austerity;
 pub mod block;
+pub mod crossed;
 pub mod explain;
 pub mod hamiltonian;
 pub mod kernel;

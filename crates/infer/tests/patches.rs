@@ -42,6 +42,24 @@ const COUNTS: Grouped = Grouped {
     look: &["a", "b", "(effect 0)", "(effect 3)", "(* a (effect 1))"],
 };
 
+/// A level and a slope for each group.
+const SLOPES: Grouped = Grouped {
+    assumed: "[assume m (normal -1 1)] [assume s (gamma 3 4)] [assume u (gamma 3 6)]
+              [assume level (mem (lambda (g) (normal m s)))] [assume slope (mem (lambda (g) (normal 0.5 u)))]
+              [predict (map level (range 0 4))] [predict (map slope (range 0 4))]",
+    observed: "(bernoulli (logistic (+ (level row.group) (* (slope row.group) row.x))))",
+    look: &["m", "s", "u", "(level 0)", "(slope 0)", "(* (slope 1) (level 1))"],
+};
+
+/// Groups of two kinds.
+const CROSSED: Grouped = Grouped {
+    assumed: "[assume a (normal 0 0.7)] [assume b (student_t 5)] [assume s (gamma 4 8)] [assume u (gamma 4 8)]
+              [assume level (mem (lambda (g) (normal 0 s)))] [assume kind (mem (lambda (h) (normal 0 u)))]
+              [predict (map level (range 0 4))] [predict (map kind (range 0 3))]",
+    observed: "(poisson (exp (+ a (* 0.3 b row.x) (level row.group) (kind row.kind))))",
+    look: &["a", "b", "s", "u", "(level 0)", "(kind 1)", "(* (kind 0) (level 3))"],
+};
+
 /// A state with its data, both drawn: the number of the world's text, and Σ y of each group.
 struct Pair {
     world: World,
@@ -52,7 +70,12 @@ fn table(outcomes: Option<Vec<f64>>) -> Arc<Table> {
     let groups: Vec<f64> = SIZES.iter().enumerate().flat_map(|(g, n)| vec![g as f64; *n]).collect();
     let x = (0..groups.len()).map(|i| 0.37 * (i % 9) as f64 - 1.5).collect::<Vec<f64>>();
     let reals = |xs: Vec<f64>| Column::Reals(xs.into());
-    let mut columns = vec![(Symbol::new("x"), reals(x)), (Symbol::new("group"), reals(groups))];
+    let kinds = (0..groups.len()).map(|i| (i / 2 % 3) as f64).collect::<Vec<f64>>();
+    let mut columns = vec![
+        (Symbol::new("x"), reals(x)),
+        (Symbol::new("group"), reals(groups)),
+        (Symbol::new("kind"), reals(kinds)),
+    ];
     columns.extend(outcomes.map(|y| (Symbol::new("y"), reals(y))));
     Arc::new(Table::new(columns))
 }
@@ -114,7 +137,7 @@ fn the_rows_fall_into_patches() {
         let found = Density::compile(pair.world.model.trace_mut(), &choices, Form::Plain);
         let density = found.expect("no error").unwrap_or_else(|why| panic!("{}", why.reason));
         let patches = density.patches().unwrap_or_else(|why| panic!("{why}"));
-        let sizes: Vec<usize> = (0..patches.groups()).map(|g| patches.patch(g).len()).collect();
+        let sizes: Vec<usize> = (0..patches.groups()).map(|g| patches.rows_of(g).len()).collect();
         let mut known = SIZES.to_vec();
         let mut found = sizes.clone();
         known.sort_unstable();
@@ -125,7 +148,9 @@ fn the_rows_fall_into_patches() {
 
 #[test]
 fn sweeps_keep_the_law() {
-    for (name, story) in [("coins", COINS), ("counts", COUNTS)] {
+    let stories =
+        [("coins", COINS), ("counts", COUNTS), ("slopes by group", SLOPES), ("crossed", CROSSED)];
+    for (name, story) in stories {
         let kernel = |world: &mut World| world.infer("(reference_mh default all 4)");
         demand(&format!("exact start: patches, {name}"), REPEATS, story.test(kernel));
     }
@@ -137,12 +162,14 @@ fn other_kernels_before_and_after() {
         let text = format!("(cycle ({others} (reference_mh default all 1)) 3)");
         let kernel = |world: &mut World| world.infer(&text);
         demand(&format!("exact start: patches and {others}"), REPEATS, COINS.test(kernel));
+        let claim = format!("exact start: crossed patches and {others}");
+        demand(&claim, REPEATS, CROSSED.test(kernel));
     }
 }
 
 /// Remainders beyond their bounds in many sweeps.
-fn violations(fault: Option<Fault>) -> u64 {
-    let mut world = COINS.start(5).world;
+fn violations(story: &Grouped, fault: Option<Fault>) -> u64 {
+    let mut world = story.start(5).world;
     world.model.trace_mut().put_fault(fault);
     world.infer("(reference_mh default all 3000)");
     world.run.kernels.iter().map(|record| record.tally.violations).sum()
@@ -150,7 +177,9 @@ fn violations(fault: Option<Fault>) -> u64 {
 
 #[test]
 fn bounds_that_are_too_small_are_noticed() {
-    assert_eq!(violations(None), 0);
-    let found = violations(Some(Fault::NoBounds));
-    assert!(found > 10, "{found} violations");
+    for story in [COINS, SLOPES, CROSSED] {
+        assert_eq!(violations(&story, None), 0);
+        let found = violations(&story, Some(Fault::NoBounds));
+        assert!(found > 10, "{}: {found} violations", story.observed);
+    }
 }

@@ -60,7 +60,9 @@ const MADE_OF_LAWS: &[(&str, &str)] = &[
     ("zeros beside counts", "(zero_inflated poisson 0.3 (exp {}))"),
     ("censored", "(censor normal -1 0.5 {} 1)"),
     ("truncated", "(truncate normal 0 inf {} 1)"),
+    ("truncated at both ends", "(truncate normal -1 1.5 {} 1)"),
     ("ordered", "(ordered_logistic {} (vector -1 0.5))"),
+    ("ordered, probit", "(ordered_probit {} (vector -1 0.5))"),
     ("two kinds of errors", "(mixture (list 0.8 0.2) normal (list {} 0.5) normal (list 0 3))"),
 ];
 

@@ -57,7 +57,9 @@ pub enum Unserved {
     NoRule(String),
     /// Something that no density reads may stop, which no bound says.
     MayStop,
-    /// The rows do not fall into patches of one effect each: what stands in the way.
+    /// There are no effects of groups in what the rows read.
+    NoEffects,
+    /// The rows do not fall into patches of a few effects each: what stands in the way.
     NoPatches(&'static str),
 }
 
@@ -70,6 +72,7 @@ impl fmt::Display for Unserved {
             Unserved::MayStop => {
                 write!(f, "a procedure that no observation reads may stop with an error")
             }
+            Unserved::NoEffects => write!(f, "the rows read no effects of groups"),
             Unserved::NoPatches(why) => write!(f, "{why}"),
             Unserved::NoRule(what) => write!(f, "{what} has no rule for higher derivatives"),
         }

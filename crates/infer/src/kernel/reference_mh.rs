@@ -212,11 +212,11 @@ impl Blocks {
         SELDOM.max((known.gain() / PREMIUM) as u64)
     }
 
-    /// The scales of a block as its reference has them, if it is one for all coordinates.
+    /// The scales of a block as its reference has them.
     pub fn metric(&self, trace: &Trace, block: &[NodeId]) -> Option<Metric> {
-        match self.get(trace, block) {
-            Some(Known::Tall(known)) => known.metric(),
-            _ => None,
+        match self.get(trace, block)? {
+            Known::Tall(known) => known.metric(),
+            Known::Patched(known) => Some(known.metric()),
         }
     }
 
@@ -249,7 +249,7 @@ impl Blocks {
         };
         let ready = match known {
             Known::Tall(known) => known.bring_up_to_date(trace, block, want)?,
-            Known::Patched(known) => known.bring_up_to_date(trace, block)?,
+            Known::Patched(known) => known.bring_up_to_date(trace, block, rng)?,
         };
         if ready.is_ok() {
             match known {
@@ -339,13 +339,13 @@ impl Blocks {
         let block = TallBlock::first(smoothed, &given, self.want, trace, rng, log);
         let block = block.map(|block| Known::Tall(Box::new(block)));
         // Where groups have rows and choices of their own, only patches could have served.
-        let is_of_groups = |why: &String| {
-            [Unserved::OwnChoices, Unserved::FewRows]
-                .iter()
-                .any(|unserved| unserved.to_string() == *why)
+        let is = |why: &String, those: &[Unserved]| {
+            those.iter().any(|unserved| unserved.to_string() == *why)
         };
+        const OF_GROUPS: [Unserved; 2] = [Unserved::OwnChoices, Unserved::FewRows];
+        const NO_GROUPS: [Unserved; 2] = [Unserved::NoEffects, Unserved::FewRows];
         Ok(block.map_err(|why| match without_patches {
-            Some(of_patches) if is_of_groups(&why) && !is_of_groups(&of_patches) => {
+            Some(of_patches) if is(&why, &OF_GROUPS) && !is(&of_patches, &NO_GROUPS) => {
                 format!("{why}; as groups: {of_patches}")
             }
             _ => why,

@@ -106,7 +106,7 @@ impl Climb<'_> {
             precisions: vec![0.0; groups],
             slopes: vec![0.0; groups],
             skews: vec![0.0; groups],
-            prior: Prior { gradient: vec![], hessian: vec![], slope: 0.0 },
+            prior: Prior { gradient: vec![], hessian: vec![], slopes: vec![] },
         };
         let mut bend = Bend::default();
         let (mut a, mut wx) = (vec![0.0; p], vec![0.0; p]);
@@ -117,27 +117,27 @@ impl Climb<'_> {
             let rows = model.patch(g);
             let stride = (rows.count / self.stride_from).max(1);
             let effect = at.effects[g];
-            let here = At { shared: &at.shared, effect };
-            read += bend.read(model, &mut self.reader, rows, here, stride);
+            let here: At<'_> = [&at.shared, &[effect]];
+            read += bend.read(model, &mut self.reader, rows, here, &[1.0], stride);
             let mean = model.location(g, &mut a) + linalg::dot(&a, &at.shared);
             let gap = effect - mean;
-            look.log_p += bend.f[0] - 0.5 * precision * gap * gap;
+            look.log_p += bend.value - 0.5 * precision * gap * gap;
             // A patch that bends up would leave the effect without a scale.
-            let w = (-bend.f[2]).max(0.0);
-            wx.iter_mut().zip(&bend.x[1]).for_each(|(wx, x)| *wx = -x);
+            let w = (-bend.second(p, p)).max(0.0);
+            wx.iter_mut().enumerate().for_each(|(j, wx)| *wx = -bend.second(p, j));
             let k = &mut look.shear[g * p..(g + 1) * p];
             let h = shear(w, &wx, &a, precision, k);
             look.precisions[g] = h;
-            let slope = bend.f[1] - gap * precision;
+            let slope = bend.first[p] - gap * precision;
             look.slopes[g] = slope;
-            look.skews[g] = 0.5 * bend.f[3] / (h * h);
+            look.skews[g] = 0.5 * bend.third[p] / (h * h);
             let mut cell = 0;
             for j in 0..p {
-                let laplace = 0.5 * (bend.x[2][j] + bend.f[3] * k[j]) / h;
-                let own = bend.x[0][j] + a[j] * gap * precision;
+                let laplace = 0.5 * (bend.third[j] + bend.third[p] * k[j]) / h;
+                let own = bend.first[j] + a[j] * gap * precision;
                 look.gradient[j] += own + laplace + k[j] * slope;
                 for l in 0..=j {
-                    lower[cell] += a[j] * a[l] * precision - bend.xx[cell] - k[j] * k[l] * h;
+                    lower[cell] += a[j] * a[l] * precision - bend.second[cell] - k[j] * k[l] * h;
                     cell += 1;
                 }
             }
@@ -150,7 +150,9 @@ impl Climb<'_> {
             }
             *scale = 1.0 / math::sqrt(look.schur[j * p + j].max(1e-12));
         }
-        look.prior = Prior::new(model, &at.shared, at.log_scale, &scales)?;
+        let is_free = model.is_scale_free();
+        let mut log_prior = |shared: &[f64], scales: &[f64]| model.log_prior(shared, scales[0]);
+        look.prior = Prior::new(&mut log_prior, &at.shared, &[at.log_scale], |_| is_free, &scales)?;
         look.gradient.iter_mut().zip(&look.prior.gradient).for_each(|(sum, g)| *sum += g);
         look.schur.iter_mut().zip(&look.prior.hessian).for_each(|(sum, h)| *sum -= h);
         self.passes += read as f64 / self.rows.max(1) as f64;
@@ -240,14 +242,14 @@ impl Climb<'_> {
         };
         let spread: f64 = look.precisions.iter().map(|h| 1.0 / h).sum();
         let squares = self.squares(&mean) + spread;
-        let to = 0.5 * math::ln(look.prior.variance(squares, at.effects.len()));
+        let to = 0.5 * math::ln(look.prior.variance(0, squares, at.effects.len()));
         let step = (to - at.log_scale).clamp(-SCALE_STEP, SCALE_STEP);
         (at.log_scale + step).clamp(LEAST_SCALE, MOST_SCALE)
     }
 }
 
 /// The factor of a precision, with so much added to its diagonal as it takes; whether anything was.
-fn factor(precision: &[f64], p: usize) -> Option<(Matrix, bool)> {
+pub fn factor(precision: &[f64], p: usize) -> Option<(Matrix, bool)> {
     let mut damping = 0.0;
     while damping < 1e9 {
         let entry = |i: usize, j: usize| {

@@ -18,6 +18,8 @@ pub struct Bounds {
     pub order: usize,
     /// n_g
     pub rows: Vec<f64>,
+    /// max |u_i|: s stands for s times this
+    pub lever: Vec<f64>,
     /// h_g
     pub reach: Vec<f64>,
     /// r_g
@@ -30,10 +32,11 @@ pub struct Bounds {
     last: Vec<f64>,
 }
 
-/// M_3, M_4 and M_{m+1} of a patch, n_g, h_g and r_g.
+/// M_3, M_4 and M_{m+1} of a patch, n_g, max |u_i|, h_g and r_g.
 #[derive(Clone, Copy, Debug)]
 pub struct Ball {
     pub rows: f64,
+    pub lever: f64,
     pub reach: f64,
     pub radius: f64,
     pub most: [f64; 3],
@@ -54,7 +57,7 @@ impl Ball {
 }
 
 /// x^k
-fn power(x: f64, k: usize) -> f64 {
+pub fn power(x: f64, k: usize) -> f64 {
     (1..k).fold(x, |power, _| power * x)
 }
 
@@ -67,6 +70,7 @@ impl Bounds {
         Bounds {
             order,
             rows: each(|ball| ball.rows),
+            lever: each(|ball| ball.lever),
             reach: each(|ball| ball.reach),
             radius: each(|ball| ball.radius),
             cubic: each(|ball| SLACK * 0.5 * ball.rows * ball.most[0]),
@@ -77,7 +81,7 @@ impl Bounds {
 
     /// Whether a patch stays in its ball.
     pub fn holds(&self, patch: usize, s: f64, rho: f64) -> bool {
-        s.abs() + self.reach[patch] * rho <= self.radius[patch]
+        self.lever[patch] * s.abs() + self.reach[patch] * rho <= self.radius[patch]
     }
 
     /// Λ_g of a move s → s' at ρ.
@@ -86,6 +90,7 @@ impl Bounds {
         let m = self.order;
         let t = self.reach[patch] * rho;
         let base = power(t, m + 1);
+        let s = s.map(|s| self.lever[patch] * s);
         let [from, to] = s.map(|s| (power(s.abs() + t, m + 1) - base).copysign(s));
         self.last[patch] * INVERSE[m + 1] * (to - from).abs()
             + self.quartic[patch] * t * t * t * (s[1] - s[0]).abs()
@@ -95,7 +100,7 @@ impl Bounds {
     #[inline]
     pub fn of_shared(&self, patch: usize, s: f64, rho: f64, length: f64) -> f64 {
         let t = self.reach[patch] * rho;
-        let e = power(s.abs() + t, self.order);
+        let e = power(self.lever[patch] * s.abs() + t, self.order);
         self.reach[patch] * length * (self.last[patch] * e + self.cubic[patch] * t * t)
     }
 }

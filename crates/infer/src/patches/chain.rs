@@ -225,7 +225,7 @@ impl Readings {
         self.at.clear();
         self.at.extend(prepared.reference.centre.shared.iter().zip(spot.d).map(|(c, d)| c + d));
         let effect = prepared.effects[place] + spot.s + prepared.sheared(place, spot.d);
-        let at = At { shared: &self.at, effect };
+        let at: At<'_> = [&self.at, &[effect]];
         let log_weight = self.reader.log_weight(model, prepared.rows[place], at);
         if log_weight.is_nan() { f64::NEG_INFINITY } else { log_weight }
     }
@@ -270,15 +270,15 @@ impl Readings {
         let p = prepared.shared();
         let centre = &prepared.reference.centre;
         let rows = Rows::one(row);
-        self.at.resize(p + 1, 0.0);
+        self.at.resize(p + 2, 0.0);
         model.coefficients(rows, &mut self.at);
-        let x = &self.at[..p];
-        let eta = self.at[p] + prepared.effects[place] + linalg::dot(x, &centre.shared);
+        let (x, u) = (&self.at[..p], self.at[p]);
+        let eta = self.at[p + 1] + u * prepared.effects[place] + linalg::dot(x, &centre.shared);
         let mut f = [0.0; MOST_ORDER + 1];
         let f = &mut f[..=prepared.sums.order];
         model.derivatives(rows, &[eta], f);
         let remainder = spots.map(|Spot { s, d }| {
-            let t = linalg::dot(x, d) + prepared.sheared(place, d);
+            let (s, t) = (u * s, linalg::dot(x, d) + u * prepared.sheared(place, d));
             let log_weight = model.log_weight(rows, &[eta + s + t]);
             (log_weight - polynomial(f, s, t), log_weight.abs())
         });
@@ -287,7 +287,7 @@ impl Readings {
 }
 
 /// Σ_{j≤2} Σ_{k≤m−j} f^(j+k) t^j s^k/(j! k!)
-pub(super) fn polynomial(f: &[f64], s: f64, t: f64) -> f64 {
+pub(crate) fn polynomial(f: &[f64], s: f64, t: f64) -> f64 {
     let m = f.len() - 1;
     let mut total = 0.0;
     let mut front = 1.0;
@@ -304,7 +304,7 @@ pub(super) fn polynomial(f: &[f64], s: f64, t: f64) -> f64 {
 
 /// Accepts with probability min(1, e^log): a number only where it matters, and a logarithm less often.
 #[inline]
-pub(super) fn accepts(log: f64, rng: &mut Rng) -> bool {
+pub(crate) fn accepts(log: f64, rng: &mut Rng) -> bool {
     if log >= 0.0 {
         return true;
     }

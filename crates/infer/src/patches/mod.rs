@@ -1,6 +1,7 @@
 //! Exact sweeps over groups with effects that read almost nothing: numbers only, no trace.
 //!
-//! η_i = o_i + b_g + x_i·β for the rows i of group g, log weights f_i(η_i); b_g ~ N(a_g·β + c_g, σ²); any prior of (β, ln σ).
+//! η_i = o_i + u_i b_g + x_i·β for the rows i of group g, log weights f_i(η_i); b_g ~ N(a_g·β + c_g, σ²); any prior of (β, ln σ). Below,
+//! u_i = 1; otherwise s_g stands for u_i s_g and K_g for u_i K_g. Rows that read several effects: [`crate::crossed`].
 //! The rows that read one b_g are a *patch*. Around a reference (β*, b*, σ*), made once:
 //!
 //! * **shear**: v_g = b_g − K_g·(β − β*), so that η_i = η*_i + s_g + t_i with s_g = v_g − b*_g and t_i = x̃_i·(β − β*),
@@ -36,11 +37,11 @@ pub mod preparation;
 pub mod prior;
 pub mod reading;
 mod scale;
-mod shared;
+pub mod shared;
 pub mod sums;
 
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 /// Derivatives that are asked for at most.
 pub const MOST_ORDER: usize = 7;
@@ -70,18 +71,13 @@ impl Rows {
     }
 }
 
-/// A density of rows in patches, as the methods here ask for it. Numbers of several rows stand beside each other.
-pub trait Patched {
+/// Rows whose log weights hang on linear predictors. Numbers of several rows stand beside each other; those that are asked for
+/// together are of one patch.
+pub trait Predicted {
     /// The number of shared coordinates, p.
     fn shared(&self) -> usize;
 
-    /// The number of groups, G.
-    fn groups(&self) -> usize;
-
-    /// The rows of a group, one after the other.
-    fn patch(&self, group: usize) -> Rows;
-
-    /// x_i, one coordinate after the other, and then o_i: p + 1 times `rows.count` numbers.
+    /// x_i, one coordinate after the other, the coefficients u_i of each effect of the patch, and then o_i.
     fn coefficients(&mut self, rows: Rows, out: &mut [f64]);
 
     /// Σ f_i(η_i)
@@ -92,6 +88,15 @@ pub trait Patched {
 
     /// An upper bound of |f_i^(order)| over [η_i − radius, η_i + radius], infinite where there is none.
     fn most(&mut self, rows: Rows, eta: &[f64], radius: f64, order: usize, out: &mut [f64]);
+}
+
+/// A density of rows in patches that read one effect each, as the methods here ask for it.
+pub trait Patched: Predicted {
+    /// The number of groups, G.
+    fn groups(&self) -> usize;
+
+    /// The rows of a group, one after the other.
+    fn patch(&self, group: usize) -> Rows;
 
     /// a_g into `out`; c_g.
     fn location(&self, group: usize, out: &mut [f64]) -> f64;

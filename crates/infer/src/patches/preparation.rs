@@ -264,9 +264,10 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
+    /// Where a patch is read: β* and b*_g.
     fn at(&self, group: usize) -> At<'_> {
         let centre = &self.reference.centre;
-        At { shared: &centre.shared, effect: centre.effects[group] }
+        [&centre.shared, &centre.effects[group..=group]]
     }
 
     /// x̃ of a chunk by coordinate.
@@ -274,7 +275,7 @@ impl Maker<'_> {
         let p = self.reference.centre.shared.len();
         out.clear();
         for (j, k) in self.reference.shear[group * p..(group + 1) * p].iter().enumerate() {
-            out.extend(chunk.x(j).iter().map(|x| x + k));
+            out.extend(chunk.x(j).iter().zip(chunk.x(p)).map(|(x, u)| x + u * k));
         }
     }
 
@@ -284,8 +285,10 @@ impl Maker<'_> {
         let rows = model.patch(group);
         let mut reader = std::mem::take(&mut self.reader);
         let (mut x, mut whitened, mut most) = (Vec::new(), vec![0.0; p], 0.0_f64);
-        reader.coefficients(model, rows, |chunk| {
+        let mut lever = 0.0_f64;
+        reader.coefficients(model, rows, 1, |chunk| {
             self.sheared(group, &chunk, &mut x);
+            lever = chunk.x(p).iter().fold(lever, |most, u| most.max(u.abs()));
             for i in 0..chunk.rows.count {
                 let place = |j: usize| x[j * chunk.rows.count + i];
                 whitened.iter_mut().enumerate().for_each(|(j, w)| *w = place(j));
@@ -295,8 +298,8 @@ impl Maker<'_> {
         });
         let reach = math::sqrt(most) * (1.0 + 1e-6);
         let sd = 1.0 / math::sqrt(self.reference.precisions[group]);
-        let radius = EFFECT_RADIUS * sd + reach * (SHARED_RADIUS + math::sqrt(p as f64));
-        let mut ball = Ball { rows: rows.count as f64, reach, radius, most: [0.0; 3] };
+        let radius = EFFECT_RADIUS * sd * lever + reach * (SHARED_RADIUS + math::sqrt(p as f64));
+        let mut ball = Ball { rows: rows.count as f64, lever, reach, radius, most: [0.0; 3] };
         let mut bounds = vec![0.0; CHUNK];
         reader.derivatives(model, rows, self.at(group), 0, |model, chunk| {
             let bounds = &mut bounds[..chunk.rows.count];
@@ -316,6 +319,7 @@ impl Maker<'_> {
         let rows = model.patch(group);
         let mut reader = std::mem::take(&mut self.reader);
         let (mut x, mut products) = (Vec::new(), Vec::with_capacity(triangle(p) * CHUNK));
+        let (mut f, mut before) = (Vec::new(), [Vec::new(), Vec::new()]);
         reader.derivatives(model, rows, self.at(group), self.order, |_, chunk| {
             let n = chunk.rows.count;
             self.sheared(group, &chunk, &mut x);
@@ -326,17 +330,28 @@ impl Maker<'_> {
                     products.extend(x(j).iter().zip(x(l)).map(|(a, b)| a * b));
                 }
             }
+            // u^k, u^{k−1} and u^{k−2}
+            let mut power = vec![1.0; n];
             for k in 0..=self.order {
-                let f = chunk.f(k);
+                let times = |out: &mut Vec<f64>, power: &[f64]| {
+                    out.clear();
+                    out.extend(chunk.f(k).iter().zip(power).map(|(f, u)| f * u));
+                };
+                times(&mut f, &power);
                 sums.add(place, Kind::F(k), f.iter().sum());
                 if k >= 1 {
-                    (0..p).for_each(|j| sums.add(place, Kind::X(k, j), linalg::dot(f, x(j))));
+                    times(&mut f, &before[0]);
+                    (0..p).for_each(|j| sums.add(place, Kind::X(k, j), linalg::dot(&f, x(j))));
                 }
                 if k >= 2 {
+                    times(&mut f, &before[1]);
                     for (cell, products) in products.chunks_exact(n).enumerate() {
-                        sums.add(place, Kind::Xx(k, cell), linalg::dot(f, products));
+                        sums.add(place, Kind::Xx(k, cell), linalg::dot(&f, products));
                     }
                 }
+                before.swap(0, 1);
+                before[0].clone_from(&power);
+                power.iter_mut().zip(chunk.x(p)).for_each(|(power, u)| *power *= u);
             }
         });
         self.reader = reader;

@@ -31,7 +31,7 @@ impl Chain {
         let squares: f64 = self.s.iter().zip(&means).map(|(s, m)| (s - m) * (s - m)).sum();
         self.powers = means;
         let effects = self.s.len() as f64;
-        let freedom = prepared.reference.prior.freedom(self.s.len());
+        let freedom = prepared.reference.prior.freedom(0, self.s.len());
         let to = 0.5 * (math::ln(0.5 * squares) - log_gamma_variate(0.5 * freedom, work.rng));
         let shared = self.shared_now(prepared);
         // The law of the effects is σ^{−G} e^{−S/2σ²}, the proposal's σ^{−freedom} e^{−S/2σ²}.

@@ -30,7 +30,7 @@ impl Chain {
         let mut hard = Quadratic::new(p);
         self.add_hard(work, &mut hard);
         quadratic.add(&hard);
-        let proposal = propose(prepared, &quadratic, &self.d, is_walk, work.rng);
+        let proposal = propose(&prepared.reference.factor, &quadratic, &self.d, is_walk, work.rng);
         let d = proposal.d;
         let centre = &prepared.reference.centre;
         let theta =
@@ -125,18 +125,17 @@ impl Chain {
         let mut k = vec![0.0; p];
         for place in prepared.soft..n {
             let effect = prepared.effects[place] + self.s[place];
-            let at = At { shared: &prepared.reference.centre.shared, effect };
-            let rows = prepared.rows[place];
-            work.swept.scanned +=
-                bend.read(work.model, &mut self.readings.reader, rows, at, 1) as u64;
+            let at: At<'_> = [&prepared.reference.centre.shared, &[effect]];
+            let (rows, reader) = (prepared.rows[place], &mut self.readings.reader);
+            work.swept.scanned += bend.read(work.model, reader, rows, at, &[0.0], 1) as u64;
             k.iter_mut().enumerate().for_each(|(j, k)| *k = prepared.shear[j * n + place]);
-            let [_, first, second, _] = bend.f;
+            let (first, second) = (bend.first[p], bend.second(p, p));
             let mut cell = 0;
             for j in 0..p {
-                out.gradient[j] += bend.x[0][j] + k[j] * first;
+                out.gradient[j] += bend.first[j] + k[j] * first;
                 for l in 0..=j {
-                    let mixed = k[j] * bend.x[1][l] + k[l] * bend.x[1][j];
-                    out.lower[cell] += bend.xx[cell] + mixed + k[j] * k[l] * second;
+                    let mixed = k[j] * bend.second(p, l) + k[l] * bend.second(p, j);
+                    out.lower[cell] += bend.second[cell] + mixed + k[j] * k[l] * second;
                     cell += 1;
                 }
             }
@@ -144,14 +143,17 @@ impl Chain {
     }
 }
 
-struct Proposal {
-    d: Vec<f64>,
+/// Where β may go.
+pub struct Proposal {
+    /// β' − β*
+    pub d: Vec<f64>,
     /// The change of the quadratic and ln q(d | d')/q(d' | d), together.
-    log_first: f64,
+    pub log_first: f64,
 }
 
-fn propose(
-    prepared: &Preparation,
+/// From the normal law of a quadratic, or if it has none, with the factor of a fixed precision.
+pub fn propose(
+    fixed: &Matrix,
     quadratic: &Quadratic,
     from: &[f64],
     is_walk: bool,
@@ -164,7 +166,7 @@ fn propose(
     };
     let own = linalg::cholesky(&Matrix::from_fn(p, p, |i, j| -quadratic.lower[cell(i, j)]));
     let is_own = own.is_some();
-    let factor = own.as_ref().unwrap_or(&prepared.reference.factor);
+    let factor = own.as_ref().unwrap_or(fixed);
     let mut noise: Vec<f64> = (0..p).map(|_| standard_normal(rng)).collect();
     let change = |d: &[f64]| quadratic.at(d) - quadratic.at(from);
     if is_walk {

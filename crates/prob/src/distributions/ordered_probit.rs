@@ -3,11 +3,14 @@
 
 use rand_distr::{Distribution as _, StandardNormal};
 use smidgen_value::math::{HALF_LN_2PI, exp};
-use smidgen_value::{ArgumentError, Rng, Value};
+use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::normal_tail::log_mass;
 use super::ordered_category::{self, Between, Curve};
 use crate::procedure::{Args, Arity, Distribution, Score, Spec};
+use crate::recipe::Recipe;
+use crate::recipe::write::{Term, log_difference};
+use crate::smooth;
 use crate::support::Support;
 
 pub struct OrderedProbit;
@@ -53,6 +56,27 @@ impl Distribution for OrderedProbit {
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
         ordered_category::log_density::<Normal>(x, args)
+    }
+
+    /// Each category is between two cuts; the first and the last are on one side of one.
+    fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
+        Recipe::write(arguments, link, |law| {
+            law.unlinked()?;
+            let (k, eta) = (law.outcome(), law.argument(0));
+            let sides: Vec<[Term<'_>; 2]> = (1..arguments.len())
+                .map(|i| [law.argument(i) - eta, eta - law.argument(i)])
+                .map(|ends| ends.map(|z| z.curve(smooth::Curve::LogNormalCdf)))
+                .collect();
+            let mut seen = sides.last()?[1];
+            for (place, cut) in sides.iter().enumerate().rev() {
+                let own = match place.checked_sub(1) {
+                    Some(before) => log_difference(sides[before], *cut),
+                    None => cut[0],
+                };
+                seen = k.equals(law.number(place as f64)).either(own, seen);
+            }
+            Some(seen)
+        })
     }
 
     fn score(&self) -> Option<Score> {

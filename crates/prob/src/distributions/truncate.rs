@@ -88,21 +88,21 @@ impl Distribution for Truncate {
         Ok(log_inner.map_err(|error| error.after(3))? - log_mass)
     }
 
-    /// log D(x) less the log probability of what lies between the ends, of which one at most is finite: of two, their difference has
-    /// no digits left where both are far out on one side.
+    /// log D(x) less the log probability of what lies between the ends.
     fn recipe(&self, arguments: &[Option<f64>], link: Option<Link>) -> Option<Recipe> {
         let inner = law::numbered(*arguments.first()?.as_ref()?)?;
         Recipe::write(arguments, link, |law| {
             law.unlinked()?;
             let args: Vec<Term<'_>> = (3..arguments.len()).map(|i| law.argument(i)).collect();
             let log_inner = law.density(inner, law.outcome(), &args)?;
-            let (side, end) = match (law.known(1), law.known(2)) {
+            let ends = [law.argument(1), law.argument(2)];
+            let log_mass = match (law.known(1), law.known(2)) {
                 (Some(f64::NEG_INFINITY), Some(f64::INFINITY)) => return Some(log_inner),
-                (Some(f64::NEG_INFINITY), _) => (Side::Below, law.argument(2)),
-                (_, Some(f64::INFINITY)) => (Side::Above, law.argument(1)),
-                _ => return None,
+                (Some(f64::NEG_INFINITY), _) => law.tail(inner, Side::Below, ends[1], &args)?,
+                (_, Some(f64::INFINITY)) => law.tail(inner, Side::Above, ends[0], &args)?,
+                _ => law.between(inner, ends, &args)?,
             };
-            Some(log_inner - law.tail(inner, side, end, &args)?)
+            Some(log_inner - log_mass)
         })
     }
 

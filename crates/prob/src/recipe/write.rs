@@ -102,6 +102,20 @@ impl<'w> Writer<'w> {
         self.inlined(&law.tail_recipe(side, &known)?, x, args)
     }
 
+    /// The log probability that another law, without atoms, gives to what lies between two numbers, if it has recipes for what lies on
+    /// their sides.
+    pub fn between(
+        &'w self,
+        law: &dyn Distribution,
+        [low, high]: [Term<'w>; 2],
+        args: &[Term<'w>],
+    ) -> Option<Term<'w>> {
+        let sides = |x: Term<'w>| {
+            Some([self.tail(law, Side::Below, x, args)?, self.tail(law, Side::Above, x, args)?])
+        };
+        Some(log_difference(sides(low)?, sides(high)?))
+    }
+
     /// Another recipe, with its parts in place.
     fn inlined(&'w self, recipe: &Recipe, x: Term<'w>, args: &[Term<'w>]) -> Option<Term<'w>> {
         let mut done: Vec<Term<'w>> = Vec::with_capacity(recipe.steps.len());
@@ -130,6 +144,16 @@ impl<'w> Writer<'w> {
     pub fn unlinked(&self) -> Option<()> {
         self.link.is_none().then_some(())
     }
+}
+
+/// log(F(b) − F(a)) from the logarithms of F and of S = 1 − F at a and at b > a. As F(b) − F(a) = F(b) S(a) (1 − e^t) with
+/// t = log F(a)/S(a) − log F(b)/S(b), nothing is lost however far out both are, and t stays away from 0 on both sides alike.
+pub fn log_difference<'w>(
+    [below_a, above_a]: [Term<'w>; 2],
+    [below_b, above_b]: [Term<'w>; 2],
+) -> Term<'w> {
+    let gap = (below_a - above_a) - (below_b - above_b);
+    below_b + above_a + gap.curve(Curve::Log1mExp)
 }
 
 impl<'w> Term<'w> {

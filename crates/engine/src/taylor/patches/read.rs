@@ -21,7 +21,7 @@ impl PatchPlate {
     /// The value of a form and its slope in η.
     fn form(&self, store: &Store, lane: usize, k: usize, eta: f64) -> (f64, f64) {
         match &self.forms {
-            Forms::One(_) => (eta, 1.0),
+            Forms::One { .. } => (eta, 1.0),
             Forms::OfEffect(columns) => {
                 let slope = number(store, columns[k], lane);
                 (slope * eta, slope)
@@ -59,15 +59,19 @@ impl Patches {
         }
     }
 
-    /// The coefficients of η in the shared coordinates, one coordinate after the other.
+    /// The coefficients of η in the shared coordinates, one coordinate after the other, and in the effects of the patch.
     pub fn coefficients(&mut self, rows: PatchRows, out: &mut [f64]) {
+        let p = self.shared.len();
         out.fill(0.0);
-        self.each_plate(rows, |plate, desk, place, count| {
-            let Forms::One(columns) = &plate.forms else { return };
-            for (shared, column) in columns {
-                let out = &mut out[shared * rows.count + place..][..count];
-                out.copy_from_slice(desk.store.lanes(*column, count));
+        self.each_plate(rows, |plate, desk, place, count| match &plate.forms {
+            Forms::One { shared, own } => {
+                let own = own.iter().enumerate().map(|(slot, column)| (p + slot, column));
+                for (k, column) in shared.iter().map(|(k, column)| (*k, column)).chain(own) {
+                    let out = &mut out[k * rows.count + place..][..count];
+                    out.copy_from_slice(desk.store.lanes(*column, count));
+                }
             }
+            Forms::OfEffect(_) => out[p * rows.count + place..][..count].fill(1.0),
         });
     }
 

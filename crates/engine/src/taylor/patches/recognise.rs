@@ -1,11 +1,12 @@
 //! Whether a density falls into patches.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use smidgen_prob::Family;
 use smidgen_value::{Link, math};
 
-use super::{Forms, PatchDesk, PatchPlate, Patches, Scale};
-use crate::program::rows::{Column, Rows};
+use super::{Forms, Line, Members, Normal, PatchDesk, PatchPlate, Patches, Scale};
+use crate::program::rows::{Column, OfRow, Rows};
 use crate::program::{DensityOp, Op, Register};
 use crate::smooth::{Density, Terms};
 use crate::taylor::Unserved;
@@ -15,18 +16,16 @@ use crate::taylor::sheet::{Quantity, Sheet};
 
 /// Fewer effects than this are no hierarchy.
 const LEAST_GROUPS: usize = 3;
+/// Rows that read more effects than this have polynomials that are too large.
+const MOST_MEMBERS: usize = 3;
 
-/// A number as coefficients by coordinate and an offset.
-type Line = (Vec<(u32, f64)>, f64);
-
-/// Normal choices of one shape: what each of them is, and what its law reads.
-struct Law {
-    /// The number of these rows in the density.
-    rows: usize,
-    /// The coordinate of each.
-    choices: Vec<u32>,
-    means: Vec<Line>,
-    scale: Scale,
+/// The effects: normal choices of which each row reads a few.
+#[derive(Default)]
+struct Effects {
+    all: Vec<Normal>,
+    /// Where they are computed, and what else is computed there.
+    rows: Vec<usize>,
+    others: Vec<Normal>,
 }
 
 impl Density {
@@ -43,17 +42,51 @@ impl Density {
         }
         let kinds = self.parts.plates.iter().map(|term| Kind::of_plate_below(&around, term));
         let kinds: Vec<Kind> = kinds.collect::<Result<_, _>>()?;
-        let mut laws: Vec<Law> = (self.parts.rows.iter().enumerate())
-            .filter_map(|(number, rows)| law(number, rows, &around))
-            .filter(|law| law.choices.len() >= LEAST_GROUPS)
-            .collect();
-        laws.sort_by_key(|law| std::cmp::Reverse(law.choices.len()));
-        for law in laws {
-            if let Some(groups) = groups(&kinds, &law) {
-                return self.with_effects(kinds, &groups, law);
+        let effects = self.effects(&kinds, &around);
+        if effects.all.is_empty() {
+            return Err(Unserved::NoEffects);
+        }
+        self.with_effects(kinds, effects)
+    }
+
+    /// Normal choices of one scale, at least so many, each of which is read by no more than half of the plates.
+    fn effects(&self, kinds: &[Kind], around: &Followed) -> Effects {
+        let mut readers = vec![0_usize; self.dimension()];
+        for kind in kinds {
+            for coordinate in coordinates(kind) {
+                readers[coordinate as usize] += 1;
             }
         }
-        Err(Unserved::NoPatches("the rows do not read one effect each"))
+        let mut found = Effects::default();
+        for (number, rows) in self.parts.rows.iter().enumerate() {
+            let Some(normals) = normals(rows, around) else { continue };
+            let mut laws: Vec<(Scale, Vec<Normal>)> = Vec::new();
+            for normal in normals {
+                match laws.iter_mut().find(|(scale, _)| *scale == normal.scale) {
+                    Some((_, of_scale)) => of_scale.push(normal),
+                    None => laws.push((normal.scale, vec![normal])),
+                }
+            }
+            // What no row reads may be an effect of a group without rows, if others of its scale are effects.
+            let is_effect = |normal: &Normal| match readers[normal.choice as usize] {
+                0 => matches!(normal.scale, Scale::Coordinate { .. }),
+                read => 2 * read <= kinds.len(),
+            };
+            let (mut own, mut others) = (Vec::new(), Vec::new());
+            for (_, law) in laws {
+                let (effects, rest): (Vec<_>, Vec<_>) = law.into_iter().partition(is_effect);
+                let is_read = |effect: &Normal| readers[effect.choice as usize] > 0;
+                let is_law = effects.len() >= LEAST_GROUPS && effects.iter().any(is_read);
+                if is_law { &mut own } else { &mut others }.extend(effects);
+                others.extend(rest);
+            }
+            if !own.is_empty() {
+                found.rows.push(number);
+                found.all.extend(own);
+                found.others.extend(others);
+            }
+        }
+        found
     }
 
     /// What stands in the registers that plates and normal laws read, as far as it is linear: a step means something only on
@@ -78,63 +111,63 @@ impl Density {
         Ok(around)
     }
 
-    /// With the law of the effects found, and the group of each plate.
-    fn with_effects(
-        &self,
-        kinds: Vec<Kind>,
-        groups: &[usize],
-        law: Law,
-    ) -> Result<Patches, Unserved> {
+    fn with_effects(&self, kinds: Vec<Kind>, effects: Effects) -> Result<Patches, Unserved> {
+        let Effects { all, rows, others } = effects;
         let dimension = self.dimension();
-        let is_effect = {
-            let mut is_effect = vec![false; dimension];
-            law.choices.iter().for_each(|choice| is_effect[*choice as usize] = true);
-            is_effect
+        let mut is_effect = vec![false; dimension];
+        all.iter().for_each(|effect| is_effect[effect.choice as usize] = true);
+        let (scales, scale_of) = scales(&all)?;
+        let is_scale = |coordinate: u32| {
+            let is_it = |scale: &Scale| matches!(scale, Scale::Coordinate { coordinate: c, .. } if *c == coordinate);
+            scales.iter().any(is_it)
         };
-        let is_scale = |coordinate: u32| law.scale == Scale::Coordinate(coordinate);
         let own = |coordinate: &u32| !is_effect[*coordinate as usize] && !is_scale(*coordinate);
         let shared: Vec<u32> = (0..dimension as u32).filter(own).collect();
         let place = |coordinate: u32| shared.binary_search(&coordinate).ok();
-        let rest = Terms::without(vec![law.rows], (0..kinds.len()).collect());
-        if self.reads_any(&rest, &is_effect) {
+        let rest = Terms::without(rows, (0..kinds.len()).collect());
+        let of_others = |other: &Normal| {
+            let scale = match other.scale {
+                Scale::Coordinate { coordinate, .. } => Some(coordinate),
+                Scale::Number(_) => None,
+            };
+            let mean = other.mean.0.iter().map(|(coordinate, _)| *coordinate);
+            mean.chain(scale).any(|coordinate| is_effect[coordinate as usize])
+        };
+        if self.reads_any(&rest, &is_effect) || others.iter().any(of_others) {
             return Err(Unserved::NoPatches("something else hangs on the effects"));
         }
-        let (mut locations, mut offsets) = (vec![0.0; shared.len() * law.choices.len()], vec![]);
-        for (g, (coefficients, offset)) in law.means.iter().enumerate() {
-            for (coordinate, c) in coefficients {
-                let Some(k) = place(*coordinate) else {
-                    return Err(Unserved::NoPatches("effects hang on each other"));
-                };
-                locations[g * shared.len() + k] += c;
+        let (locations, offsets) = locations(&all, shared.len(), &place)?;
+        let numbers: FxHashMap<u32, u32> =
+            all.iter().zip(0..).map(|(effect, number)| (effect.choice, number)).collect();
+        let mut plates: Vec<(Members, PatchPlate)> = Vec::with_capacity(kinds.len());
+        for kind in kinds {
+            plates.push(plate(kind, &all, &numbers, &place)?);
+        }
+        plates.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let (mut starts, mut members, mut row) = (Vec::new(), Vec::<Members>::new(), 0);
+        for (own, plate) in &mut plates {
+            if members.last() != Some(own) {
+                members.push(own.clone());
+                starts.push(row);
             }
-            offsets.push(*offset);
-        }
-        let mut plates: Vec<(usize, PatchPlate)> = Vec::with_capacity(kinds.len());
-        for (kind, group) in kinds.into_iter().zip(groups) {
-            let forms = forms(&kind, law.choices[*group], &place)?;
-            plates.push((*group, PatchPlate { kind, forms }));
-        }
-        plates.sort_by_key(|(group, _)| *group);
-        let (mut starts, mut row) = (vec![0; law.choices.len() + 1], 0);
-        for (group, plate) in &mut plates {
             plate.kind.first = row;
             row += plate.kind.rows();
-            starts[*group + 1] = row;
         }
-        // A group without rows begins where the one before it ends.
-        for g in 1..starts.len() {
-            starts[g] = starts[g].max(starts[g - 1]);
-        }
+        starts.push(row);
         Ok(Patches {
             dimension,
             shared,
-            effects: law.choices,
-            scale: law.scale,
+            own_patches: own_patches(&members, all.len()),
+            effects: all.into_iter().map(|effect| effect.choice).collect(),
+            scales,
+            scale_of,
             locations,
             offsets,
+            members,
             starts,
             plates: plates.into_iter().map(|(_, plate)| plate).collect(),
             rest,
+            others,
             desk: PatchDesk::default(),
             z: Vec::new(),
         })
@@ -154,6 +187,91 @@ impl Density {
         let needed = needed(&globals.program(), &reads);
         coordinates.iter().zip(&needed).any(|(is_one, is_needed)| *is_one && *is_needed)
     }
+}
+
+/// The location of each effect: coefficients of shared coordinates, and an offset.
+fn locations(
+    effects: &[Normal],
+    shared: usize,
+    place: &dyn Fn(u32) -> Option<usize>,
+) -> Result<(Vec<f64>, Vec<f64>), Unserved> {
+    let mut locations = vec![0.0; shared * effects.len()];
+    for (g, effect) in effects.iter().enumerate() {
+        for (coordinate, c) in &effect.mean.0 {
+            let k = place(*coordinate);
+            let k = k.ok_or(Unserved::NoPatches("effects hang on each other"))?;
+            locations[g * shared + k] += c;
+        }
+    }
+    Ok((locations, effects.iter().map(|effect| effect.mean.1).collect()))
+}
+
+/// The effects that the rows of a plate read, and how.
+fn plate(
+    kind: Kind,
+    effects: &[Normal],
+    numbers: &FxHashMap<u32, u32>,
+    place: &dyn Fn(u32) -> Option<usize>,
+) -> Result<(Members, PatchPlate), Unserved> {
+    let read = coordinates(&kind).into_iter();
+    let mut members: Members = read.filter_map(|c| numbers.get(&c).copied()).collect();
+    members.sort_unstable();
+    if members.len() > MOST_MEMBERS {
+        return Err(Unserved::NoPatches("rows read too many effects"));
+    }
+    let choices: Vec<u32> = members.iter().map(|e| effects[*e as usize].choice).collect();
+    let forms = forms(&kind, &choices, place)?;
+    Ok((members, PatchPlate { kind, forms }))
+}
+
+/// The coordinates that rows of a kind read, each once.
+fn coordinates(kind: &Kind) -> Vec<u32> {
+    let forms = kind.curved.forms.iter();
+    let mut all: Vec<u32> = forms.flat_map(|form| form.coordinates.iter().copied()).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// The different scales, and which each effect has.
+fn scales(effects: &[Normal]) -> Result<(Vec<Scale>, Vec<u32>), Unserved> {
+    let (mut scales, mut scale_of) = (Vec::<Scale>::new(), Vec::with_capacity(effects.len()));
+    for effect in effects {
+        let known = scales.iter().position(|scale| *scale == effect.scale);
+        let number = known.unwrap_or_else(|| {
+            scales.push(effect.scale);
+            scales.len() - 1
+        });
+        scale_of.push(number as u32);
+    }
+    let coordinates = scales.iter().filter_map(|scale| match scale {
+        Scale::Coordinate { coordinate, .. } => Some(*coordinate),
+        Scale::Number(_) => None,
+    });
+    let mut coordinates: Vec<u32> = coordinates.collect();
+    let all = coordinates.len();
+    coordinates.sort_unstable();
+    coordinates.dedup();
+    match coordinates.len() == all {
+        true => Ok((scales, scale_of)),
+        false => Err(Unserved::NoPatches("effects have different scales that hang on one choice")),
+    }
+}
+
+/// The only patch that reads an effect, where it reads no other.
+fn own_patches(members: &[Members], effects: usize) -> Vec<Option<u32>> {
+    let mut readers = vec![0; effects];
+    let mut own = vec![None; effects];
+    for (number, members) in members.iter().enumerate() {
+        members.iter().for_each(|effect| readers[*effect as usize] += 1);
+        if let [effect] = members[..] {
+            own[effect as usize] = Some(number as u32);
+        }
+    }
+    own.iter_mut().zip(readers).for_each(|(own, readers)| {
+        own.take_if(|_| readers > 1);
+    });
+    own
 }
 
 /// The registers of the global part that a row reads as one leaf.
@@ -185,9 +303,11 @@ fn followed(rows: &Rows, row: usize, around: &Followed) -> Option<Followed> {
     let program = rows.program();
     let mut known: Followed = vec![None; program.registers as usize];
     let mut leaves = Vec::with_capacity(program.leaves.len());
-    for (leaf, column) in rows.leaves() {
-        let numbers: Vec<Quantity> = match column {
-            Column::Constant(numbers) => numbers.iter().map(|x| Quantity::Data(*x)).collect(),
+    for (number, (leaf, column)) in rows.leaves().enumerate() {
+        let numbers: Vec<Quantity> = match (column, rows.of_row(number, row)) {
+            (Column::Data(_) | Column::Constant(_), Some(OfRow::Numbers(numbers))) => {
+                numbers.iter().map(|x| Quantity::Data(*x)).collect()
+            }
             _ => global(column, row, leaf.len)
                 .map(|register| around[register as usize].clone())
                 .collect::<Option<_>>()?,
@@ -208,80 +328,56 @@ fn followed(rows: &Rows, row: usize, around: &Followed) -> Option<Followed> {
     Some(known)
 }
 
-fn law(number: usize, rows: &Rows, around: &Followed) -> Option<Law> {
+/// What each of some rows is, if all are normal choices.
+fn normals(rows: &Rows, around: &Followed) -> Option<Vec<Normal>> {
     let op = normal(rows)?;
     let (x, [mean, sd]) = (op.x()[0], [op.args()[0], op.args()[1]]);
     let link = op.linked.map(|linked| (linked.place, linked.link));
-    let count = rows.count();
-    let (mut choices, mut means, mut scale) = (Vec::new(), Vec::new(), None);
-    for row in 0..count {
+    let of_row = |row: usize| {
         let known = followed(rows, row, around)?;
         let of = |register: Register| line(&known, register);
         let (choice, 0.0) = of(x)? else { return None };
-        let [(coordinate, 1.0)] = choice[..] else { return None };
-        choices.push(coordinate);
-        means.push(of(mean)?);
-        let own = match (link, of(sd)?) {
-            (Some((1, Link::Log)), (line, 0.0)) if matches!(line[..], [(_, 1.0)]) => {
-                Scale::Coordinate(line[0].0)
-            }
-            (Some((1, Link::Log)), (line, log_sd)) if line.is_empty() => Scale::Number(log_sd),
+        let [(choice, 1.0)] = choice[..] else { return None };
+        let scale = match (link, of(sd)?) {
+            (Some((1, Link::Log)), (line, offset)) => match line[..] {
+                [] => Scale::Number(offset),
+                [(coordinate, slope)] if slope != 0.0 => {
+                    Scale::Coordinate { coordinate, slope, offset }
+                }
+                _ => return None,
+            },
             (None, (line, sd)) if line.is_empty() && sd > 0.0 => Scale::Number(math::ln(sd)),
             _ => return None,
         };
-        if scale.is_some_and(|scale| scale != own) {
-            return None;
-        }
-        scale = Some(own);
-    }
-    Some(Law { rows: number, choices, means, scale: scale? })
-}
-
-/// The effect that each plate reads, by its number among those of a law; None if one reads none or several.
-fn groups(kinds: &[Kind], law: &Law) -> Option<Vec<usize>> {
-    let numbers: FxHashMap<u32, usize> =
-        law.choices.iter().enumerate().map(|(number, choice)| (*choice, number)).collect();
-    let of = |kind: &Kind| {
-        let coordinates = kind.curved.forms.iter().flat_map(|form| &form.coordinates);
-        let mut effects: Vec<usize> =
-            coordinates.filter_map(|coordinate| numbers.get(coordinate).copied()).collect();
-        effects.dedup();
-        match effects[..] {
-            [effect] => Some(effect),
-            _ => None,
-        }
+        Some(Normal { choice, mean: of(mean)?, scale })
     };
-    kinds.iter().map(of).collect()
+    (0..rows.count()).map(of_row).collect()
 }
 
-/// How the forms of a plate hang on its effect.
+/// How the forms of a plate hang on its effects.
 fn forms(
     kind: &Kind,
-    effect: u32,
+    effects: &[u32],
     place: &dyn Fn(u32) -> Option<usize>,
 ) -> Result<Forms, Unserved> {
     let forms = &kind.curved.forms;
-    if forms.iter().all(|form| form.coordinates == [effect]) {
+    if effects.len() == 1 && forms.iter().all(|form| form.coordinates == effects) {
         return Ok(Forms::OfEffect(forms.iter().map(|form| form.columns[0]).collect()));
     }
     let [form] = &forms[..] else {
         return Err(Unserved::NoPatches("a row hangs on several linear forms"));
     };
-    let is_one = |register: Register| {
-        kind.data.leaves().any(|(leaf, column)| {
-            leaf.register == register && matches!(column, Column::Constant(xs) if xs[..] == [1.0])
-        })
-    };
-    let mut columns = Vec::with_capacity(form.coordinates.len());
+    let mut shared = Vec::with_capacity(form.coordinates.len());
+    let mut own: SmallVec<[Option<Register>; 2]> = effects.iter().map(|_| None).collect();
     for (coordinate, column) in form.coordinates.iter().zip(&form.columns) {
-        match place(*coordinate) {
-            Some(k) => columns.push((k, *column)),
-            None if *coordinate == effect && is_one(*column) => {}
-            None if *coordinate == effect => {
-                return Err(Unserved::NoPatches("an effect has a coefficient other than 1"));
+        match (place(*coordinate), effects.iter().position(|effect| effect == coordinate)) {
+            (Some(k), _) => shared.push((k, *column)),
+            (None, Some(slot)) => own[slot] = Some(*column),
+            (None, None) => {
+                return Err(Unserved::NoPatches("rows hang on the scale of the effects"));
             }
-            None => return Err(Unserved::NoPatches("rows hang on the scale of the effects")),
         }
     }
-    Ok(Forms::One(columns))
+    let own = own.into_iter().collect::<Option<_>>();
+    own.map(|own| Forms::One { shared, own }).ok_or(Unserved::NoPatches("rows read no effects"))
 }

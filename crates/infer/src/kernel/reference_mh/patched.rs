@@ -3,21 +3,20 @@
 //! As for other blocks, the reference is made in the warm-up and stays; if the rest of the program moves what the rows
 //! read, sums, bounds and hard patches are made anew for the same reference, as functions of the rest.
 
-use std::sync::Arc;
+mod sweeps;
 
 use smidgen_engine::smooth::{Density, Validity};
 use smidgen_engine::taylor::Patches;
-use smidgen_engine::taylor::patches::PatchRows;
 use smidgen_engine::{EvalError, Trace};
 use smidgen_value::Rng;
 
 use super::{First, WORTH_IT, near, order, origin};
+use crate::crossed::Point;
+use crate::hamiltonian::metric::Metric;
 use crate::hamiltonian::{Block, Smoothed};
-use crate::patches::arrowhead::Point;
-use crate::patches::chain::{Chain, Swept};
-use crate::patches::preparation::{Preparation, Want};
-use crate::patches::{Patched, Rows};
+use crate::patches::chain::Swept;
 use crate::run::Log;
+use sweeps::{PatchedDensity, Prepared, Sweeps};
 
 /// More shared coordinates than these make sums of patches too large.
 const MOST_SHARED: usize = 30;
@@ -26,73 +25,12 @@ const LEAST_ACCEPTED: f64 = 0.1;
 /// Names what chains share.
 const PATCHES: u64 = 0x7061_7463_6865_7300;
 
-/// A density in patches, as the methods of [`crate::patches`] ask for it.
-struct PatchedDensity<'a> {
-    density: &'a mut Density,
-    patches: &'a mut Patches,
-    /// Whether the bounds are too small, by mistake.
-    is_faulty: bool,
-}
-
-fn rows(Rows { first, step, count }: Rows) -> PatchRows {
-    PatchRows { first, step, count }
-}
-
-impl Patched for PatchedDensity<'_> {
-    fn shared(&self) -> usize {
-        self.patches.shared()
-    }
-
-    fn groups(&self) -> usize {
-        self.patches.groups()
-    }
-
-    fn patch(&self, group: usize) -> Rows {
-        let range = self.patches.patch(group);
-        Rows { first: range.start, step: 1, count: range.len() }
-    }
-
-    fn coefficients(&mut self, these: Rows, out: &mut [f64]) {
-        // What a row adds to its linear predictor is in its log weight.
-        let (x, offsets) = out.split_at_mut(self.patches.shared() * these.count);
-        self.patches.coefficients(rows(these), x);
-        offsets.fill(0.0);
-    }
-
-    fn log_weight(&mut self, these: Rows, eta: &[f64]) -> f64 {
-        self.patches.log_weight(rows(these), eta)
-    }
-
-    fn derivatives(&mut self, these: Rows, eta: &[f64], out: &mut [f64]) {
-        self.patches.derivatives(rows(these), eta, out);
-    }
-
-    fn most(&mut self, these: Rows, eta: &[f64], radius: f64, order: usize, out: &mut [f64]) {
-        self.patches.most(rows(these), eta, radius, order, out);
-        if self.is_faulty {
-            out.iter_mut().for_each(|most| *most *= 0.05);
-        }
-    }
-
-    fn location(&self, group: usize, out: &mut [f64]) -> f64 {
-        self.patches.location(group, out)
-    }
-
-    fn is_scale_free(&self) -> bool {
-        self.patches.is_scale_free()
-    }
-
-    fn log_prior(&mut self, shared: &[f64], log_scale: f64) -> f64 {
-        self.patches.log_prior(self.density, shared, log_scale)
-    }
-}
-
 /// A block that is moved by sweeps.
 pub(super) struct PatchedBlock {
     smoothed: Smoothed,
     patches: Patches,
-    pub(super) prepared: Arc<Preparation>,
-    chain: Chain,
+    prepared: Prepared,
+    sweeps: Sweeps,
     pub(super) is_alone: bool,
     pub(super) is_of_the_rest: bool,
     order: Vec<u64>,
@@ -104,11 +42,7 @@ pub(super) struct PatchedBlock {
 
 impl First<'_> {
     /// The patches of a density and what sweeps over them need, or why it has none, or sweeps would not serve it.
-    fn prepare(
-        &self,
-        density: &mut Density,
-        log: &Log<'_>,
-    ) -> Result<(Patches, Arc<Preparation>), String> {
+    fn prepare(&self, density: &mut Density, log: &Log<'_>) -> Result<(Patches, Prepared), String> {
         let mut patches = density.patches().map_err(|why| why.to_string())?;
         if patches.shared() > MOST_SHARED {
             return Err(format!("its groups share more than {MOST_SHARED} coordinates"));
@@ -123,9 +57,9 @@ impl First<'_> {
             false => point(&patches, &origin(self.state.len())),
         };
         let is_faulty = self.is_faulty;
-        let prepare = || {
+        let mut prepare = || {
             let mut model = PatchedDensity { density, patches: &mut patches, is_faulty };
-            Preparation::new(&mut model, start, Want::default()).map(Arc::new)
+            Prepared::new(&mut model, &start)
         };
         let prepared = match self.is_alone {
             // Another kind of reference may be kept under the addresses alone.
@@ -133,7 +67,7 @@ impl First<'_> {
             false => prepare(),
         };
         let prepared = prepared.map_err(|_| "its groups have no reference".to_owned())?;
-        let accepted = prepared.pilot.shared_share();
+        let accepted = prepared.pilot().shared_share();
         if self.is_best && accepted < LEAST_ACCEPTED {
             let percent = 100.0 * accepted;
             return Err(format!(
@@ -162,8 +96,8 @@ impl PatchedBlock {
             order: order(trace, &smoothed),
             smoothed,
             patches,
+            sweeps: Sweeps::new(&prepared, rng),
             prepared,
-            chain: Chain::new(rng),
             is_alone: given.is_alone,
             is_of_the_rest: !given.may_learn && !given.is_alone,
             left: None,
@@ -172,23 +106,23 @@ impl PatchedBlock {
         };
         if given.may_learn {
             // Polynomials are of no use far from the reference, and sweeps from there would not come near it soon.
-            let Point { shared, effects, log_scale } = &block.prepared.reference.centre;
+            let Point { shared, effects, log_scales } = block.prepared.centre();
             let mut centre = Vec::new();
-            block.patches.join(shared, effects, *log_scale, &mut centre);
-            block.go(&centre);
+            block.patches.join(&shared, &effects, &log_scales, &mut centre);
+            block.go(&centre, rng);
             block.left = Some(trace.revision());
         } else {
-            block.go(given.state);
+            block.go(given.state, rng);
         }
         Ok(block)
     }
 
-    fn go(&mut self, state: &[f64]) {
-        let PatchedBlock { smoothed, patches, prepared, chain, is_faulty, z, .. } = self;
+    fn go(&mut self, state: &[f64], rng: &mut Rng) {
+        let PatchedBlock { smoothed, patches, prepared, sweeps, is_faulty, z, .. } = self;
         let to = point(patches, state);
         let mut density = smoothed.density();
         let mut model = PatchedDensity { density: &mut density, patches, is_faulty: *is_faulty };
-        chain.go(&mut model, prepared, &to);
+        sweeps.go(&mut model, prepared, &to, rng);
         z.clear();
         z.extend_from_slice(state);
     }
@@ -198,6 +132,7 @@ impl PatchedBlock {
         &mut self,
         trace: &mut Trace,
         block: Block<'_>,
+        rng: &mut Rng,
     ) -> Result<Result<(), String>, EvalError> {
         if self.left == Some(trace.revision()) {
             return Ok(Ok(()));
@@ -216,7 +151,7 @@ impl PatchedBlock {
             return Ok(Err("the state lies on the edge of what is possible".to_owned()));
         };
         if validity != Validity::Same || !near(&state, &self.z) {
-            self.go(&state);
+            self.go(&state, rng);
         }
         Ok(Ok(()))
     }
@@ -229,11 +164,10 @@ impl PatchedBlock {
         let start = point(patches, &origin(density.dimension()));
         let mut model = PatchedDensity { density: &mut density, patches, is_faulty: *is_faulty };
         let renewed = match is_of_the_rest {
-            true => Preparation::new(&mut model, start, Want::default()),
+            true => Prepared::new(&mut model, &start),
             false => prepared.renewed(&mut model),
         };
-        let renewed = renewed.map_err(|_| "no reference was found".to_owned())?;
-        *prepared = Arc::new(renewed);
+        *prepared = renewed.map_err(|_| "no reference was found".to_owned())?;
         Ok(())
     }
 
@@ -243,15 +177,15 @@ impl PatchedBlock {
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
-        let PatchedBlock { smoothed, patches, prepared, chain, left, is_faulty, z, .. } = self;
+        let PatchedBlock { smoothed, patches, prepared, sweeps, left, is_faulty, z, .. } = self;
         let mut density = smoothed.density();
-        let swept = {
+        let (swept, to) = {
             let mut model =
                 PatchedDensity { density: &mut density, patches, is_faulty: *is_faulty };
-            chain.sweep(&mut model, prepared, rng)
+            sweeps.sweep(&mut model, prepared, rng)
         };
-        let Point { shared, effects, log_scale } = chain.point(prepared);
-        patches.join(&shared, &effects, log_scale, z);
+        let Point { shared, effects, log_scales } = to;
+        patches.join(&shared, &effects, &log_scales, z);
         density.install(trace, z, rng)?;
         *left = Some(trace.revision());
         let Swept { asked, scanned, violations, shared_accepted, .. } = swept;
@@ -268,28 +202,31 @@ impl PatchedBlock {
         Ok(())
     }
 
+    /// The scales of the coordinates, as the reference has them.
+    pub(super) fn metric(&self) -> Metric {
+        let Point { shared, effects, log_scales } = self.prepared.spreads();
+        Metric::of_scales(self.patches.spreads(&shared, &effects, &log_scales))
+    }
+
     /// Readings of a row that trajectories would take, over those of a sweep.
     pub(super) fn gain(&self) -> f64 {
-        let rows = self.patches.rows() as f64;
-        self.prepared.cost_of_trajectory(rows) / self.prepared.cost_of_sweep()
+        self.prepared.gain(self.patches.rows() as f64)
     }
 
     pub(super) fn words(&self) -> String {
-        let prepared = &self.prepared;
-        let (pilot, soft, all) = (prepared.pilot, prepared.soft, prepared.groups.len());
+        let pilot = self.prepared.pilot();
         let read = (pilot.asked + pilot.scanned) as f64 / pilot.sweeps.max(1) as f64;
         let percent = 100.0 * pilot.shared_share();
-        let rows = self.patches.rows();
+        let (what, rows) = (self.prepared.words(), self.patches.rows());
         format!(
-            "exact, in sweeps over the effects of {all} groups, {soft} of them by sums of order {}: {read:.3} of {rows} rows read per sweep; {percent:.0} % of the moves of what they share accepted in a pilot",
-            prepared.sums.order
+            "exact, in sweeps over {what}: {read:.3} of {rows} rows read per sweep; {percent:.0} % of the moves of what they share accepted in a pilot"
         )
     }
 }
 
 /// A state in the words of patches.
 fn point(patches: &Patches, z: &[f64]) -> Point {
-    let (mut shared, mut effects) = (Vec::new(), Vec::new());
-    let log_scale = patches.split(z, &mut shared, &mut effects);
-    Point { shared, effects, log_scale }
+    let (mut shared, mut effects, mut log_scales) = (Vec::new(), Vec::new(), Vec::new());
+    patches.split(z, &mut shared, &mut effects, &mut log_scales);
+    Point { shared, effects, log_scales }
 }

@@ -125,7 +125,7 @@ fn tightest(outcome: Outcome, m: usize, share: f64) -> f64 {
                 |i: i32| derivatives(outcome, 1.0, eta + radius * f64::from(i) / 500.0)[k].abs();
             share * 1.001 * (-500..=500).map(at).fold(0.0, f64::max)
         });
-        let bounds = Bounds::new(m, &[Ball { rows: 1.0, reach, radius, most }]);
+        let bounds = Bounds::new(m, &[Ball { rows: 1.0, lever: 1.0, reach, radius, most }]);
         assert!(bounds.holds(0, s[0], rho) && !bounds.holds(0, 2.0 * radius, rho));
         let change = (rest(s[1], t) - rest(s[0], t)).abs();
         worst = worst.max((change - 1e-13) / bounds.of_effect(0, s, rho));

@@ -13,21 +13,19 @@ use crate::patches::preparation::{Preparation, Want};
 const BATCHES: usize = 25;
 
 /// Mean and standard error of everything that moves, and of its square.
-struct Moments {
+pub struct Moments {
     /// Of each quantity, by batch.
     sums: Vec<[f64; BATCHES]>,
     batch: f64,
 }
 
 impl Moments {
-    fn collect(draws: usize, mut next: impl FnMut() -> Point) -> Moments {
+    pub fn collect(draws: usize, mut next: impl FnMut() -> Vec<f64>) -> Moments {
         let mut sums = Vec::new();
         let batch = draws / BATCHES;
         for k in 0..BATCHES {
             for _ in 0..batch {
-                let Point { shared, effects, log_scale } = next();
-                let all = shared.iter().chain(&effects).chain([&log_scale]);
-                let all: Vec<f64> = all.flat_map(|x| [*x, x * x]).collect();
+                let all: Vec<f64> = next().into_iter().flat_map(|x| [x, x * x]).collect();
                 sums.resize(all.len(), [0.0; BATCHES]);
                 sums.iter_mut().zip(all).for_each(|(sums, x)| sums[k] += x);
             }
@@ -46,12 +44,18 @@ impl Moments {
     }
 
     /// Root mean square of differences in standard errors.
-    fn rms(&self, other: &Moments) -> f64 {
+    pub fn rms(&self, other: &Moments) -> f64 {
         let squares =
             self.each().zip(other.each()).map(|([a, s], [b, t])| (a - b) * (a - b) / (s + t));
         let squares: Vec<f64> = squares.collect();
         math::sqrt(squares.iter().sum::<f64>() / squares.len() as f64)
     }
+}
+
+/// Everything that moves.
+fn all(point: &Point) -> Vec<f64> {
+    let Point { shared, effects, log_scale } = point;
+    shared.iter().chain(effects).chain([log_scale]).copied().collect()
 }
 
 fn run(model: &mut Mixed, want: Want, sweeps: usize, seed: u64) -> (Moments, Swept, Preparation) {
@@ -64,7 +68,7 @@ fn run(model: &mut Mixed, want: Want, sweeps: usize, seed: u64) -> (Moments, Swe
     (0..100).for_each(|_| swept.add(chain.sweep(model, &prepared, &mut rng)));
     let moments = Moments::collect(sweeps, || {
         swept.add(chain.sweep(model, &prepared, &mut rng));
-        chain.point(&prepared)
+        all(&chain.point(&prepared))
     });
     (moments, swept, prepared)
 }
@@ -131,6 +135,12 @@ fn uneven_patches_have_the_law_of_scanned_chains() {
     compare(uneven, 12_000, 0.3, 1.4);
 }
 
+/// Effects with coefficients of the rows.
+#[test]
+fn slopes_have_the_law_of_scanned_chains() {
+    compare(|| Mixed { has_slopes: true, ..uneven() }, 12_000, 0.3, 1.3);
+}
+
 /// Bounds of counts are loose: the law would not show broken ones.
 #[test]
 fn counts_have_the_law_of_scanned_chains() {
@@ -154,14 +164,14 @@ impl Walk {
             total -= at.log_scale + 0.5 * z * z;
             for row in model.starts[g]..model.starts[g + 1] {
                 let [x, y] = model.x[row];
-                let eta = effect + x * at.shared[1] + y * at.shared[2];
+                let eta = model.lever(row) * effect + x * at.shared[1] + y * at.shared[2];
                 total += log_weight(model.outcome, model.y[row], eta);
             }
         }
         total
     }
 
-    fn next(&mut self) -> Point {
+    fn next(&mut self) -> Vec<f64> {
         for _ in 0..2 {
             for k in 0..3 + self.at.effects.len() + 1 {
                 let mut to = self.at.clone();
@@ -177,14 +187,15 @@ impl Walk {
                 }
             }
         }
-        self.at.clone()
+        all(&self.at)
     }
 }
 
-/// With soft patches alone, with hard ones alone, with a stretch, and with a prior that no normal law comes near.
+/// With soft patches alone, with hard ones alone, with a stretch, with a prior that no normal law comes near, and with effects that are
+/// slopes.
 #[test]
 fn sweeps_have_the_law_of_the_joint_density() {
-    for is_sharp in [false, true] {
+    for (is_sharp, has_slopes) in [(false, false), (true, false), (false, true)] {
         let plan = Plan {
             outcome: Outcome::Coin,
             rows: 40,
@@ -193,7 +204,7 @@ fn sweeps_have_the_law_of_the_joint_density() {
             intercept: -0.5,
             seed: 21,
         };
-        let model = Mixed { is_sharp, ..plan.make() };
+        let model = Mixed { is_sharp, has_slopes, ..plan.make() };
         let mut walk = Walk { model: model.clone(), at: origin(&model), rng: Rng::from_seed(4) };
         let truth = Moments::collect(40_000, || walk.next());
         let soft = Want { order: Some(4), least_soft: Some(1), stretch: Some(true) };
@@ -201,7 +212,10 @@ fn sweeps_have_the_law_of_the_joint_density() {
             let (found, swept, _) = run(&mut model.clone(), want, 40_000, 5);
             assert_eq!(swept.violations, 0);
             let rms = found.rms(&truth);
-            assert!((0.4..1.5).contains(&rms), "sharp {is_sharp}, {want:?}: rms z {rms}");
+            assert!(
+                (0.4..1.5).contains(&rms),
+                "sharp {is_sharp}, slopes {has_slopes}, {want:?}: rms z {rms}"
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Sweeps against scanned chains and against a walk on the joint density; fixtures; and what would be seen if bounds were wrong.
 
 mod fixtures;
-mod law;
-mod model;
+pub mod law;
+pub mod model;

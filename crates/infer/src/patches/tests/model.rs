@@ -3,7 +3,7 @@
 use smidgen_prob::collapsed::draw::standard_normal;
 use smidgen_value::{Rng, math};
 
-use crate::patches::{Patched, Rows};
+use crate::patches::{Patched, Predicted, Rows};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -58,6 +58,19 @@ pub fn log_weight(outcome: Outcome, y: f64, eta: f64) -> f64 {
     }
 }
 
+/// A bound of a derivative over an interval.
+pub fn most(outcome: Outcome, y: f64, eta: f64, radius: f64, order: usize) -> f64 {
+    match outcome {
+        Outcome::Coin => {
+            let f = derivatives(outcome, y, eta)[order].abs();
+            let next = MOST.get(order - 2).map_or(f64::INFINITY, |next| f + radius * next);
+            MOST[order - 3].min(next)
+        }
+        Outcome::Count => math::exp(eta + radius),
+        Outcome::Normal => 0.0,
+    }
+}
+
 /// b_g ~ normal(β_0, σ), β ~ normal(0, 5) each, σ ~ half-normal(0, 2); β_0 is the first coordinate and no row reads it.
 #[derive(Clone, Debug)]
 pub struct Mixed {
@@ -71,6 +84,8 @@ pub struct Mixed {
     pub share: f64,
     /// A Laplace prior of β in the place of the normal one.
     pub is_sharp: bool,
+    /// Whether the effects have coefficients other than 1.
+    pub has_slopes: bool,
 }
 
 pub struct Plan {
@@ -106,7 +121,15 @@ impl Plan {
                 x.push(row);
             }
         }
-        Mixed { outcome: self.outcome, starts, x, y, share: 1.0, is_sharp: false }
+        Mixed {
+            outcome: self.outcome,
+            starts,
+            x,
+            y,
+            share: 1.0,
+            is_sharp: false,
+            has_slopes: false,
+        }
     }
 }
 
@@ -130,18 +153,16 @@ fn each(rows: Rows) -> impl Iterator<Item = usize> {
     (0..rows.count).map(move |i| rows.first + i * rows.step)
 }
 
-impl Patched for Mixed {
+impl Mixed {
+    /// u_i
+    pub fn lever(&self, row: usize) -> f64 {
+        if self.has_slopes { 0.4 + 0.3 * (row % 5) as f64 } else { 1.0 }
+    }
+}
+
+impl Predicted for Mixed {
     fn shared(&self) -> usize {
         3
-    }
-
-    fn groups(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    fn patch(&self, group: usize) -> Rows {
-        let (first, end) = (self.starts[group], self.starts[group + 1]);
-        Rows { first, step: 1, count: end - first }
     }
 
     fn coefficients(&mut self, rows: Rows, out: &mut [f64]) {
@@ -150,6 +171,7 @@ impl Patched for Mixed {
         for (i, row) in each(rows).enumerate() {
             out[n + i] = self.x[row][0];
             out[2 * n + i] = self.x[row][1];
+            out[3 * n + i] = self.lever(row);
         }
     }
 
@@ -168,17 +190,19 @@ impl Patched for Mixed {
 
     fn most(&mut self, rows: Rows, eta: &[f64], radius: f64, order: usize, out: &mut [f64]) {
         for ((row, eta), out) in each(rows).zip(eta).zip(out) {
-            let most = match self.outcome {
-                Outcome::Coin => {
-                    let f = derivatives(self.outcome, self.y[row], *eta)[order].abs();
-                    let next = MOST.get(order - 2).map_or(f64::INFINITY, |next| f + radius * next);
-                    MOST[order - 3].min(next)
-                }
-                Outcome::Count => math::exp(eta + radius),
-                Outcome::Normal => 0.0,
-            };
-            *out = self.share * most;
+            *out = self.share * most(self.outcome, self.y[row], *eta, radius, order);
         }
+    }
+}
+
+impl Patched for Mixed {
+    fn groups(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    fn patch(&self, group: usize) -> Rows {
+        let (first, end) = (self.starts[group], self.starts[group + 1]);
+        Rows { first, step: 1, count: end - first }
     }
 
     fn location(&self, _: usize, out: &mut [f64]) -> f64 {

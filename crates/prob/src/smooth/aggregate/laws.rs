@@ -7,20 +7,32 @@ use super::{Aggregate, Shape};
 use crate::cumulative::{self, Side};
 use crate::functions::laws::split;
 use crate::law;
-use crate::procedure::Score;
+use crate::procedure::{ScalarScore, Score};
 
 pub static ALL: &[Aggregate] = &[
     Aggregate {
         name: "log_density",
         shape: |shapes| (shapes.first() == Some(&Shape::Law)).then_some(Shape::Number),
         value: |args, _, out| {
-            let mut nothing: Vec<&mut [f64]> = args.iter().map(|_| &mut [][..]).collect();
-            match log_density(args, &mut nothing) {
-                Some(log_density) => one(out, log_density),
-                None => false,
-            }
+            let log_density = match of_singles(args) {
+                Some((score, x, numbers)) => {
+                    Some(score(x, &numbers, &mut [])).filter(|log_density| !log_density.is_nan())
+                }
+                None => {
+                    let mut nothing: Vec<&mut [f64]> = args.iter().map(|_| &mut [][..]).collect();
+                    log_density(args, &mut nothing)
+                }
+            };
+            log_density.is_some_and(|log_density| one(out, log_density))
         },
         pull: |args, _, _, g, slopes| {
+            if let Some((score, x, numbers)) = of_singles(args) {
+                let mut own = law::Numbers::from_elem(0.0, 1 + numbers.len());
+                if score(x, &numbers, &mut own) > f64::NEG_INFINITY {
+                    law::add(&mut slopes[1..], g[0], &own);
+                }
+                return;
+            }
             let mut own: Vec<Vec<f64>> =
                 slopes.iter().map(|slope| vec![0.0; slope.len()]).collect();
             let mut given: Vec<&mut [f64]> = own.iter_mut().map(Vec::as_mut_slice).collect();
@@ -77,29 +89,25 @@ fn of_numbers(shapes: &[Shape]) -> Option<Shape> {
     fits.then_some(Shape::Number)
 }
 
-/// The slopes are those of the law's number, of x, and of the law's arguments. None outside the domain.
+/// The score of a law of single numbers, x, and its arguments; None for other laws.
+fn of_singles(args: &[&[f64]]) -> Option<(ScalarScore, f64, law::Numbers)> {
+    let law = law::numbered(*args.first()?.first()?)?;
+    let Score::Scalar(score) = law.score()? else { return None };
+    let numbers = law::singles(args.get(2..)?)?;
+    let x = *args[1].first()?;
+    law.spec().arity.admits(numbers.len()).then_some((score, x, numbers))
+}
+
+/// Of any other law. The slopes are those of the law's number, of x, and of the law's arguments. None outside the domain.
 fn log_density(args: &[&[f64]], slopes: &mut [&mut [f64]]) -> Option<f64> {
     let law = law::numbered(*args.first()?.first()?)?;
     let (x, args) = (args.get(1)?, &args[2..]);
     if !law.spec().arity.admits(args.len()) {
         return None;
     }
-    let log_density = match law.score()? {
-        Score::Scalar(score) => {
-            let (x, numbers) = (*x.first()?, law::singles(args)?);
-            let wanted = law::wants_slopes(&[], slopes);
-            let mut own = law::Numbers::from_elem(0.0, if wanted { 1 + numbers.len() } else { 0 });
-            let log_density = score(x, &numbers, &mut own);
-            if log_density > f64::NEG_INFINITY && wanted {
-                law::add(&mut slopes[1..], 1.0, &own);
-            }
-            log_density
-        }
-        Score::General(score) => {
-            let (x_slope, slopes) = slopes[1..].split_first_mut()?;
-            score(x, args, x_slope, slopes)
-        }
-    };
+    let Score::General(score) = law.score()? else { return None };
+    let (x_slope, slopes) = slopes[1..].split_first_mut()?;
+    let log_density = score(x, args, x_slope, slopes);
     // NaN is nobody's density; -inf may be an x outside the support, or arguments outside the domain.
     (!log_density.is_nan()).then_some(log_density)
 }
