@@ -98,8 +98,8 @@ const CASES: &[[&str; 3]] = &[
     ],
     // Coefficients other than 1, and a scale that is no choice itself.
     [
-        "[assume m (normal 0 2)] [assume v (inv_gamma 2 2)] [assume b (normal 0 1)]
-         [assume slope (mem (lambda (g) (normal m (* 2 (sqrt v)))))]",
+        "[assume m (normal 0 2)] [assume v (normal 0 1)] [assume b (normal 0 1)]
+         [assume slope (mem (lambda (g) (normal m (exp (+ 0.3 (* 0.5 v))))))]",
         "(bernoulli (logistic (+ b (* row.x (slope row.group)))))",
         "row.coin",
     ],

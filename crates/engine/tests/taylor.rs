@@ -154,8 +154,8 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "truncated at a moving end",
-        assumed: "[assume a (normal 0 1)] [assume low (normal -12 1)] [assume s (gamma 2 2)]",
-        observed: "(truncate logistic_dist low 9 (* a row.x) s)",
+        assumed: "[assume a (normal 0 1)] [assume t (normal 0 1)] [assume s (gamma 2 2)]",
+        observed: "(truncate logistic_dist (- (* 0.1 t) 9) 9 (* a row.x) s)",
         outcome: "row.y",
     },
     Case {

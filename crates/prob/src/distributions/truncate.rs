@@ -102,7 +102,14 @@ impl Distribution for Truncate {
                 (_, Some(f64::INFINITY)) => law.tail(inner, Side::Above, ends[0], &args)?,
                 _ => law.between(inner, ends, &args)?,
             };
-            Some(log_inner - log_mass)
+            // An end that moves may leave the outcome outside.
+            let x = law.outcome();
+            let walls =
+                [(1, x - ends[0]), (2, ends[1] - x)].map(|(i, inside)| match law.known(i) {
+                    Some(_) => law.number(0.0),
+                    None => inside.wall(),
+                });
+            Some(log_inner - log_mass + walls[0] + walls[1])
         })
     }
 
