@@ -125,7 +125,7 @@ impl Watcher {
 
 impl Chain {
     fn add(&mut self, row: Row) {
-        if self.seen % self.every == 0 {
+        if self.seen.is_multiple_of(self.every) {
             self.rows.push(row.values);
         }
         self.seen += 1;

@@ -352,7 +352,7 @@ impl<'p, 'a> Journey<'p, 'a> {
 
     fn count_anew(&mut self) {
         let nodes = self.stand.model.trace().live_nodes().count();
-        let rows = self.plan.steps.iter().map(|step| rows_of(step)).sum();
+        let rows = self.plan.steps.iter().map(rows_of).sum();
         if let Some(recorder) = &mut self.recorder {
             recorder.begin(self.run.total(), nodes, rows);
         }
