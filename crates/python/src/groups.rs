@@ -10,10 +10,13 @@ use crate::result::Numbers;
 /// A name, the rounds of each member, and numbers of (chain, draw, member, ...).
 pub type Group = (String, Vec<Vec<i64>>, Numbers);
 
+/// The rounds of a quantity.
+type Member<'a> = (Vec<i64>, &'a Quantity);
+
 /// What stands in no loop is a group of its own, without rounds; what is no number, or differs in shape, is left out.
 pub fn groups(draws: &Draws) -> Vec<Group> {
     let mut places: HashMap<&str, usize> = HashMap::new();
-    let mut found: Vec<(&str, Vec<(Vec<i64>, &Quantity)>)> = Vec::new();
+    let mut found: Vec<(&str, Vec<Member<'_>>)> = Vec::new();
     for quantity in draws.quantities() {
         let (name, rounds) = split_rounds(&quantity.name);
         let place = *places.entry(name).or_insert_with(|| {
@@ -22,7 +25,7 @@ pub fn groups(draws: &Draws) -> Vec<Group> {
         });
         found[place].1.push((rounds, quantity));
     }
-    let each = |(name, mut members): (&str, Vec<(Vec<i64>, &Quantity)>)| {
+    let each = |(name, mut members): (&str, Vec<Member<'_>>)| {
         members.sort_by(|a, b| a.0.cmp(&b.0));
         let numbers = block(&members)?;
         let rounds = members.into_iter().map(|(rounds, _)| rounds);
@@ -31,7 +34,7 @@ pub fn groups(draws: &Draws) -> Vec<Group> {
     found.into_iter().filter_map(each).collect()
 }
 
-fn block(members: &[(Vec<i64>, &Quantity)]) -> Option<Numbers> {
+fn block(members: &[Member<'_>]) -> Option<Numbers> {
     let blocks: Vec<draws::Numbers> =
         members.iter().map(|(_, quantity)| quantity.numbers()).collect::<Option<_>>()?;
     let draws::Numbers { chains, draws, shape, .. } = blocks.first()?.clone();

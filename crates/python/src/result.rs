@@ -355,13 +355,16 @@ impl Outcome {
     }
 }
 
+type Part = fn(&draws::Run) -> &Draws;
+type PartMut = fn(&mut draws::Run) -> &mut Draws;
+
 /// What a pickle has beside the draws.
-const BESIDE: [(&str, fn(&draws::Run) -> &Draws); 3] = [
+const BESIDE: [(&str, Part); 3] = [
     ("stats", |run| &run.stats),
     ("warmup", |run| &run.warmup),
     ("warmup_stats", |run| &run.warmup_stats),
 ];
-const BESIDE_MUT: [(&str, fn(&mut draws::Run) -> &mut Draws); 3] = [
+const BESIDE_MUT: [(&str, PartMut); 3] = [
     ("stats", |run| &mut run.stats),
     ("warmup", |run| &mut run.warmup),
     ("warmup_stats", |run| &mut run.warmup_stats),
