@@ -103,6 +103,9 @@ const BELOW: &str = "[assume x0 (normal 0 1)] [assume y (normal x0 0.5)]
 const MOVING: &str = "[assume c (normal 0 1)] [assume a (normal 0 1)] [assume x (normal a 1)]
     [assume y (normal c 1)] [observe (if (< c 0) x y) 1]";
 
+const UNREAD_STOP: &str = "[assume x0 (scope_include 'smooth 1 (normal 0.5 0.5))] [assume u (probability x0)] [observe (normal x0 1) 1]";
+const UNREAD_DIVISOR: &str = "[assume k (scope_include 'finite 1 (uniform_discrete 0 3))] [assume u (int_mod 7 k)] [observe (normal k 1) 1]";
+
 /// A right kernel may fail on one of these programs with this probability.
 const ALPHA: f64 = 1e-7;
 
@@ -114,8 +117,19 @@ fn verdict(text: &str, moves: Moves, fault: Option<Fault>) -> Verdict {
 #[test]
 fn one_step_of_the_programs_that_were_wrong() {
     let mut failures = Vec::new();
-    let programs =
-        [UNREAD, UNREAD_CONSTANTS, STOPPING, WALLED, COIN, MIXTURE, HIDDEN, BELOW, MOVING];
+    let programs = [
+        UNREAD,
+        UNREAD_CONSTANTS,
+        STOPPING,
+        WALLED,
+        COIN,
+        MIXTURE,
+        HIDDEN,
+        BELOW,
+        MOVING,
+        UNREAD_STOP,
+        UNREAD_DIVISOR,
+    ];
     for text in programs {
         for moves in [Moves::IdleSweeps(1), Moves::Sweeps(3), Moves::IdleSweeps(16)] {
             if let Verdict::Wrong(why) = verdict(text, moves, None) {
@@ -154,6 +168,13 @@ const FIRST: u64 = 60;
 fn an_unread_branch_that_does_not_follow_is_noticed() {
     notices(Fault::UnreadBranch, &BRIEFLY, &[UNREAD, UNREAD_CONSTANTS, STOPPING]);
     notices_in_random_programs(Fault::UnreadBranch, &BRIEFLY);
+}
+
+#[test]
+fn an_unread_procedure_that_stops_is_noticed() {
+    notices(Fault::UnreadStop, &BRIEFLY, &[UNREAD_STOP]);
+    notices(Fault::UnreadStop, &[Moves::Program("(gibbs finite each 1)")], &[UNREAD_DIVISOR]);
+    notices_in_random_programs(Fault::UnreadStop, &BRIEFLY);
 }
 
 #[test]

@@ -23,6 +23,7 @@ use crate::program::predict::Student;
 use crate::program::value_only::ValueOnly;
 use crate::program::{Op, Program, Register, Source as Leaf, lower, marked};
 use crate::trace::Trace;
+use crate::trace::fault::Fault;
 use crate::trace::node::Op as NodeOp;
 
 /// What a node of D is while the program is written.
@@ -352,8 +353,10 @@ impl Writer<'_> {
         // boxed values tell.
         let terms = program.terms.len();
         let may_lack = if self.indices.is_empty() { fallible } else { results };
-        let results = may_lack(&program);
-        program.terms.extend(results);
+        if !self.trace.has_fault(Fault::UnreadStop) {
+            let results = may_lack(&program);
+            program.terms.extend(results);
+        }
         program.project_uniform();
         program.tidy();
         let mut checked = program.terms.split_off(terms);

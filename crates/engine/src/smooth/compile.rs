@@ -191,6 +191,9 @@ impl Compiler<'_> {
     /// Functions that may stop though the density is not 0: those that nobody reads, and checks, of which programs
     /// have what they hand on.
     fn guards(&self) -> Vec<NodeId> {
+        if self.trace.has_fault(Fault::UnreadStop) {
+            return Vec::new();
+        }
         let is_guard = |(place, id): &(usize, &NodeId)| {
             let is_read = self.owners[*place] != Owner::Nobody;
             self.trace.may_stop(**id) && (!is_read || self.is_check(**id))

@@ -12,6 +12,8 @@ pub enum Fault {
     /// A branch that no density reads does not stop its condition from moving in a joint block, and
     /// does not follow the move.
     UnreadBranch,
+    /// A procedure that stops where it has no value does no harm where no density reads it.
+    UnreadStop,
     /// A branch that goes another way after a joint move draws what it makes from a stream of
     /// constant seed, and nothing is weighed for that.
     ConstantSeed,

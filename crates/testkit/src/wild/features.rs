@@ -2,12 +2,16 @@
 //! might.
 
 use super::program::Item;
+use super::stopping;
 use super::writer::Writer;
 
 pub type Feature = fn(&mut Writer);
 
 pub static FEATURES: &[Feature] = &[
     unread,
+    stopping::unread_stop,
+    stopping::named_stop,
+    stopping::observed_stop,
     unread_branch,
     family,
     family_of_random_keys,

@@ -12,6 +12,7 @@ pub mod features;
 pub mod kernels;
 pub mod program;
 pub mod steps;
+mod stopping;
 pub mod writer;
 
 pub use program::Wild;

@@ -16,7 +16,11 @@ use smidgen_lang::parser::{parse, parse_expression};
 use smidgen_lang::syntax::{DirectiveKind, Syntax};
 use smidgen_value::{Column, Rng, Symbol, Table, Value};
 
+use super::stopping;
 use crate::world::{Noted, World};
+
+/// Starts of a program that may stop, before it is given up.
+const ATTEMPTS: usize = 400;
 
 /// The name of the rows of loops, and the column that is drawn.
 const ROW: &str = "row";
@@ -125,6 +129,20 @@ impl Wild {
 
     /// An exact draw of choices and data. An error says why the program does not run.
     pub fn start(&self, seed: u64) -> Result<Start, String> {
+        let mut start = self.attempt(seed);
+        if stopping::may_stop(&self.items) {
+            let mut seeds = Rng::from_seed(seed);
+            for _ in 0..ATTEMPTS {
+                if start.is_ok() {
+                    break;
+                }
+                start = self.attempt(seeds.seed());
+            }
+        }
+        start
+    }
+
+    fn attempt(&self, seed: u64) -> Result<Start, String> {
         let mut world = World::empty(Rng::from_seed(seed));
         let mut data = Vec::new();
         for lowered in &self.lowered {
