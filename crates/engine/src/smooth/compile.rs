@@ -5,7 +5,7 @@
 //! part*, computed once. Rows of one shape are collected, so that a model of N observations
 //! becomes a global part of a few instructions and one short program over N rows.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smidgen_prob::smooth;
 use smidgen_prob::{Distribution, Support};
 use smidgen_value::Value;
@@ -38,8 +38,6 @@ pub(super) struct Placed {
 pub(super) struct Compiler<'t> {
     pub(super) trace: &'t mut Trace,
     pub(super) scaffold: &'t Scaffold,
-    /// Choices that are summed out.
-    pub(super) left_out: &'t FxHashSet<NodeId>,
     pub(super) form: Form,
     /// Places in D.
     pub(super) places: FxHashMap<NodeId, u32>,
@@ -89,13 +87,11 @@ pub(super) fn compile(
     trace: &mut Trace,
     scaffold: &Scaffold,
     form: Form,
-    left_out: &FxHashSet<NodeId>,
 ) -> Result<Result<Density, NotSmooth>, EvalError> {
     let places = scaffold.target.iter().enumerate().map(|(k, id)| (*id, k as u32)).collect();
     let mut compiler = Compiler {
         trace,
         scaffold,
-        left_out,
         form,
         places,
         owners: Vec::new(),

@@ -179,7 +179,7 @@ impl Density {
         let mut scaffold = Scaffold::new();
         scaffold.build(trace, principals);
         scaffold.absorbing.retain(|id| !left_out.contains(id));
-        compile::compile(trace, &scaffold, form, left_out)
+        compile::compile(trace, &scaffold, form)
     }
 
     fn new(

@@ -67,10 +67,12 @@ impl Compiler<'_> {
                         Some(place) if self.trace.node(child.node).role != Role::Restructured => {
                             self.owners[*place as usize]
                         }
-                        Some(_) => Owner::Global,
-                        None if self.left_out.contains(&child.node) => Owner::Nobody,
-                        // In T: a branch that runs only now.
-                        None => Owner::Global,
+                        Some(place) if self.owners[*place as usize] != Owner::Nobody => {
+                            Owner::Global
+                        }
+                        // A branch that nobody reads; summed out; or in T, a branch that runs only now: if that is read,
+                        // so is what its sides name.
+                        _ => Owner::Nobody,
                     },
                 };
                 owner = owner.and(reader);

@@ -64,6 +64,10 @@ pub(crate) fn lowered(text: &str, scope: &Scope, numbers: &Nothing) -> Result<Ex
     lower(&read(text)?, scope, numbers).map_err(|errors| format!("{}: {text}", errors[0].message))
 }
 
+fn log_joint(world: &mut World) -> Result<f64, String> {
+    world.model.log_joint().map_err(|error| error.to_string())
+}
+
 /// Covariates of so many rows.
 fn covariates(rng: &mut Rng, rows: usize) -> Table {
     let x: Vec<f64> = (0..rows).map(|_| (400.0 * rng.uniform()).round() / 100.0 - 2.0).collect();
@@ -145,7 +149,12 @@ impl Wild {
     fn attempt(&self, seed: u64) -> Result<Start, String> {
         let mut world = World::empty(Rng::from_seed(seed));
         let mut data = Vec::new();
-        for lowered in &self.lowered {
+        for (lowered, item) in self.lowered.iter().zip(&self.items) {
+            // Where a directive stops, a model looks for other values that are possible: no draw from the law.
+            let before = match stopping::is_stop(item) {
+                true => Some(log_joint(&mut world)?),
+                false => None,
+            };
             let noted = match lowered {
                 Lowered::Same(noted) => noted.clone(),
                 Lowered::Observe(expr) => {
@@ -165,7 +174,11 @@ impl Wild {
                     Arc::new(Noted::ObserveRows { expr: expr.clone(), outcome, rows })
                 }
             };
+            let is_free = matches!(lowered, Lowered::Same(_));
             world.perform(noted)?;
+            if is_free && before.is_some_and(|before| log_joint(&mut world) != Ok(before)) {
+                return Err("it stops".to_owned());
+            }
         }
         Ok(Start { world, data })
     }

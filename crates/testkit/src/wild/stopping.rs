@@ -9,13 +9,16 @@ const STOPS: [&str; 3] = ["(int_mod ", "(probability ", "(cholesky "];
 
 /// Whether starts of a program may have to be drawn again.
 pub(super) fn may_stop(items: &[Item]) -> bool {
-    items.iter().any(|item| {
-        let text = match item {
-            Item::Assume(_, text) | Item::Predict(text) => text,
-            Item::Observe(text) | Item::ObserveRows(text) => text,
-        };
-        STOPS.iter().any(|stop| text.contains(stop))
-    })
+    items.iter().any(is_stop)
+}
+
+/// Whether a directive may stop.
+pub(super) fn is_stop(item: &Item) -> bool {
+    let text = match item {
+        Item::Assume(_, text) | Item::Predict(text) => text,
+        Item::Observe(text) | Item::ObserveRows(text) => text,
+    };
+    STOPS.iter().any(|stop| text.contains(stop))
 }
 
 /// An expression that has a value in most states.
