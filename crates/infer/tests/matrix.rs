@@ -1,9 +1,11 @@
 //! The engine matrix: whatever path evaluates a density, it is that of the trace, in the tails too. Programs that were
 //! wrong once by name, and random ones; `cargo run --release -p smidgen-testkit --example matrix -- N SEED` tries more.
 
+use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use smidgen_prob::distributions::ALL;
 use smidgen_testkit::matrix::known::{KNOWN, is_known};
 use smidgen_testkit::matrix::named::{Case, PRIORS, at_one, cases, stage_at_one};
 use smidgen_testkit::matrix::paths::{Meets, PATHS};
@@ -53,6 +55,31 @@ fn every_path_on_random_programs() {
         assert_eq!(impossible > 0, path.meets == Meets::Anything, "{name}: {impossible} of -inf");
         assert_eq!(slopes > 50, path.has_slopes, "{name}: {slopes} slopes");
     }
+}
+
+/// What programs compute with laws, besides drawing from them and observing them.
+const PROCEDURES: [&str; 10] = [
+    "log_density",
+    "log_cdf",
+    "log_ccdf",
+    "cdf",
+    "ccdf",
+    "quantile",
+    "cov_exp_quad",
+    "cov_matern32",
+    "cov_matern52",
+    "cov_periodic",
+];
+
+/// A law that is added has to be written into the programs, or no path ever meets it.
+#[test]
+fn every_law_is_met() {
+    let text: String = (0..PROGRAMS).filter_map(|seed| Some(program(seed).ok()?.text())).collect();
+    let words: HashSet<&str> =
+        text.split(|c: char| c.is_whitespace() || "()".contains(c)).collect();
+    let laws = ALL.iter().map(|law| law.spec().name.trim_end_matches(']'));
+    let unmet: Vec<&str> = laws.chain(PROCEDURES).filter(|name| !words.contains(name)).collect();
+    assert!(unmet.is_empty(), "no program has {unmet:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! log p = -log(1 + e^-η) and log(1 - p) = -log(1 + e^η) keep their digits however large η is, where
 //! the number p would have become 1 or 0.
 
-use smidgen_value::math::{LN_2, ln, ln_1p, log_logistic, logistic};
+use smidgen_value::math::{ln, ln_1p, ln_gamma, ln_gamma_ratio, log_logistic, logistic};
 use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use crate::arguments;
@@ -81,7 +81,9 @@ pub fn log_binomial_by_odds(k: f64, m: f64, log_odds: f64) -> f64 {
     } else if m == 0.0 {
         times(k, log_logistic(log_odds))
     } else if log_odds.abs() > NORMAL {
-        let choices = log_binomial(k, m, 0.5) + (k + m) * LN_2;
+        // However far apart the two are.
+        let (large, small) = if k > m { (k, m) } else { (m, k) };
+        let choices = ln_gamma_ratio(large + 1.0, small) - ln_gamma(small + 1.0);
         choices + times(k, log_logistic(log_odds)) + times(m, log_logistic(-log_odds))
     } else if log_odds > 0.0 {
         // Of the two sides the rarer one, whose probability has all its digits.

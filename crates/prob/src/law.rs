@@ -6,10 +6,12 @@
 //! list of all: it does not move. What is made of a law in this way has value and gradient in every path, and bounds where the
 //! inner law's recipe can be written into its own.
 //!
-//! The inner law is one of single numbers whose arguments are single numbers ([`Score::Scalar`]).
+//! The inner law is one of single numbers whose arguments are single numbers ([`Score::Scalar`]). It reads plain numbers in every path: what
+//! they are known by (log odds, a logarithm) is lost on the way, so that the trace and programs say the same. Who needs the tails writes the
+//! law with that parameter: `bernoulli_logit`, `poisson_log`.
 
 use smallvec::SmallVec;
-use smidgen_value::{ArgumentError, Origin, Symbol, Value};
+use smidgen_value::{ArgumentError, Origin, Rng, Symbol, Value};
 
 use crate::distributions::ALL;
 use crate::procedure::{Args, Distribution, ScalarScore, Score};
@@ -93,7 +95,11 @@ impl Inner {
             Ok(x) => x,
             Err(_) => return Ok(f64::NEG_INFINITY),
         };
-        self.law.log_density(&x, args)
+        with_plain(args, |args| self.law.log_density(&x, args))
+    }
+
+    pub fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
+        with_plain(args, |args| self.law.sample(args, rng))
     }
 
     /// The log density and, if they are wanted, the slopes of the outcome and of the arguments.
@@ -117,11 +123,20 @@ impl Inner {
 
     /// Where the law lives, as numbers (`true` is 1).
     pub fn support(&self, args: Args<'_>) -> Result<Support, ArgumentError> {
-        Ok(match self.law.support(args)? {
+        Ok(match with_plain(args, |args| self.law.support(args))? {
             Support::Booleans => Support::Integers { low: 0.0, high: 1.0 },
             support => support,
         })
     }
+}
+
+/// Asks with the plain numbers of arguments.
+pub fn with_plain<T>(args: Args<'_>, ask: impl FnOnce(Args<'_>) -> T) -> T {
+    if !args.iter().any(|arg| matches!(arg, Value::Linked(..))) {
+        return ask(args);
+    }
+    let plain: SmallVec<[Value; 4]> = args.iter().map(|arg| arg.plain()).collect();
+    ask(&plain.iter().collect::<SmallVec<[&Value; 4]>>())
 }
 
 /// The single numbers that arguments of a score are; None if some are not single.

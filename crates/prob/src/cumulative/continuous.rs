@@ -13,7 +13,7 @@ use crate::law::{Inner, Numbers};
 use crate::smooth::Curve;
 
 /// log P(X <= x) and log P(X > x)
-type Parts = [f64; 2];
+pub(super) type Parts = [f64; 2];
 
 const NAMES: &[&str] = &[
     "normal",
@@ -76,7 +76,12 @@ pub fn log_probability(
 }
 
 /// A derivative by differences of fourth order.
-fn difference(args: &[f64], i: usize, inner: Inner, at: &dyn Fn(&[f64]) -> Option<f64>) -> f64 {
+pub(super) fn difference(
+    args: &[f64],
+    i: usize,
+    inner: Inner,
+    at: &dyn Fn(&[f64]) -> Option<f64>,
+) -> f64 {
     let name = inner.law.spec().name;
     let reach = match (name, i) {
         ("beta_mean", 0) => args[0].min(1.0 - args[0]),

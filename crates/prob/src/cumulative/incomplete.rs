@@ -65,7 +65,12 @@ pub fn log_beta_parts(a: f64, b: f64, x: f64, y: f64) -> [f64; 2] {
     if y <= 0.0 {
         return [0.0, f64::NEG_INFINITY];
     }
-    if x > (a + 1.0) / (a + b + 2.0) {
+    // By the smaller of x and y: beside a huge shape the other one is 1.
+    let is_right = match y < x {
+        true => y < (b + 1.0) / (a + b + 2.0),
+        false => x > (a + 1.0) / (a + b + 2.0),
+    };
+    if is_right {
         let [above, below] = log_beta_parts_left(b, a, y, x);
         return [below, above];
     }

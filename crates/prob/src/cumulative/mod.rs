@@ -1,8 +1,8 @@
 //! Distribution functions of laws of numbers: log P(X <= x) and log P(X > x), neither as a difference from 1, with
 //! their derivatives; and quantiles.
 //!
-//! * Discrete laws are summed away from x, so the cost is a few standard deviations; the slopes of the sum are those of
-//!   its terms.
+//! * Discrete laws are parts of beta and gamma laws ([`discrete`]); the few others are summed away from x, and the slopes of the sum are those
+//!   of its terms.
 //! * Continuous laws are a table by name ([`continuous`], [`incomplete`]). With f the density, a change of a
 //!   parameter moves a quantile by v = dx/dθ, and d log P(X <= x)/dθ = -v f(x) / P(X <= x). Where v has no simple form (the
 //!   shapes of gamma, beta and Student's t laws), the derivative is a difference of fourth order, good to nine digits.
@@ -10,6 +10,7 @@
 //! * What has no distribution function here: laws that are made of others.
 
 mod continuous;
+mod discrete;
 mod incomplete;
 mod quadrature;
 mod quantile;
@@ -56,6 +57,12 @@ pub fn log_complement(t: f64) -> f64 {
 /// Terms of a sum before it is given up.
 const MOST_TERMS: usize = 5_000_000;
 
+/// Whether a law has a distribution function.
+pub fn is_known(inner: Inner, support: &Support) -> bool {
+    let is_discrete = matches!(support, Support::Integers { .. });
+    continuous::is_known(inner.law.spec().name, is_discrete)
+}
+
 /// The log probability of one side, and, if they are wanted, the slopes of x and of the arguments. None for a law without a
 /// distribution function, or arguments out of its domain.
 pub fn log_probability(
@@ -87,7 +94,9 @@ pub fn log_probability(
         return Some((if is_certain { 0.0 } else { f64::NEG_INFINITY }, nothing));
     }
     if is_discrete {
-        return Some(summed(inner, side, x.floor(), args, (low, high), wanted));
+        let k = x.floor();
+        let found = discrete::log_probability(inner, side, k, args, wanted);
+        return found.or_else(|| Some(summed(inner, side, k, args, (low, high), wanted)));
     }
     continuous::log_probability(inner, side, x, args, wanted)
 }

@@ -1,7 +1,7 @@
 //! P(k) = C(n, k) B(k + a, n - k + b) / B(a, b): the successes in n trials whose probability of
 //! success is one draw from a beta law.
 
-use smidgen_value::math::{digamma_difference, ln};
+use smidgen_value::math::{LN_2, digamma_difference, ln, ln_gamma_ratio};
 use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use super::saddle_point::{log_binomial, log_trials};
@@ -31,6 +31,9 @@ fn parameters(args: Args<'_>) -> Result<(f64, f64, f64), ArgumentError> {
     ))
 }
 
+/// Shapes so many times as large as the number of trials: T below would be the small difference of huge numbers.
+const DWARFS: f64 = 1e12;
+
 /// With T(x, y) = Gamma(x + y + 1) / (Gamma(x + 1) Gamma(y + 1)) p^x q^y it is
 ///
 /// T(k, n - k) T(a, b) / T(k + a, n - k + b) ab (n + a + b) / ((a + b) (k + a) (n - k + b)),
@@ -44,6 +47,12 @@ pub(crate) fn log_mass(k: f64, n: f64, a: f64, b: f64) -> f64 {
         return 0.0;
     }
     let m = n - k;
+    if a + b > DWARFS * (n + 1.0) {
+        // C(n, k) a (a + 1) ... (a + k - 1) b (b + 1) ... / ((a + b) (a + b + 1) ...)
+        let choices = log_trials(k, m, 0.5) + n * LN_2;
+        return (choices + ln_gamma_ratio(a, k) + ln_gamma_ratio(b, m) - ln_gamma_ratio(a + b, n))
+            .min(0.0);
+    }
     let (x, y) = (k + a, m + b);
     let (p, q) = (x / (x + y), y / (x + y));
     let all = if p <= q {

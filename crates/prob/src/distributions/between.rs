@@ -7,7 +7,7 @@ use smidgen_value::math::exp;
 use smidgen_value::{ArgumentError, Value};
 
 use crate::arguments;
-use crate::cumulative::{Side, log_complement, log_probability};
+use crate::cumulative::{self, Side, log_complement, log_probability};
 use crate::law::{self, Inner, Numbers};
 use crate::procedure::Args;
 use crate::support::Support;
@@ -45,8 +45,10 @@ impl Between {
         let support = inner.support(&args[3..]).map_err(|error| error.after(3))?;
         let numbers: Result<Numbers, _> =
             (3..args.len()).map(|i| arguments::number(args, i)).collect();
-        let between = Between::new(inner, (low, high), numbers?, &support);
-        let between = between.filter(|between| between.part(Side::Below, 0.0, false).is_some());
+        let between = match cumulative::is_known(inner, &support) {
+            true => Between::new(inner, (low, high), numbers?, &support),
+            false => None,
+        };
         between.ok_or_else(|| {
             let expected = "a distribution of numbers with a distribution function";
             ArgumentError::wrong_type(0, expected, args[0])

@@ -81,7 +81,7 @@ impl Distribution for Censor {
 
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let between = Between::read(args)?;
-        let drawn = between.inner.law.sample(&args[3..], rng).map_err(|error| error.after(3))?;
+        let drawn = between.inner.sample(&args[3..], rng).map_err(|error| error.after(3))?;
         Ok(Value::Number(outcome::number(&drawn).clamp(between.low, between.high)))
     }
 

@@ -91,7 +91,7 @@ fn draw_above(inner: Inner, args: Args<'_>, rng: &mut Rng) -> Result<f64, Argume
         }
     }
     loop {
-        let k = outcome::number(&inner.law.sample(args, rng)?);
+        let k = outcome::number(&inner.sample(args, rng)?);
         if k > 0.0 {
             return Ok(k);
         }

@@ -175,7 +175,7 @@ impl Distribution for Mixture {
             }
         }
         let (inner, values) = &parts.laws[chosen];
-        let drawn = inner.law.sample(&values.iter().collect::<Vec<_>>(), rng);
+        let drawn = inner.sample(&values.iter().collect::<Vec<_>>(), rng);
         let drawn = drawn.map_err(|error| error.of(2 + 2 * chosen))?;
         Ok(Value::Number(outcome::number(&drawn)))
     }

@@ -34,12 +34,12 @@ fn log_mass(k: f64, mu: f64, phi: f64) -> f64 {
         return f64::NEG_INFINITY;
     }
     let total = mu + phi;
-    if k == 0.0 || !total.is_finite() {
+    // Of the two probabilities the smaller one, which has all its digits.
+    let least = mu.min(phi) / total;
+    if k == 0.0 || !least.is_normal() {
         return log_mass_by_log(k, ln(mu), phi);
     }
-    // Of the two probabilities the smaller one, which has all its digits.
-    let trials =
-        if phi < mu { log_binomial(phi, k, phi / total) } else { log_binomial(k, phi, mu / total) };
+    let trials = if phi < mu { log_binomial(phi, k, least) } else { log_binomial(k, phi, least) };
     trials + ln(phi / (phi + k))
 }
 

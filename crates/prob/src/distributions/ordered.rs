@@ -80,7 +80,7 @@ impl Distribution for Ordered {
         for _ in 0..100 {
             let mut x = Vec::with_capacity(len);
             for _ in 0..len {
-                let drawn = inner.law.sample(rest, rng).map_err(|error| error.after(2))?;
+                let drawn = inner.sample(rest, rng).map_err(|error| error.after(2))?;
                 x.push(outcome::number(&drawn));
             }
             x.sort_by(f64::total_cmp);

@@ -32,16 +32,21 @@ fn parameters(args: Args<'_>) -> Result<(f64, Positive, f64), ArgumentError> {
     ))
 }
 
+/// Where the tail is asked; without a shape nowhere, however far z is.
+fn leaning(z: f64, shape: f64) -> f64 {
+    if shape == 0.0 { 0.0 } else { outcome::finite(shape * z) }
+}
+
 /// Of location 0 and scale 1.
 fn log_density(z: f64, shape: f64) -> f64 {
-    let tail = Curve::LogNormalCdf.value(outcome::finite(shape * z));
+    let tail = Curve::LogNormalCdf.value(leaning(z, shape));
     LN_2 - HALF_LN_2PI - 0.5 * z * z + tail
 }
 
 /// The derivatives with respect to z and to the shape.
 fn slopes(z: f64, shape: f64) -> [f64; 2] {
     let mut tail = [0.0; 2];
-    Curve::LogNormalCdf.derivatives(outcome::finite(shape * z), &mut tail);
+    Curve::LogNormalCdf.derivatives(leaning(z, shape), &mut tail);
     [shape * tail[1] - z, z * tail[1]]
 }
 

@@ -27,7 +27,7 @@ static SPEC: Spec = Spec {
 /// The law of counts, the probability, and the arguments of the law.
 pub(crate) fn parameters<'a>(args: Args<'a>) -> Result<(Inner, Chance, Args<'a>), ArgumentError> {
     let inner = Inner::read(args, 0, args.len() - 2)?;
-    let p = Chance::read(args, 1)?;
+    let p = Chance::Plain(arguments::probability(args, 1)?);
     let support = inner.support(&args[2..]).map_err(|error| error.after(2))?;
     if !is_of_counts(&support) {
         return Err(ArgumentError::wrong_type(0, "a distribution of counts", args[0]));
@@ -98,7 +98,7 @@ impl Distribution for ZeroInflated {
         if p.draw(rng) {
             return Ok(Value::Number(0.0));
         }
-        let drawn = inner.law.sample(rest, rng).map_err(|error| error.after(2))?;
+        let drawn = inner.sample(rest, rng).map_err(|error| error.after(2))?;
         Ok(Value::Number(outcome::number(&drawn)))
     }
 

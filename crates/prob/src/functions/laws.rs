@@ -44,13 +44,13 @@ fn log_density(args: Args<'_>) -> Outcome {
         )));
     }
     let x = law.admit(args[1]).map_err(|wanted| ArgumentError::wrong_type(1, wanted, args[1]))?;
-    law.log_density(&x, &args[2..]).map(Value::Number).map_err(|error| error.after(2))
+    law::with_plain(&args[2..], |args| law.log_density(&x, args)).map(Value::Number).map_err(|error| error.after(2))
 }
 
 /// The law, and its arguments as numbers, checked.
 fn inner(args: Args<'_>) -> Result<(Inner, Numbers), ArgumentError> {
     let inner = Inner::read(args, 0, args.len() - 2)?;
-    inner.law.support(&args[2..]).map_err(|error| error.after(2))?;
+    inner.support(&args[2..]).map_err(|error| error.after(2))?;
     let numbers: Result<Numbers, _> = (2..args.len()).map(|i| number(args, i)).collect();
     Ok((inner, numbers?))
 }

@@ -9,7 +9,8 @@ pub struct Known {
     pub reason: &'static str,
     /// Whether a failure is of this kind.
     pub concerns: fn(&Failure) -> bool,
-    /// One observation given `b` and `row.x`, one row (x, y), and the path that is wrong near b = 1.
+    /// One observation given `b` of one of the [`PRIORS`] and `row.x`, one row (x, y), and the path that is wrong near b = 1.
+    pub prior: usize,
     pub expr: &'static str,
     pub row: (f64, f64),
     pub path: &'static str,
@@ -19,6 +20,7 @@ pub static KNOWN: &[Known] = &[
     Known {
         reason: "a vector forgets the log odds of its entries in the trace, programs in lanes know them",
         concerns: |failure| failure.program.contains("(vector (logistic"),
+        prior: 0,
         expr: "(bernoulli (lookup (vector (logistic (* b row.x)) 0.5) 0))",
         row: (300.0, 0.0),
         path: "log joint, plates",
@@ -26,15 +28,26 @@ pub static KNOWN: &[Known] = &[
     Known {
         reason: "the slope of a weight e^η that is nearly 0 is lost in normalize: vectors hold plain numbers",
         concerns: |failure| failure.is_slope && !failure.says.is_finite(),
+        prior: 0,
         expr: "(categorical (normalize (vector (exp (* b row.x)) 1)))",
         row: (-720.0, 0.0),
         path: "smooth",
+    },
+    Known {
+        reason: "Gibbs in lanes takes the 1 of 1 - p for a number like any other and loses digits of the difference",
+        concerns: |failure| {
+            failure.path.starts_with("gibbs") && failure.program.contains("(- 1 (logistic")
+        },
+        prior: 1,
+        expr: "(beta_mean (- 1 (logistic (* b row.x))) 2)",
+        row: (20.0, 0.5),
+        path: "gibbs dry",
     },
 ];
 
 /// Slopes that cannot be judged: the text itself rounds 1 − p, and differences of a step function are none.
 fn is_stepwise(failure: &Failure) -> bool {
-    let rounds = ["(- 1 (", "(min 1 (exp"];
+    let rounds = ["(- 1 (", "(min 1 (exp", "(exp (log_logistic"];
     failure.is_slope && rounds.iter().any(|text| failure.program.contains(text))
 }
 
@@ -49,7 +62,7 @@ pub fn is_known(failure: &Failure) -> bool {
 impl Known {
     /// Whether the example still shows it.
     pub fn is_shown(&self) -> bool {
-        let subject = with_one_row(PRIORS[0], self.expr, self.row);
+        let subject = with_one_row(PRIORS[self.prior], self.expr, self.row);
         let is_path = |path: &&Path| path.name == self.path;
         let path = PATHS.iter().find(is_path).expect("a path of the table");
         let Some(stage) = stage_at_one(&subject) else { return false };

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use smidgen_engine::check::again::Choices;
+use smidgen_lang::core::ExprRef;
 use smidgen_lang::lower::{Nothing, Scope, lower_named};
 use smidgen_value::{Column, Rng, Symbol, Table};
 
-use crate::wild::program::{lowered, read, show};
+use crate::wild::program::{lowered, lowered_weight, read, show};
 use crate::world::{Noted, World};
 
 /// The name of the rows of loops, and the column that is observed.
@@ -25,7 +26,7 @@ pub enum Line {
         expr: String,
         value: String,
     },
-    /// `[for row in table [observe expr row.y]]`.
+    /// `[for row in table [observe expr row.y]]`, or `[for row in table [factor ...]]`.
     ObserveRows {
         expr: String,
         table: Arc<Table>,
@@ -125,12 +126,30 @@ impl Subject {
         let line = |line: &Line| match line {
             Line::Assume { name, expr } => format!("[assume {name} {expr}]\n"),
             Line::Predict(expr) => format!("[predict {expr}]\n"),
+            Line::Observe { expr, .. } if is_weight(expr) => format!("{expr}\n"),
             Line::Observe { expr, value } => format!("[observe {expr} {value}]\n"),
             Line::ObserveRows { expr, table } => {
-                format!("{}[for row in t [observe {expr} row.y]]\n", shown(table))
+                let directive = match is_weight(expr) {
+                    true => expr.clone(),
+                    false => format!("[observe {expr} row.y]"),
+                };
+                format!("{}[for row in t {directive}]\n", shown(table))
             }
         };
         self.lines.iter().map(line).collect()
+    }
+}
+
+/// Whether an observation is written as a whole `[factor ...]`.
+fn is_weight(text: &str) -> bool {
+    text.starts_with('[')
+}
+
+/// What is observed; of a weight, the law that observes it.
+fn observed(text: &str, scope: &Scope, numbers: &Nothing) -> Result<ExprRef, String> {
+    match is_weight(text) {
+        true => lowered_weight(text, scope, numbers),
+        false => lowered(text, scope, numbers),
     }
 }
 
@@ -150,11 +169,11 @@ fn note(number: usize, line: &Line) -> Result<Noted, String> {
         }
         Line::Observe { expr, value } => {
             let value = World::empty(Rng::from_seed(0)).value(value);
-            Noted::Observe { expr: lowered(expr, &global, &numbers)?, value, label: None }
+            Noted::Observe { expr: observed(expr, &global, &numbers)?, value, label: None }
         }
         Line::ObserveRows { expr, table } => {
             let scope = global.with_row(Symbol::new(ROW), table.clone());
-            let expr = lowered(expr, &scope, &numbers)?;
+            let expr = observed(expr, &scope, &numbers)?;
             let numbers = Nothing((number as u64 + (1 << 16)) << 32);
             let outcome = lowered(&format!("{ROW}.{OUTCOME}"), &scope, &numbers)?;
             Noted::ObserveRows { expr, outcome, rows: table.rows() }

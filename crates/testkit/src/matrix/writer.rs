@@ -18,6 +18,12 @@ const REALS: &[&str] = &[
     "(vonmises 0 2)",
     "(uniform_continuous -2 2)",
     "(normal 1 0.3)",
+    "(skew_normal 0 1 3)",
+    "(gumbel 0 1)",
+    "(truncate logistic_dist -3 3 0.5 1)",
+    "(truncate normal 0.2 inf 0 1)",
+    "(mixture (vector 0.3 0.7) normal (list -1 1) student_t (list 4 1 0.5))",
+    "(flat)",
 ];
 const POSITIVES: &[&str] = &[
     "(gamma 2 2)",
@@ -29,13 +35,38 @@ const POSITIVES: &[&str] = &[
     "(expon 1)",
     "(weibull 2 1)",
     "(chi_squared 3)",
+    "(inverse_gaussian 1 2)",
+    "(pareto 0.5 3)",
+    "(truncate gamma 0.1 inf 2 2)",
+    "(flat_pos)",
 ];
-const UNITS: &[&str] = &["(beta 2 3)", "(uniform_continuous 0 1)"];
+const UNITS: &[&str] = &["(beta 2 3)", "(uniform_continuous 0 1)", "(beta_mean 0.4 5)"];
 const FINITES: &[&str] = &[
     "(uniform_discrete 0 3)",
     "(bernoulli 0.4)",
     "(binomial 2 0.3)",
     "(categorical (vector 0.2 0.5 0.3))",
+    "(bernoulli_logit 0.3)",
+    "(categorical_logit (vector 0.1 -1 0.4))",
+    "(ordered_logistic 0.2 (vector -1 0.8))",
+    "(ordered_probit -0.1 (vector -1 0.8))",
+    "(beta_binomial 2 1 2)",
+    "(hypergeometric 2 3 4)",
+    "(zero_inflated binomial 0.3 2 0.6)",
+    "(hurdle binomial 0.3 2 0.6)",
+    "(censor poisson 0 2 1.5)",
+    "(truncate geometric 0 2 0.4)",
+    "(mixture (vector 0.5 0.5) binomial (list 2 0.2) bernoulli (list 0.9))",
+];
+/// Vectors, by their length.
+const VECTORS: &[&str] = &[
+    "(multivariate_diag_normal (zeros N) (ones N))",
+    "(multivariate_normal (zeros N) (id_matrix N))",
+    "(multivariate_normal_cholesky (zeros N) (id_matrix N))",
+    "(multivariate_student_t 4 (zeros N) (id_matrix N))",
+    "(random_walk N 0.7)",
+    "(ar N (vector 0.6 -0.2) 0.8 0.1)",
+    "(ordered normal N 0 1)",
 ];
 
 /// Rows of a loop: one, a few, and more than fit side by side.
@@ -216,24 +247,38 @@ impl Writer {
 
     /// A vector that hangs on choices.
     pub fn vector(&mut self, len: usize) -> String {
-        if self.coin() && !self.in_row {
-            let draw = format!("(multivariate_diag_normal (zeros {len}) (ones {len}))");
+        if self.coin() {
+            let draw = self.one_of(VECTORS).replace('N', &len.to_string());
             return self.assume("w", draw);
         }
         let entries: Vec<String> = (0..len).map(|_| self.real()).collect();
         format!("(vector {})", entries.join(" "))
     }
 
-    /// A linear predictor.
-    pub fn predictor(&mut self) -> String {
-        let (a, b, x) = (self.real(), self.real(), self.covariate());
-        let finite = match self.finites.len() {
+    /// Two increasing numbers.
+    pub fn cut_points(&mut self) -> String {
+        let (a, s) = (self.real(), self.positive_choice());
+        match self.rng.below(3) {
+            0 => self.assume("c", "(ordered normal 2 0 1.5)".to_owned()),
+            1 => format!("(vector {a} (+ {a} {s}))"),
+            _ => "(vector -1 0.5)".to_owned(),
+        }
+    }
+
+    /// 0, 1 or 2.
+    pub fn finite(&mut self) -> String {
+        match self.finites.len() {
             0 => "1".to_owned(),
             n => {
                 let k = self.rng.below(n);
                 self.finites[k].clone()
             }
-        };
+        }
+    }
+
+    /// A linear predictor.
+    pub fn predictor(&mut self) -> String {
+        let (a, b, x, finite) = (self.real(), self.real(), self.covariate(), self.finite());
         match (self.rng.below(8), &self.effect) {
             (0, _) => format!("(* {a} {x})"),
             (1, _) => format!("(+ {b} (* {a} {x}))"),
@@ -297,9 +342,10 @@ impl Writer {
 
     /// A vector of three probabilities.
     pub fn simplex(&mut self) -> String {
-        match self.in_row {
-            true => "(vector 0.2 0.3 0.5)".to_owned(),
-            false => self.assume("q", "(dirichlet (vector 1 2 0.7))".to_owned()),
+        match self.rng.below(3) {
+            0 => "(vector 0.2 0.3 0.5)".to_owned(),
+            1 => self.assume("q", "(symmetric_dirichlet 0.9 3)".to_owned()),
+            _ => self.assume("q", "(dirichlet (vector 1 2 0.7))".to_owned()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What random programs are made of besides plain choices: each of these once led a kernel astray, or well
 //! might.
 
+use super::families;
 use super::program::Item;
 use super::stopping;
 use super::writer::Writer;
@@ -35,6 +36,13 @@ pub static FEATURES: &[Feature] = &[
     procedure,
     folded,
     hierarchy,
+    families::observed,
+    families::by_hand,
+    families::plate_of_families,
+    families::path,
+    families::correlated,
+    families::ordinal,
+    families::tallied,
 ];
 
 /// A value that no density reads.
@@ -245,7 +253,7 @@ fn collapsed(w: &mut Writer) {
     w.reals.push(x);
 }
 
-fn rows(w: &mut Writer, expr: String) {
+pub(super) fn rows(w: &mut Writer, expr: String) {
     let is_rows = |item: &Item| matches!(item, Item::ObserveRows(_));
     // One is enough to be slow.
     if !w.items.iter().any(is_rows) {

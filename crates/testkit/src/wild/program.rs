@@ -35,6 +35,20 @@ pub enum Item {
     Observe(String),
     /// The same for every row of the program's table, whose columns are `row.x` and `row.g`.
     ObserveRows(String),
+    /// A law and its arguments: a value is drawn and weighed by hand, `[factor (log_density law value arguments)]`.
+    Weigh(String, String),
+}
+
+impl Item {
+    /// The directive that weighs a value; empty if there is none.
+    fn as_weight(&self, value: &Value) -> String {
+        match self {
+            Item::Weigh(law, arguments) => {
+                format!("[factor (log_density {law} {} {arguments})]", show(value))
+            }
+            _ => String::new(),
+        }
+    }
 }
 
 enum Lowered {
@@ -42,6 +56,8 @@ enum Lowered {
     Same(Arc<Noted>),
     Observe(ExprRef),
     ObserveRows(ExprRef),
+    /// What is drawn, and the number of the item.
+    Weigh(ExprRef, usize),
 }
 
 pub struct Wild {
@@ -66,6 +82,21 @@ pub(crate) fn lowered(text: &str, scope: &Scope, numbers: &Nothing) -> Result<Ex
 
 fn log_joint(world: &mut World) -> Result<f64, String> {
     world.model.log_joint().map_err(|error| error.to_string())
+}
+
+/// What a whole `[factor ...]` observes.
+pub(crate) fn lowered_weight(
+    text: &str,
+    scope: &Scope,
+    numbers: &Nothing,
+) -> Result<ExprRef, String> {
+    let parsed = parse(SourceId(0), text);
+    match parsed.directives.first().map(|directive| &directive.kind) {
+        Some(DirectiveKind::Observe { expr, .. }) => {
+            lower(expr, scope, numbers).map_err(|errors| format!("{}: {text}", errors[0].message))
+        }
+        _ => Err(format!("no weight: {text}")),
+    }
 }
 
 /// Covariates of so many rows.
@@ -100,6 +131,10 @@ impl Wild {
                 }
                 Item::Observe(text) => Lowered::Observe(lowered(text, &global, &numbers)?),
                 Item::ObserveRows(text) => Lowered::ObserveRows(lowered(text, &in_row, &numbers)?),
+                Item::Weigh(law, arguments) => {
+                    let drawn = format!("({law} {arguments})");
+                    Lowered::Weigh(lowered(&drawn, &global, &numbers)?, number)
+                }
             })
         };
         let lowered = items.iter().enumerate().map(lower_item).collect::<Result<_, _>>()?;
@@ -173,6 +208,12 @@ impl Wild {
                     data.push(Value::vector(ys));
                     Arc::new(Noted::ObserveRows { expr: expr.clone(), outcome, rows })
                 }
+                Lowered::Weigh(expr, number) => {
+                    let value = world.sample(expr, None)?;
+                    data.push(value.clone());
+                    let expr = self.weight(*number, &value)?;
+                    Arc::new(Noted::Observe { expr, value: Value::Bool(true), label: None })
+                }
             };
             let is_free = matches!(lowered, Lowered::Same(_));
             world.perform(noted)?;
@@ -181,6 +222,12 @@ impl Wild {
             }
         }
         Ok(Start { world, data })
+    }
+
+    /// What the weight of a drawn value observes.
+    fn weight(&self, number: usize, value: &Value) -> Result<ExprRef, String> {
+        let numbers = Nothing((number as u64 + (1 << 16)) << 32);
+        lowered_weight(&self.items[number].as_weight(value), &Scope::global(), &numbers)
     }
 
     /// The program with the data of a start, for people; its table as a comment.
@@ -193,6 +240,10 @@ impl Wild {
                 Item::Predict(expr) => format!("[predict {expr}]\n"),
                 Item::Observe(expr) => {
                     format!("[observe {expr} {}]\n", data.next().map_or("?".into(), show))
+                }
+                Item::Weigh(..) => {
+                    let value = data.next().cloned().unwrap_or(Value::Number(f64::NAN));
+                    format!("{}\n", item.as_weight(&value))
                 }
                 Item::ObserveRows(expr) => {
                     let table = data.next().map_or(String::new(), |ys| self.shown_table(ys));

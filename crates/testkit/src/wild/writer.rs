@@ -12,6 +12,7 @@
 
 use smidgen_value::Rng;
 
+use super::families;
 use super::features::FEATURES;
 use super::program::{Item, ROWS, Wild};
 
@@ -191,7 +192,8 @@ impl Writer {
     /// The expression of a real choice.
     pub fn real_choice(&mut self) -> String {
         let s = self.number(0.4, 1.6);
-        match self.rng.below(14) {
+        match self.rng.below(18) {
+            14.. => families::choice(self),
             0..=4 => format!("(normal {} {s})", self.mean()),
             5 => format!("(normal {} {})", self.mean(), self.positive()),
             6 => format!("(gamma 2 {})", self.positive()),
@@ -240,7 +242,8 @@ impl Writer {
             5 => {
                 let name = self.name("k");
                 let p = self.probability();
-                let choice = match self.rng.below(4) {
+                let choice = match self.rng.below(6) {
+                    4.. => families::finite_choice(self),
                     0 => format!("(binomial 2 {p})"),
                     1 => "(uniform_discrete 0 3)".to_owned(),
                     2 => format!("(categorical (array 0.3 {p} 0.2))"),

@@ -1,7 +1,8 @@
 //! Whole proposals (algorithm 1): log α without log q.
 
+use smidgen_engine::node::Op;
 use smidgen_engine::proposal::FromPrior;
-use smidgen_engine::{EvalError, Proposal, Scaffold};
+use smidgen_engine::{EvalError, NodeId, Proposal, Scaffold};
 use smidgen_value::Rng;
 
 use super::Scene;
@@ -45,6 +46,12 @@ pub fn whole(scene: &Scene<'_>, rng: &mut Rng) -> Result<Vec<Claim>, EvalError> 
 
 pub fn from_prior(scene: &Scene<'_>, rng: &mut Rng) -> Result<Vec<Claim>, EvalError> {
     let choices = scene.model.choices();
+    // An improper prior draws nothing.
+    let is_proper = |id: &&NodeId| match scene.model.node(**id).op {
+        Op::Random(law) => law.is_proper(),
+        _ => true,
+    };
+    let choices: Vec<NodeId> = choices.iter().filter(is_proper).copied().collect();
     if choices.is_empty() {
         return Ok(vec![]);
     }

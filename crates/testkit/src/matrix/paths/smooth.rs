@@ -14,6 +14,8 @@ use crate::matrix::reference::State;
 const MOST_ATTEMPTS: usize = 6;
 /// Coordinates of intervals go no further: the values there would be rounded to the ends.
 const ENDS: f64 = 12.0;
+/// Those of correlations: 1 less their squares has to keep its digits.
+const NEAR: f64 = 3.0;
 /// The step of difference quotients.
 const H: f64 = 1e-4;
 
@@ -51,8 +53,18 @@ fn keep_off_ends(model: &mut Model, density: &Density, z: &mut [f64]) -> Result<
     for id in density.choices() {
         let support = model.trace_mut().choice(id)?.support()?;
         let size = support.dimension().unwrap_or(0);
-        if matches!(support, Support::Interval { high, .. } if high.is_finite()) {
-            z[first] = z[first].clamp(-ENDS, ENDS);
+        match support {
+            Support::Interval { high, .. } if high.is_finite() => {
+                z[first] = z[first].clamp(-ENDS, ENDS);
+            }
+            Support::Correlation { .. } | Support::CorrelationFactor { .. } => {
+                z[first..first + size].iter_mut().for_each(|z| *z = z.clamp(-NEAR, NEAR));
+            }
+            // Logarithms of gaps.
+            Support::Ordered { .. } => {
+                z[first + 1..first + size].iter_mut().for_each(|z| *z = z.max(-ENDS));
+            }
+            _ => {}
         }
         first += size;
     }

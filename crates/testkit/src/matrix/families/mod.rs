@@ -1,10 +1,17 @@
 //! What is observed in random programs: every family, after every link, with outcomes up to the ends of supports.
 
+mod by_hand;
+mod counts;
+mod made_of_others;
+mod more_numbers;
+mod whole_vectors;
+
 use super::numbers::{self, Range, pick};
 use super::writer::Writer;
 
 /// An observed expression, and outcomes that rows take at random.
 pub struct Observed {
+    /// What is observed, or a whole `[factor ...]`.
     pub expr: String,
     pub outcomes: Outcomes,
 }
@@ -46,6 +53,40 @@ pub static FAMILIES: &[Family] = &[
     Family { name: "multivariate_diag_normal", write: diag_normal },
     Family { name: "multivariate_normal", write: multivariate_normal },
     Family { name: "dirichlet", write: dirichlet },
+    Family { name: "bernoulli_logit", write: counts::bernoulli_logit },
+    Family { name: "poisson_log", write: counts::poisson_log },
+    Family { name: "categorical_logit", write: counts::categorical_logit },
+    Family { name: "ordered categories", write: counts::ordered_category },
+    Family { name: "beta_binomial", write: counts::beta_binomial },
+    Family { name: "hypergeometric", write: counts::hypergeometric },
+    Family { name: "negative_binomial_mean", write: counts::negative_binomial_mean },
+    Family { name: "uniform_discrete", write: counts::uniform_discrete },
+    Family { name: "skew_normal", write: more_numbers::skew_normal },
+    Family { name: "gumbel", write: more_numbers::gumbel },
+    Family { name: "pareto", write: more_numbers::pareto },
+    Family { name: "inverse_gaussian", write: more_numbers::inverse_gaussian },
+    Family { name: "beta_mean", write: more_numbers::beta_mean },
+    Family { name: "chi_squared", write: more_numbers::chi_squared },
+    Family { name: "student_t of unknown freedom", write: more_numbers::student_t },
+    Family { name: "zero_inflated", write: made_of_others::zero_inflated },
+    Family { name: "hurdle", write: made_of_others::hurdle },
+    Family { name: "mixture", write: made_of_others::mixture },
+    Family { name: "mixture of counts", write: made_of_others::mixture_of_counts },
+    Family { name: "truncate", write: made_of_others::truncate },
+    Family { name: "truncate counts", write: made_of_others::truncate_counts },
+    Family { name: "censor", write: made_of_others::censor },
+    Family { name: "censor counts", write: made_of_others::censor_counts },
+    Family { name: "multivariate_normal_cholesky", write: whole_vectors::cholesky },
+    Family { name: "multivariate_student_t", write: whole_vectors::student_t },
+    Family { name: "Gaussian process", write: whole_vectors::gaussian_process },
+    Family { name: "random_walk", write: whole_vectors::random_walk },
+    Family { name: "ar", write: whole_vectors::ar },
+    Family { name: "counts of outcomes", write: whole_vectors::counts_of_outcomes },
+    Family { name: "a choice of a matrix", write: whole_vectors::matrices },
+    Family { name: "factor", write: by_hand::factor },
+    Family { name: "factor of a density", write: by_hand::log_density },
+    Family { name: "factor of a tail", write: by_hand::tail },
+    Family { name: "through cdf and quantile", write: by_hand::through_quantile },
 ];
 
 fn numbers(expr: String, outcomes: Vec<f64>) -> Observed {
