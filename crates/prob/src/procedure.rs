@@ -8,6 +8,7 @@
 use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use crate::cumulative::Side;
+use crate::distributions::binomial::MOST_ENUMERATED;
 use crate::recipe::Recipe;
 use crate::support::Support;
 
@@ -171,9 +172,20 @@ pub trait Distribution: Send + Sync {
     /// type wanted, with its article ("a number").
     fn admit(&self, x: &Value) -> Result<Value, &'static str>;
 
-    /// All values of positive probability, each once, if there are finitely many.
-    fn enumerate(&self, _args: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
-        Ok(None)
+    /// All values of positive probability, each once, if there are finitely many, and not too many to list.
+    fn enumerate(&self, args: Args<'_>) -> Result<Option<Vec<Value>>, ArgumentError> {
+        let Support::Integers { low, high } = self.support(args)? else { return Ok(None) };
+        if !(low.is_finite() && high - low <= MOST_ENUMERATED) {
+            return Ok(None);
+        }
+        let mut values = Vec::new();
+        for k in 0..=(high - low) as usize {
+            let value = Value::Number(low + k as f64);
+            if self.log_density(&value, args)? > f64::NEG_INFINITY {
+                values.push(value);
+            }
+        }
+        Ok(Some(values))
     }
 
     /// How many values there are at most, where that can be told without listing them.

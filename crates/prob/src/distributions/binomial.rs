@@ -24,7 +24,7 @@ static SPEC: Spec = Spec {
 };
 
 /// More values than this are not enumerated.
-const MOST_ENUMERATED: f64 = 10_000.0;
+pub(crate) const MOST_ENUMERATED: f64 = 10_000.0;
 
 fn parameters(args: Args<'_>) -> Result<(f64, Chance), ArgumentError> {
     let n = arguments::count(args, 0, "a number of trials (a whole number from 0 on)")?;

@@ -44,7 +44,9 @@ fn log_density(args: Args<'_>) -> Outcome {
         )));
     }
     let x = law.admit(args[1]).map_err(|wanted| ArgumentError::wrong_type(1, wanted, args[1]))?;
-    law::with_plain(&args[2..], |args| law.log_density(&x, args)).map(Value::Number).map_err(|error| error.after(2))
+    law::with_plain(&args[2..], |args| law.log_density(&x, args))
+        .map(Value::Number)
+        .map_err(|error| error.after(2))
 }
 
 /// The law, and its arguments as numbers, checked.
