@@ -35,7 +35,7 @@ pub mod support;
 
 pub use procedure::{
     Args, Arity, Distribution, Family, Function, GeneralScore, Linked, Maker, Scalar, ScalarScore,
-    Score, Spec, Statistics,
+    Score, SharedTerm, Spec, Statistics,
 };
 pub use recipe::{Part, Recipe, RecipeStep};
 pub use registry::{Builtin, lookup};

@@ -106,6 +106,16 @@ pub type GeneralScore =
 
 pub type ScalarScore = fn(x: f64, args: &[f64], slope: &mut [f64]) -> f64;
 
+/// A [`Score::Scalar`] as the sum of a term that hangs on one argument alone and the rest, in this order.
+#[derive(Clone, Copy)]
+pub struct SharedTerm {
+    pub place: usize,
+    /// The term and its derivative.
+    pub of: fn(f64) -> [f64; 2],
+    /// −∞ where the whole is.
+    pub rest: ScalarScore,
+}
+
 /// Writes the derivatives of a [`Score::Scalar`] if they are wanted.
 #[inline(always)]
 pub(crate) fn wanted<const N: usize>(slope: &mut [f64], slopes: impl FnOnce() -> [f64; N]) {
@@ -195,6 +205,11 @@ pub trait Distribution: Send + Sync {
 
     /// The log density with its derivatives, if it has any.
     fn score(&self) -> Option<Score> {
+        None
+    }
+
+    /// A term of the score that hangs on one argument alone and takes long: where that argument is the same for many, it is computed once.
+    fn shared_term(&self, _link: Option<Link>) -> Option<SharedTerm> {
         None
     }
 

@@ -89,7 +89,8 @@ impl Program {
         }
         let registers = self.registers(&numbers).into();
         let (outcome, shapes) = (outcome.len(), shapes.into());
-        let op = DensityOp { law, linked, score, registers, outcome, shapes };
+        let shared = law.shared_term(linked.map(|linked| linked.link));
+        let op = DensityOp { law, linked, score, shared, registers, outcome, shapes };
         let out = self.push(Op::Density(Box::new(op)), 1);
         self.terms.push(out);
         Ok(())

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smidgen_prob::smooth::{Aggregate, Elementary, Shape};
-use smidgen_prob::{Distribution, Family, Linked, Score, Spec};
+use smidgen_prob::{Distribution, Family, Linked, Score, SharedTerm, Spec};
 use smidgen_value::{Link, Vector};
 
 use super::links::Known;
@@ -80,6 +80,8 @@ pub(crate) struct DensityOp {
     /// The argument that is given through a link, if one is.
     pub linked: Option<Linked>,
     pub score: Score,
+    /// What may be computed once for many lanes.
+    pub shared: Option<SharedTerm>,
     /// Those of the outcome, then those of each argument.
     pub registers: Box<[Register]>,
     /// How many are the outcome's.

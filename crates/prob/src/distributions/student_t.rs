@@ -9,7 +9,7 @@ use super::gamma;
 use super::outcome;
 use crate::arguments;
 use crate::positive::{Positive, times_exp};
-use crate::procedure::{Args, Arity, Distribution, Linked, Score, Spec, wanted};
+use crate::procedure::{Args, Arity, Distribution, Linked, Score, SharedTerm, Spec, wanted};
 use crate::recipe::Recipe;
 use crate::recipe::write::{self, Term};
 use crate::smooth::Curve;
@@ -56,11 +56,21 @@ pub(crate) fn log_density(distance: f64, df: f64, scale: f64) -> f64 {
 }
 
 fn log_kernel(df: f64, log_scale: f64, log_1p_square: f64) -> f64 {
-    let half_df = 0.5 * df;
-    ln_gamma_ratio(half_df, 0.5)
-        - 0.5 * (ln(df) + LN_PI)
-        - log_scale
-        - (half_df + 0.5) * log_1p_square
+    constant(df) + log_rest(df, log_scale, log_1p_square)
+}
+
+/// What hangs on df alone.
+fn constant(df: f64) -> f64 {
+    ln_gamma_ratio(0.5 * df, 0.5) - 0.5 * (ln(df) + LN_PI)
+}
+
+/// Its derivative: for many degrees of freedom the terms cancel.
+fn constant_slope(df: f64) -> f64 {
+    0.5 * (digamma_difference(0.5 * df, 0.5) - 1.0 / df)
+}
+
+fn log_rest(df: f64, log_scale: f64, log_1p_square: f64) -> f64 {
+    -log_scale - (0.5 * df + 0.5) * log_1p_square
 }
 
 /// log(1 + z^2 / df), also when the square overflows: from log |z|.
@@ -74,24 +84,34 @@ pub(crate) fn slopes(distance: f64, df: f64, scale: f64) -> [f64; 3] {
     let z = distance / scale;
     let log_1p_square = log_1p_square(z, df, || ln(distance.abs()) - ln(scale));
     let [pull, by_df, by_log] = standard_slopes(z, df, log_1p_square);
-    [pull / scale, by_df, by_log / scale]
+    [pull / scale, constant_slope(df) + by_df, by_log / scale]
 }
 
-/// The same with respect to z, to df and to the logarithm of the scale.
+/// The same with respect to z, to df and to the logarithm of the scale, without that of the constant.
 fn standard_slopes(z: f64, df: f64, log_1p_square: f64) -> [f64; 3] {
     let square = z * z / df;
     // square / (1 + square), also when the square overflows.
     let share = if square < 1.0 { square / (1.0 + square) } else { 1.0 / (1.0 + 1.0 / square) };
     let pull = if z == 0.0 { 0.0 } else { -(df + 1.0) * share / z };
-    // For many degrees of freedom all terms with respect to them cancel in pairs.
-    let constant = digamma_difference(0.5 * df, 0.5) - 1.0 / df;
     let kernel = (df + 1.0) / df * share - log_1p_square;
-    [pull, 0.5 * (constant + kernel), (df + 1.0) * share - 1.0]
+    [pull, 0.5 * kernel, (df + 1.0) * share - 1.0]
 }
 
 /// As [`log_density`], with the logarithm of the scale in its place, and the derivatives with respect to the distance, to df and to
 /// that logarithm.
 pub(crate) fn by_log(distance: f64, df: f64, log_scale: f64, slope: &mut [f64]) -> f64 {
+    let log_rest = rest_by_log(distance, df, log_scale, slope);
+    if log_rest == f64::NEG_INFINITY {
+        return log_rest;
+    }
+    if let Some(slope) = slope.get_mut(1) {
+        *slope += constant_slope(df);
+    }
+    constant(df) + log_rest
+}
+
+/// The same without the constant.
+fn rest_by_log(distance: f64, df: f64, log_scale: f64, slope: &mut [f64]) -> f64 {
     if !(distance.is_finite() && arguments::is_positive(df) && log_scale.is_finite()) {
         return f64::NEG_INFINITY;
     }
@@ -103,31 +123,60 @@ pub(crate) fn by_log(distance: f64, df: f64, log_scale: f64, slope: &mut [f64]) 
         let pull = if is_far { -(df + 1.0) / distance } else { times_exp(pull, -log_scale) };
         [pull, by_df, by_log]
     });
-    log_kernel(df, log_scale, log_1p_square)
+    log_rest(df, log_scale, log_1p_square)
 }
 
 /// The same with the logarithm of the scale in its place.
 fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    from_distance(by_log, x, args, slope)
+}
+
+fn rest_score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    from_distance(rest_by_log, x, args, slope)
+}
+
+fn from_distance(
+    of: fn(f64, f64, f64, &mut [f64]) -> f64,
+    x: f64,
+    args: &[f64],
+    slope: &mut [f64],
+) -> f64 {
     let (df, loc, log_scale) = (args[0], args[1], args[2]);
     let mut all = [0.0; 3];
     let room = if slope.is_empty() { &mut [][..] } else { &mut all[..] };
-    let log_density = by_log(x - loc, df, log_scale, room);
+    let log_density = of(x - loc, df, log_scale, room);
     wanted(slope, || [all[0], all[1], -all[0], all[2]]);
     log_density
 }
 
 fn score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+    let log_rest = rest_score(x, args, slope);
+    if log_rest == f64::NEG_INFINITY {
+        return log_rest;
+    }
+    if let Some(slope) = slope.get_mut(1) {
+        *slope += constant_slope(args[0]);
+    }
+    constant(args[0]) + log_rest
+}
+
+/// The same without what hangs on df alone.
+fn rest_score(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     let df = args[0];
     let loc = args.get(1).copied().unwrap_or(0.0);
     let scale = args.get(2).copied().unwrap_or(1.0);
-    if !(arguments::is_positive(df) && loc.is_finite() && arguments::is_positive(scale)) {
+    let distance = x - loc;
+    let is_valid = arguments::is_positive(df) && loc.is_finite() && arguments::is_positive(scale);
+    if !(is_valid && distance.is_finite()) {
         return f64::NEG_INFINITY;
     }
+    let (z, log_scale) = (distance / scale, ln(scale));
+    let log_1p_square = log_1p_square(z, df, || ln(distance.abs()) - log_scale);
     wanted(slope, || {
-        let [by_distance, by_df, by_scale] = slopes(x - loc, df, scale);
-        [by_distance, by_df, -by_distance, by_scale]
+        let [pull, by_df, by_log] = standard_slopes(z, df, log_1p_square);
+        [pull / scale, by_df, -pull / scale, by_log / scale]
     });
-    log_density(x - loc, df, scale)
+    log_rest(df, log_scale, log_1p_square)
 }
 
 /// At a distance from the location: log Gamma((df + 1)/2) - log Gamma(df/2) - log(df pi)/2 - log scale
@@ -172,6 +221,11 @@ impl Distribution for StudentT {
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn shared_term(&self, link: Option<Link>) -> Option<SharedTerm> {
+        let rest = if link.is_some() { rest_score_by_log } else { rest_score };
+        Some(SharedTerm { place: 0, of: |df| [constant(df), constant_slope(df)], rest })
     }
 
     fn linked(&self) -> Option<Linked> {

@@ -1,12 +1,12 @@
 //! The value of a program with its slopes: every log density leaves its derivatives beside it on the way there, and
 //! they are added up on the way back, from the terms to the leaves.
 
-use smidgen_prob::{Family, Score};
+use smidgen_prob::{Family, Score, SharedTerm};
 use smidgen_value::Link;
 
 use super::categorical::Weights;
 use super::value::Registers;
-use super::{Block, Linear, Room, Store, gather, split, split_mut};
+use super::{Block, Linear, Room, SharedSoFar, Store, gather, split, split_mut};
 use crate::program::density::MOST_ARGS;
 use crate::program::wide::Wide;
 use crate::program::{AggregateOp, DensityOp, Op, Program, Register, Step};
@@ -122,6 +122,15 @@ impl Store {
         let (stride, wide, moving) = (self.stride, self.wide, op.moving());
         let (below, above) = self.slopes.split_at_mut(out as usize * stride);
         let first = end - moving.len() * stride;
+        if stride == 1 {
+            let slope = above[0];
+            for (register, partial) in moving.iter().zip(&self.partials[first..end]) {
+                if !is_still(still, *register) {
+                    below[*register as usize] += slope * partial;
+                }
+            }
+            return first;
+        }
         let partials = self.partials[first..end].chunks(stride);
         for (register, partial) in moving.iter().zip(partials) {
             if is_still(still, *register) {
@@ -180,6 +189,11 @@ impl Store {
             }
             Op::Linear { weights, data } => {
                 pull_weights(*weights, out_slope, (linear.data)(*data));
+            }
+            Op::Copy(from) if stride == 1 => {
+                for (register, slope) in from.iter().zip(above.iter()) {
+                    below[*register as usize] += slope;
+                }
             }
             Op::Copy(from) => {
                 for (k, register) in from.iter().enumerate() {
@@ -291,6 +305,7 @@ fn one_by_one(
 ) -> bool {
     let mut numbers = [0.0; MOST_ARGS + 1];
     let mut slopes = [0.0; MOST_ARGS + 1];
+    let mut so_far = SharedSoFar::default();
     for l in 0..r.lanes {
         let (log_p, slopes): (f64, &[f64]) = match op.score {
             Score::Scalar(score) => {
@@ -298,7 +313,12 @@ fn one_by_one(
                 for (number, register) in numbers.iter_mut().zip(&op.registers) {
                     *number = r.below[*register as usize * r.stride + l];
                 }
-                (score(numbers[0], &numbers[1..len], &mut slopes[..len]), &slopes[..len])
+                let (x, args, slopes) = (numbers[0], &numbers[1..len], &mut slopes[..len]);
+                let log_p = match &op.shared {
+                    None => score(x, args, slopes),
+                    Some(shared) => with_shared(shared, &mut so_far, x, args, slopes),
+                };
+                (log_p, slopes)
             }
             Score::General(_) => {
                 gather(op.registers.iter(), r.below, r.stride, l, &mut room.inputs);
@@ -315,6 +335,23 @@ fn one_by_one(
         }
     }
     true
+}
+
+/// The log density and its derivatives as a shared term and the rest.
+fn with_shared(
+    shared: &SharedTerm,
+    so_far: &mut SharedSoFar,
+    x: f64,
+    args: &[f64],
+    slopes: &mut [f64],
+) -> f64 {
+    let rest = (shared.rest)(x, args, slopes);
+    if rest == f64::NEG_INFINITY {
+        return rest;
+    }
+    let [term, slope] = so_far.at(shared, args[shared.place]);
+    slopes[1 + shared.place] += slope;
+    term + rest
 }
 
 /// The log density at the room's inputs; the derivatives are left in its slopes.

@@ -30,6 +30,7 @@ mod total;
 mod value;
 
 use smallvec::SmallVec;
+use smidgen_prob::SharedTerm;
 use smidgen_value::Reals;
 
 use super::cells::Pick;
@@ -168,6 +169,26 @@ fn split_mut(mut numbers: &mut [f64], lens: impl Iterator<Item = usize>) -> Part
         part
     };
     lens.map(part).collect()
+}
+
+/// The shared term of a log density, lane by lane: computed where its argument is another than in the lane before.
+#[derive(Default)]
+struct SharedSoFar {
+    argument: f64,
+    term: Option<[f64; 2]>,
+}
+
+impl SharedSoFar {
+    #[inline]
+    fn at(&mut self, shared: &SharedTerm, argument: f64) -> [f64; 2] {
+        match self.term {
+            Some(term) if self.argument.to_bits() == argument.to_bits() => term,
+            _ => {
+                self.argument = argument;
+                *self.term.insert((shared.of)(argument))
+            }
+        }
+    }
 }
 
 impl DensityOp {

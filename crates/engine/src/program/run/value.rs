@@ -4,7 +4,7 @@ use smidgen_prob::{Family, Score};
 use smidgen_value::Link;
 
 use super::categorical::Weights;
-use super::{Block, Linear, Parts, Room, Store, gather, split};
+use super::{Block, Linear, Parts, Room, SharedSoFar, Store, gather, split};
 use crate::program::density::MOST_ARGS;
 use crate::program::value_only::Lanes;
 use crate::program::wide::Wide;
@@ -84,6 +84,11 @@ impl Store {
                     Block::Rows(rows, pick) => self.wide.linear_rows(weights, rows, pick, out),
                 }
             }
+            Op::Copy(from) if stride == 1 => {
+                for (above, register) in above.iter_mut().zip(from) {
+                    *above = below[*register as usize];
+                }
+            }
             Op::Copy(from) => {
                 for (k, register) in from.iter().enumerate() {
                     above[k * stride..k * stride + lanes].copy_from_slice(at(*register));
@@ -159,11 +164,19 @@ fn one_by_one(op: &DensityOp, r: &mut Registers<'_>, room: &mut Room) -> bool {
         Score::Scalar(score) => {
             let mut numbers = [0.0; MOST_ARGS + 1];
             let numbers = &mut numbers[..op.registers.len()];
+            let mut so_far = SharedSoFar::default();
             for l in 0..r.lanes {
                 for (number, register) in numbers.iter_mut().zip(&op.registers) {
                     *number = r.below[*register as usize * r.stride + l];
                 }
-                r.above[l] = score(numbers[0], &numbers[1..], &mut []);
+                let (x, args) = (numbers[0], &numbers[1..]);
+                r.above[l] = match &op.shared {
+                    None => score(x, args, &mut []),
+                    Some(shared) => match (shared.rest)(x, args, &mut []) {
+                        f64::NEG_INFINITY => f64::NEG_INFINITY,
+                        rest => so_far.at(shared, args[shared.place])[0] + rest,
+                    },
+                };
                 is_possible &= r.above[l] != f64::NEG_INFINITY;
             }
         }
