@@ -215,10 +215,9 @@ fn curve(ranks: &Ranks) -> Figure {
     let most = points.iter().map(|(_, y)| y.abs()).fold(1.2 * reach, f64::max);
     let x = Axis::new("rank of the truth").range(0.0, 1.0);
     let y = Axis::new("").range(-1.05 * most, 1.05 * most);
-    let title =
-        format!("distribution function of the ranks of {} minus the uniform one", ranks.name);
+    let title = format!("ranks of {}: curve minus uniform", ranks.name);
     let mut plot = Plot::new(&title, x, y, HEIGHT).narrow();
     plot.add(Colour::Neutral, Mark::Band([0.0, 1.0].map(|x| (x, -reach, reach)).to_vec()));
     plot.add(Colour::nth(0), Mark::Line(points));
-    Figure::new(plot.svg(), "difference from uniform")
+    Figure::new(plot.svg(), "")
 }

@@ -63,9 +63,10 @@ impl Reader for KernelReader<'_> {
         }
     }
 
-    /// Where a program has no scope at all, a kernel for one moves nothing, which is for `check` to find.
+    /// Before anything is assumed a kernel for a scope moves nothing, which is for `check` to find.
     fn scopes(&self) -> Option<&[Value]> {
-        self.catalog.scopes().filter(|scopes| self.mode == Mode::Check || !scopes.is_empty())
+        let is_begun = |scopes: &&[Value]| !scopes.is_empty() || self.catalog.has_assumed();
+        self.catalog.scopes().filter(|scopes| self.mode == Mode::Check || is_begun(scopes))
     }
 
     fn text(&self, span: Span) -> String {

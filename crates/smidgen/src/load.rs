@@ -146,7 +146,10 @@ fn describe(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
         std::io::ErrorKind::PermissionDenied => "no permission to read it".to_owned(),
-        std::io::ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
+        std::io::ErrorKind::InvalidData => {
+            "it is not UTF-8 text, as programs are; draws of a run are given by --draws-from"
+                .to_owned()
+        }
         std::io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
         _ => error.to_string(),
     }

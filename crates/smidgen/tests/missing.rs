@@ -1,4 +1,4 @@
-//! Missing cells: left out, not observed, imputed. Posteriors against sums over grids.
+//! Missing cells: left out, not observed, imputed; responses that are censored or truncated. Posteriors against sums over grids.
 
 // References are computed as anybody would.
 #![allow(clippy::disallowed_methods)]
@@ -395,4 +395,47 @@ fn what_is_said_about_missing_cells() {
     says(&infer("[impute x (normal 0 1)]"), &["table.column"]);
     says(&infer("[for r in t [impute t.x (normal 0 1)]]"), &["top level"]);
     says(&with("(missing maybe)", ""), &["(missing skip)"]);
+}
+
+/// 1 / (1 + e^-z)
+fn logistic(z: f64) -> f64 {
+    1.0 / (1.0 + (-z).exp())
+}
+
+/// Responses above 2 are seen as 2, or are not seen at all: two laws, and two posteriors that differ from each other.
+#[test]
+fn a_censored_and_a_truncated_regression() {
+    const ROWS: [(f64, f64); 6] =
+        [(-1.0, -0.6), (0.0, 0.9), (0.5, 1.1), (1.0, 2.0), (1.5, 1.7), (2.0, 2.0)];
+    const SCALE: f64 = 0.5;
+    let lines: Vec<String> = ROWS.iter().map(|(x, y)| format!("{x},{y}")).collect();
+    let data = Data::new("limits", &format!("x,y\n{}\n", lines.join("\n")));
+    let density = |z: f64| logistic(z) * logistic(-z) / SCALE;
+    let mut slopes = Vec::new();
+    for law in ["censor", "truncate"] {
+        let text = data.table("")
+            + &format!(
+                "[assume a (normal 0 2)] [assume b (normal 0 2)]
+                 [for row in t [observe ({law} logistic_dist -inf 2 (+ a (* b row.x)) {SCALE}) row.y]]"
+            );
+        let mut means = Means(Vec::new(), 0.0);
+        for a in grid(-6.0, 9.0, 500) {
+            for b in grid(-6.0, 9.0, 500) {
+                let row = |(x, y): (f64, f64)| {
+                    let (z, end) = ((y - a - b * x) / SCALE, (2.0 - a - b * x) / SCALE);
+                    match law {
+                        "censor" if y == 2.0 => logistic(-end),
+                        "censor" => density(z),
+                        _ => density(z) / logistic(end),
+                    }
+                };
+                let likelihood: f64 = ROWS.into_iter().map(row).product();
+                means.add(normal(a, 0.0, 2.0) * normal(b, 0.0, 2.0) * likelihood, &[a, b]);
+            }
+        }
+        check(&text, &[("a", means.get(0)), ("b", means.get(1))]);
+        slopes.push((draws(&text, None, &["b"], 2000)[0].1.clone(), means.get(1)));
+    }
+    // The test tells one from the other.
+    assert!(errors(&slopes[0].0, slopes[1].1).abs() > 6.0);
 }

@@ -22,6 +22,8 @@ fn check_finds_what_needs_no_run() {
     let folder = Folder::new();
     for (program, words) in [
         ("[assume x (normal 0)]", &["m.smg:1:11", "normal takes 2 arguments, found 1"][..]),
+        ("[assume x (truncate gamma 5 1 2 2)]", &["an upper end above the lower one"]),
+        ("[assume x (zero_inflated normal 0.3 0 1)]", &["a distribution of counts"]),
         ("[assume x (normal 0 -1)]", &["m.smg:1:21", "positive", "-1"]),
         ("[assume s (gamma 1 1)] [assume x (normal s (- 2 3))]", &["m.smg:1:44", "positive"]),
         ("[assume x (bernoulli 1.5)]", &["probability"]),

@@ -170,6 +170,29 @@ impl Model {
         }
     }
 
+    /// What is observed where it lies outside of what the choice draws as things are: other values of the random choices hardly help.
+    pub(super) fn beyond_support(&self, id: NodeId) -> Option<String> {
+        let node = self.trace.node(id);
+        let Op::Random(law) = &node.op else { return None };
+        let support = self.trace.with_args(id, |args| law.support(args)).ok()?;
+        let drawn = match &support {
+            _ if support.contains(&node.value) => return None,
+            Support::Integers { low, high } if high.is_finite() => {
+                format!("whole numbers from {low} to {high}")
+            }
+            Support::Integers { low, .. } => format!("whole numbers from {low} on"),
+            Support::Finite(values) if values.len() <= 12 => {
+                let values: Vec<String> = values.iter().map(Value::brief).collect();
+                format!("one of {}", values.join(", "))
+            }
+            _ => return None,
+        };
+        let (name, value) = (law.spec().name, node.value.brief());
+        Some(format!(
+            "{name} draws {drawn} here, not {value}: no start can help, unless another one changes what can be drawn"
+        ))
+    }
+
     fn choice_name(&self, id: NodeId) -> &'static str {
         match &self.trace.node(id).op {
             Op::Random(distribution) => distribution.spec().name,

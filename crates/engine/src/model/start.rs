@@ -274,8 +274,12 @@ impl Model {
         if free.is_empty() {
             free.extend(above.into_iter().filter(|id| self.trace.is_choice(*id)));
         }
+        let error = EvalError::other(self.trace.node(id).origin, message);
+        if let Some(hint) = self.beyond_support(id) {
+            return error.hint(hint);
+        }
         let example = self.example_of_force(&free);
-        EvalError::other(self.trace.node(id).origin, message).hint(format!(
+        error.hint(format!(
             "give starting values that fit, such as {example}, between the assumes and the first infer"
         ))
     }

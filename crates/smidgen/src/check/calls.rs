@@ -49,6 +49,11 @@ const DEPTH: usize = 20;
 fn constant(expr: &ExprRef, is_hidden: &dyn Fn(Symbol) -> bool, depth: usize) -> Option<Value> {
     match &expr.kind {
         ExprKind::Constant(value) => Some(value.clone()),
+        // A law as an argument of a law.
+        ExprKind::Global(name) => match builtin(expr, is_hidden)? {
+            Builtin::Distribution(_) => Some(Value::Symbol(*name)),
+            _ => None,
+        },
         ExprKind::Apply { operator, operands } if depth > 0 => {
             let Builtin::Function(function) = builtin(operator, is_hidden)? else { return None };
             let name = function.spec.name;
