@@ -148,10 +148,6 @@ impl Catalog {
         self.computes_scopes |= !lower::written_scopes(expr, &mut self.scopes);
     }
 
-    pub fn has_assumed(&self) -> bool {
-        !self.assumed.is_empty()
-    }
-
     /// All scopes that can exist; None if that is not known.
     pub fn scopes(&self) -> Option<&[Value]> {
         (!self.computes_scopes).then_some(&self.scopes)

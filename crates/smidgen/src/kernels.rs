@@ -63,10 +63,9 @@ impl Reader for KernelReader<'_> {
         }
     }
 
-    /// Before anything is assumed a kernel for a scope moves nothing, which is for `check` to find.
+    /// Where a program has no scope at all, a kernel for one moves nothing, which is for `check` to find.
     fn scopes(&self) -> Option<&[Value]> {
-        let is_begun = |scopes: &&[Value]| !scopes.is_empty() || self.catalog.has_assumed();
-        self.catalog.scopes().filter(|scopes| self.mode == Mode::Check || is_begun(scopes))
+        self.catalog.scopes().filter(|scopes| self.mode == Mode::Check || !scopes.is_empty())
     }
 
     fn text(&self, span: Span) -> String {
