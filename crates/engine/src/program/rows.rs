@@ -387,12 +387,7 @@ impl Rows {
                 Column::Constant(numbers) => numbers,
                 _ => continue,
             };
-            let numbers = &numbers[..leaf.len as usize];
-            if self.stride == 1 {
-                store.values[leaf.register as usize..][..numbers.len()].copy_from_slice(numbers);
-                continue;
-            }
-            for (k, x) in numbers.iter().enumerate() {
+            for (k, x) in numbers[..leaf.len as usize].iter().enumerate() {
                 store.lanes_mut(leaf.register + k as u32, self.stride).fill(*x);
             }
         }
@@ -631,12 +626,6 @@ impl Rows {
             }
         });
         for (leaf, column) in self.copied() {
-            if let (Column::Uniform(first), 1) = (column, stride) {
-                let own = &store.slopes[leaf.register as usize..][..leaf.len as usize];
-                let slopes = &mut slopes[*first as usize..][..leaf.len as usize];
-                slopes.iter_mut().zip(own).for_each(|(slope, own)| *slope += own);
-                continue;
-            }
             for k in 0..leaf.len {
                 match column {
                     Column::Uniform(first) => {
