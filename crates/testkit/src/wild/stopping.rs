@@ -16,7 +16,7 @@ pub(super) fn may_stop(items: &[Item]) -> bool {
 pub(super) fn is_stop(item: &Item) -> bool {
     let text = match item {
         Item::Assume(_, text) | Item::Predict(text) => text,
-        Item::Observe(text) | Item::ObserveRows(text) => text,
+        Item::Observe(text) | Item::ObserveRows(text) | Item::Weigh(_, text) => text,
     };
     STOPS.iter().any(|stop| text.contains(stop))
 }
