@@ -127,8 +127,9 @@ impl Trace {
         let is_fixed = |k: &usize| node.args.get(*k).is_none_or(|arg| arg.operand.node().is_none());
         let arranges =
             || lower::arranges(name) && lower::deciding_arguments(name).iter().all(is_fixed);
-        let is_index = || self.is_index(&node.args[1].operand, &node.args[0].operand);
-        !never_stops(name) && !arranges() && !(name == "lookup" && is_index())
+        let finds =
+            || name == "lookup" && self.is_index(&node.args[1].operand, &node.args[0].operand);
+        !(never_stops(name) || arranges() || finds())
     }
 
     /// Whether a distribution has a meaning for all values that its arguments may have.

@@ -121,7 +121,7 @@ impl Density {
         for id in &self.follow.guards {
             match trace.refresh(*id) {
                 Err(error) if error.rejects() => return Ok(false),
-                refreshed => _ = refreshed?,
+                refreshed => refreshed?,
             }
         }
         Ok(true)
