@@ -183,12 +183,19 @@ impl Writer<'_> {
     ) -> Result<Drafted, NoLanes> {
         match source {
             Source::Fixed(operand)
-                if lower::deciding_arguments(function.spec.name).contains(&k) =>
+                if lower::deciding_arguments(function.spec.name).contains(&k)
+                    || self.is_one_minus(function, k, operand) =>
             {
                 Ok(Drafted::Value(self.pin(RowPlace::Operand(operand))))
             }
             source => self.drafted(source),
         }
+    }
+
+    /// Whether this is the 1 of `(- 1 p)`: the other side of a coin keeps its log odds only where that is known.
+    fn is_one_minus(&self, function: &Function, k: usize, operand: u32) -> bool {
+        let value = RowPlace::Operand(operand).value(self.trace, self.planned.plan);
+        function.spec.name == "-" && k == 0 && value.as_number() == Some(1.0)
     }
 
     /// An item of what is the same for all lanes.

