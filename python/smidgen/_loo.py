@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _core
 from ._errors import ModelError
+from ._named import NamedRows
 from ._predictions import Dims, row_dims
 from ._result import Array
 from ._words import python_words
@@ -118,8 +119,10 @@ def _loo(parts: Any) -> Loo:
 _COLUMNS = ("elpd_loo", "se", "difference", "difference_se", "p_loo", "weight")
 
 
-class Ranking:
+class Ranking(NamedRows):
     """Models of the same data, the best first. ``ranking["name"]["weight"]``, ``.best``, ``.to_pandas()``."""
+
+    columns = _COLUMNS
 
     def __init__(self, names: list[str], models: list[Loo]) -> None:
         try:
@@ -134,15 +137,6 @@ class Ranking:
     def best(self) -> str:
         return next(iter(self.rows))
 
-    def __getitem__(self, name: str) -> dict[str, float]:
-        return self.rows[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
     def __repr__(self) -> str:
         return self._text.rstrip("\n")
 
@@ -152,11 +146,6 @@ class Ranking:
         lines = [[name, *(f"{row[column]:.3g}" for column in _COLUMNS)] for name, row in self.rows.items()]
         below = [line for line in self._text.splitlines()[len(self.rows) + 1 :] if line]
         return table_html(("", *_COLUMNS), lines) + notes_html(below)
-
-    def to_pandas(self) -> Any:
-        import pandas
-
-        return pandas.DataFrame.from_dict(self.rows, orient="index", columns=list(_COLUMNS))
 
 
 def compare(*results: "Result | Loo", **named: "Result | Loo") -> Ranking:

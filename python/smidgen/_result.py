@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _core
 from ._errors import ApproximationWarning, ConvergenceWarning, DataWarning, SmidgenError, SmidgenWarning
+from ._named import NamedRows
 from ._words import python_words
 
 if TYPE_CHECKING:
@@ -61,8 +62,10 @@ class Draws(Mapping[str, Array]):
         return f"<draws {shown}>"
 
 
-class Summary:
+class Summary(NamedRows):
     """The command's table: a row per number."""
+
+    columns = _COLUMNS
 
     def __init__(self, outcome: _core.Outcome) -> None:
         self.rows: dict[str, dict[str, float]] = {
@@ -70,15 +73,6 @@ class Summary:
         }
         self._text = outcome.table()
         self._left_out = outcome.left_out()
-
-    def __getitem__(self, name: str) -> dict[str, float]:
-        return self.rows[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
     def __repr__(self) -> str:
         return self._text.rstrip("\n") + "".join(f"\n{name}: {reason}" for name, reason in self._left_out)
@@ -88,11 +82,6 @@ class Summary:
 
         lines = [line.rsplit(maxsplit=9) for line in self._text.splitlines()[1:]]
         return table_html(("", *_COLUMNS), lines) + notes_html([f"{n}: {r}" for n, r in self._left_out])
-
-    def to_pandas(self) -> Any:
-        import pandas
-
-        return pandas.DataFrame.from_dict(self.rows, orient="index", columns=list(_COLUMNS))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         columns: list[tuple[str, str, Any, int]] = [("name", "texts", list(self.rows), 1)]
