@@ -15,9 +15,11 @@ __all__ = [
     "Session",
     "Table",
     "compare_models",
+    "discard_folder",
     "entries",
     "main",
     "read_outcome",
+    "standing",
     "version",
 ]
 
@@ -93,6 +95,7 @@ class Run:
         self,
     ) -> list[tuple[str, int, int, int, float | None, float | None, float | None, float]]: ...
     def inspect(self) -> Outcome | None: ...
+    def said(self) -> list[str]: ...
     def result(self) -> Outcome: ...
 
 @final
@@ -111,26 +114,7 @@ class Program:
     def check(self) -> list[dict[str, Any]]: ...
     def explain(self, kernel: str | None, seed: int) -> str: ...
     def wants(self) -> tuple[list[str], list[str]]: ...
-    def start(
-        self,
-        *,
-        draws: int,
-        tune: int,
-        chains: int,
-        cores: int | None,
-        seed: int,
-        kernel: str | None,
-        thin: int,
-        record: list[tuple[str, str]],
-        approximate: bool,
-        exact: bool,
-        audit: float | None,
-        max_seconds: float | None,
-        keep_states: str,
-        stats: tuple[bool, bool],
-        keep_tune: bool,
-        init: Any,
-    ) -> Run: ...
+    def start(self, order: dict[str, Any], place: dict[str, Any] | None) -> Run: ...
     def prior(
         self,
         size: tuple[int, int],
@@ -218,4 +202,6 @@ def compare_models(names: list[str], models: list[Loo]) -> tuple[list[tuple[int,
 def entries() -> list[tuple[str, str, list[str], str, str, str]]: ...
 def main(arguments: list[str]) -> int: ...
 def version() -> str: ...
+def standing(path: str | PathLike[str]) -> str: ...
+def discard_folder(path: str | PathLike[str]) -> None: ...
 def read_outcome(path: str | PathLike[str]) -> Outcome: ...

@@ -10,19 +10,17 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyList};
 use smidgen::calibrate::CalibrateRequest;
 use smidgen::compile::OnlyRows;
-use smidgen::draws::{KeepStates, States};
 use smidgen::lang::Diagnostic;
 use smidgen::likelihood::LikelihoodRequest;
-use smidgen::load::Loader;
 use smidgen::noted::split_rounds;
 use smidgen::predict::PredictRequest;
-use smidgen::sampling::Init;
 use smidgen::value::{self, Value};
 use smidgen::{CompareRequest, SampleRequest, Session, Settings, TopDirective};
 
 use crate::data::Table;
 use crate::error::{Problem, failure, to_python};
 use crate::job::Job;
+use crate::order::{Order, Place};
 use crate::result::Outcome;
 use crate::run::Run;
 use crate::value::{from_python, to_python as to_python_value};
@@ -57,8 +55,7 @@ impl Parts {
         for (name, table) in &self.tables {
             session.give_table(name, table.clone());
         }
-        let loader = Loader::new(session.sources_mut());
-        let program = loader.text(&self.name, &self.text, &self.folder, 1);
+        let program = session.parse_text_in(&self.name, &self.text, &self.folder);
         (session, program)
     }
 }
@@ -77,7 +74,7 @@ impl Parts {
 }
 
 /// (name, text) of expressions.
-type Labels = Vec<(String, String)>;
+pub type Labels = Vec<(String, String)>;
 
 /// Rows of tables that are wanted: a byte for each row.
 type Rows = Vec<(String, PyBackedBytes)>;
@@ -87,28 +84,8 @@ fn only(rows: Rows) -> OnlyRows {
     rows.into_iter().map(|(name, bytes)| (name, wanted(&bytes))).collect()
 }
 
-fn threads(cores: Option<usize>) -> usize {
+pub fn threads(cores: Option<usize>) -> usize {
     cores.unwrap_or(SampleRequest::default().threads)
-}
-
-/// Where chains begin: a former result, or values by name, one list or one for each chain.
-fn init(given: &Bound<'_, PyAny>) -> PyResult<Arc<Init>> {
-    if let Ok(outcome) = given.cast::<Outcome>() {
-        let outcome = outcome.get();
-        let states = outcome.states().and_then(|states| states.as_ref().ok());
-        let states = states.map(|states| States::clone(states));
-        return Ok(Arc::new(Init::after(outcome.run(), states)));
-    }
-    let mut chains = Vec::new();
-    for chain in given.try_iter()? {
-        let mut values = Vec::new();
-        for pair in chain?.try_iter()? {
-            let (name, value): (String, Bound<'_, PyAny>) = pair?.extract()?;
-            values.push((name, from_python(&value)?));
-        }
-        chains.push(values);
-    }
-    Ok(Arc::new(Init::Values(chains)))
 }
 
 #[pymethods]
@@ -186,53 +163,11 @@ impl Program {
         Ok((names, program.iter().filter_map(table).collect()))
     }
 
-    /// Begins a run and comes back at once.
-    #[pyo3(signature = (*, draws, tune, chains, cores, seed, kernel, thin, record, approximate, exact, audit, max_seconds, keep_states, stats, keep_tune, init))]
-    #[allow(clippy::too_many_arguments)]
-    fn start(
-        &self,
-        draws: usize,
-        tune: usize,
-        chains: usize,
-        cores: Option<usize>,
-        seed: u64,
-        kernel: Option<String>,
-        thin: usize,
-        record: Labels,
-        approximate: bool,
-        exact: bool,
-        audit: Option<f64>,
-        max_seconds: Option<f64>,
-        keep_states: &str,
-        stats: (bool, bool),
-        keep_tune: bool,
-        init: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Run> {
-        let request = SampleRequest {
-            kernel,
-            draws,
-            warmup: tune,
-            thin: thin.max(1),
-            chains,
-            seed,
-            record: record.iter().map(|(_, text)| text.clone()).collect(),
-            threads: threads(cores),
-            exact,
-            approximate,
-            audit,
-            budget: max_seconds,
-            keep_states: match keep_states {
-                "all" => KeepStates::All,
-                "auto" => KeepStates::Auto,
-                _ => KeepStates::No,
-            },
-            stats: stats.0,
-            stats_density: stats.1,
-            keep_warmup: keep_tune,
-            init: init.map(self::init).transpose()?,
-            ..SampleRequest::default()
-        };
-        Ok(Run::start(self.parts.clone(), request, record))
+    /// Begins a run and comes back at once; in a folder, if there is one.
+    fn start(&self, order: Order<'_>, place: Option<Place>) -> PyResult<Run> {
+        let (request, record) = order.request()?;
+        let place = place.map(|place| place.bound(&self.parts, &record));
+        Ok(Run::start(self.parts.clone(), request, record, place))
     }
 
     /// Draws from the prior: (chains, draws of each).

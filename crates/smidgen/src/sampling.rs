@@ -9,6 +9,7 @@ mod durable;
 mod init;
 mod journey;
 mod live;
+pub mod manifest;
 pub(crate) mod watch;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -531,7 +532,7 @@ impl Plan<'_> {
             let diary = diary.get_or_insert_with(|| Diary::new(&watch, self.request));
             if let (Some(durable), None) = (&self.request.durable, &writer) {
                 writer = Some(durable.folder.writer(k, diary.columns(), None).map_err(failed)?);
-                diary.tap(self.request.live.is_some());
+                diary.tap(self.request.live.as_ref().is_some_and(|live| live.keeps_draws()));
             }
             diary
                 .draw(model, &watch, &mut Run::default(), &mut aside)

@@ -98,10 +98,11 @@ impl<'p, 'a> Journey<'p, 'a> {
         let out = saved.as_ref().and_then(|saved| saved.out.clone());
         let names = self.diary.columns();
         let writer = durable.folder.writer(self.k, names, out.as_ref()).map_err(failed)?;
-        self.diary.tap(self.plan.request.live.is_some());
+        self.diary.tap(self.plan.request.live.as_ref().is_some_and(|live| live.keeps_draws()));
         self.recorder = Some(Recorder::new(writer, durable));
         if let Some(saved) = saved {
             self.take(saved).map_err(EvalError::into_diagnostic)?;
+            self.pulse.iter_mut().for_each(|pulse| pulse.goes_on_after(self.made));
             let done = (self.plan.request.warmup + self.made) as u64;
             self.plan.progress.done.fetch_add(done, Ordering::Relaxed);
         }
