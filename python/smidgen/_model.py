@@ -127,6 +127,15 @@ class BoundModel:
             m.name, m._written, m._text, params, tables, files, {}, m._renamed, m._folder, m._arrays, m._lengths
         )
 
+    def _anywhere(self) -> "BoundModel":
+        """The same, for a process that works in another folder."""
+        m = self
+        files = {name: os.path.abspath(path) for name, path in m._files.items()}
+        folder = os.path.abspath(m._folder) if m._folder else ""
+        return BoundModel(
+            m.name, m._written, m._text, m._params, m._tables, files, m._dims, m._renamed, folder, m._arrays, m._lengths
+        )
+
     # ------------------------------------------------------------ what it is
 
     @property

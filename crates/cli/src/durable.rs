@@ -222,6 +222,6 @@ impl Place<'_> {
         }
         let every = args.checkpoint_every;
         let folder = Arc::new(folder);
-        Ok(Some(Durable { folder, every, from_seed: args.from_seed }))
+        Ok(Some(Durable { folder, every, from_seed: args.from_seed, until: None }))
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyBytes, PyList};
 use smidgen::calibrate::{CalibrateRequest, calibrate};
 use smidgen::compare::{CompareRequest, compare};
 use smidgen::draws::States;
@@ -18,13 +18,14 @@ use smidgen::report::{
     calibration_html, calibration_json, calibration_text, comparison_html, comparison_json,
     comparison_text,
 };
+use smidgen::sampling::legs::{self, Leg, Walked};
 use smidgen::sampling::{Progress, SampleError};
-use smidgen::{Session, Task, TopDirective, replay};
+use smidgen::{SampleRequest, Session, Task, TopDirective, replay};
 
 use crate::error::{Problem, failure};
 use crate::likelihood::Likelihood;
 use crate::program::Parts;
-use crate::result::{Outcome, labelled};
+use crate::result::{About, Outcome, labelled};
 use crate::value::to_python;
 
 /// Runs of a comparison.
@@ -41,6 +42,12 @@ enum Answer {
     /// Text, page, data.
     Report([String; 3]),
     Enumerated(Arc<Enumerated>),
+    /// A leg of a chain.
+    Walked(Walked),
+    /// The run of all chains.
+    Gathered(Outcome),
+    /// Sums of tables, as JSON.
+    Tables(String),
 }
 
 #[pyclass(frozen, module = "smidgen._core")]
@@ -162,6 +169,38 @@ impl Job {
         })
     }
 
+    pub fn walk(parts: Parts, request: SampleRequest, leg: Leg) -> Job {
+        Job::start(parts, request.seed, move |mut desk| {
+            let walked = desk.ask(|session, program, progress| {
+                legs::walk(session, program, &request, &leg, progress)
+            })?;
+            Ok(Answer::Walked(walked))
+        })
+    }
+
+    pub fn gather(
+        parts: Parts,
+        request: SampleRequest,
+        labels: Labels,
+        chains: Vec<(Vec<Vec<u8>>, Vec<u8>)>,
+        seconds: f64,
+    ) -> Job {
+        let about = About { labels, text: parts.text.clone() };
+        Job::start(parts, request.seed, move |mut desk| {
+            let sampled = desk.ask(|session, program, _| {
+                legs::gather(session, program, &request, chains)
+            })?;
+            Ok(Answer::Gathered(Outcome::new(sampled, about, seconds)))
+        })
+    }
+
+    pub fn tables(parts: Parts, request: SampleRequest) -> Job {
+        Job::start(parts, request.seed, move |mut desk| {
+            let tables = desk.ask(|session, program, _| legs::tables(session, program, &request))?;
+            Ok(Answer::Tables(tables.to_string()))
+        })
+    }
+
     pub fn enumerate(parts: Parts, most: usize, labels: Labels) -> Job {
         Job::start(parts, 0, move |mut desk| {
             let request = EnumerateRequest { record: texts(&labels), most };
@@ -227,6 +266,15 @@ impl Job {
             Some(Ok(Answer::Likelihood(found))) => found.into_bound_py_any(py),
             Some(Ok(Answer::Report(parts))) => parts.into_bound_py_any(py),
             Some(Ok(Answer::Enumerated(found))) => enumerated(py, &found),
+            Some(Ok(Answer::Walked(walked))) => {
+                let bytes = |bytes: &[u8]| PyBytes::new(py, bytes);
+                let streams = PyList::new(py, walked.streams.iter().map(|stream| bytes(stream)))?;
+                let checkpoint = walked.checkpoint.as_deref().map(bytes);
+                let end = walked.end.as_deref().map(bytes);
+                (walked.made, streams, checkpoint, end).into_bound_py_any(py)
+            }
+            Some(Ok(Answer::Gathered(outcome))) => outcome.into_bound_py_any(py),
+            Some(Ok(Answer::Tables(text))) => text.into_bound_py_any(py),
             Some(Err(problems)) => Err(failure(py, &problems)),
             None => Err(failure(py, &[Problem::plain("it has not finished")])),
         }

@@ -42,6 +42,8 @@ mod _core {
     #[pymodule_export]
     use crate::names::{entries, main, version};
     #[pymodule_export]
+    use crate::order::versions;
+    #[pymodule_export]
     use crate::program::Program;
     #[pymodule_export]
     use crate::result::{Numbers, Outcome, discard_folder, read_outcome, standing};

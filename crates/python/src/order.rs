@@ -4,12 +4,14 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::Value as Json;
 use smidgen::draws::{KeepStates, States};
 use smidgen::io::folder::{Folder, Patience};
 use smidgen::io::json::value_to_json;
 use smidgen::lang::Diagnostic;
+use smidgen::sampling::legs::Leg;
 use smidgen::sampling::manifest::{self, Call, Refusal};
 use smidgen::sampling::{Durable, Init, last_states};
 use smidgen::{SampleError, SampleRequest, Session};
@@ -82,7 +84,7 @@ fn init(given: &Bound<'_, PyAny>) -> PyResult<Arc<Init>> {
     if let Ok(path) = given.extract::<PathBuf>() {
         let states = last_states(&path);
         let states =
-            states.map_err(|trouble| pyo3::exceptions::PyOSError::new_err(trouble.0))?;
+            states.map_err(|trouble| PyOSError::new_err(trouble.0))?;
         return Ok(Arc::new(Init::States(states)));
     }
     let mut chains = Vec::new();
@@ -95,6 +97,33 @@ fn init(given: &Bound<'_, PyAny>) -> PyResult<Arc<Init>> {
         chains.push(values);
     }
     Ok(Arc::new(Init::Values(chains)))
+}
+
+/// A leg of a chain, as `distributed.py` puts it together.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Stretch {
+    chain: usize,
+    checkpoint: Option<Vec<u8>>,
+    until: usize,
+    every: Option<u64>,
+    tables: Option<String>,
+}
+
+impl Stretch {
+    pub fn leg(self) -> PyResult<Leg> {
+        let Stretch { chain, checkpoint: from, until, every, tables } = self;
+        let read = |text: String| serde_json::from_str(&text);
+        let tables = tables.map(read).transpose();
+        let tables = tables.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Leg { chain, from, until, every, tables })
+    }
+}
+
+/// (layout of checkpoints, arithmetic, sum of computed numbers): equal wherever legs of a run are walked.
+#[pyfunction]
+pub fn versions() -> (u32, u32, u64) {
+    smidgen::sampling::legs::versions()
 }
 
 // ---------------------------------------------------------------- run folders
@@ -180,6 +209,6 @@ impl Bounded {
             hint.into_iter().fold(error, Diagnostic::hint)
         })?;
         let (every, from_seed) = (self.place.every, self.place.from_seed);
-        Ok(Some(Durable { folder: Arc::new(folder), every, from_seed }))
+        Ok(Some(Durable { folder: Arc::new(folder), every, from_seed, until: None }))
     }
 }

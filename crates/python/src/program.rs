@@ -20,7 +20,7 @@ use smidgen::{CompareRequest, SampleRequest, Session, Settings, TopDirective};
 use crate::data::Table;
 use crate::error::{Problem, failure, to_python};
 use crate::job::Job;
-use crate::order::{Order, Place};
+use crate::order::{Order, Place, Stretch};
 use crate::result::Outcome;
 use crate::run::Run;
 use crate::value::{from_python, to_python as to_python_value};
@@ -168,6 +168,29 @@ impl Program {
         let (request, record) = order.request()?;
         let place = place.map(|place| place.bound(&self.parts, &record));
         Ok(Run::start(self.parts.clone(), request, record, place))
+    }
+
+    /// A leg of a chain: (draws so far, streams, checkpoint, end); see [`smidgen::sampling::legs`].
+    fn walk(&self, order: Order<'_>, leg: Stretch) -> PyResult<Job> {
+        let (request, _) = order.request()?;
+        Ok(Job::walk(self.parts.clone(), request, leg.leg()?))
+    }
+
+    /// The outcome of chains whose legs have all been walked: (streams, end) of each.
+    fn gather(
+        &self,
+        order: Order<'_>,
+        chains: Vec<(Vec<Vec<u8>>, Vec<u8>)>,
+        seconds: f64,
+    ) -> PyResult<Job> {
+        let (request, labels) = order.request()?;
+        Ok(Job::gather(self.parts.clone(), request, labels, chains, seconds))
+    }
+
+    /// Sums of its tables by blocks of rows, as JSON.
+    fn tables(&self, order: Order<'_>) -> PyResult<Job> {
+        let (request, _) = order.request()?;
+        Ok(Job::tables(self.parts.clone(), request))
     }
 
     /// Draws from the prior: (chains, draws of each).

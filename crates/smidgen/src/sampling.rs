@@ -8,6 +8,7 @@ mod diary;
 mod durable;
 mod init;
 mod journey;
+pub mod legs;
 mod live;
 pub mod manifest;
 pub(crate) mod watch;
@@ -19,7 +20,6 @@ use std::sync::{Arc, Mutex};
 use smidgen_draws::states::StepMark;
 use smidgen_draws::{self as draws, KeepStates, States};
 use smidgen_engine::environment::Environment;
-use smidgen_engine::model::Ties;
 use smidgen_engine::operand::Operand;
 use smidgen_engine::{EvalError, Model};
 use smidgen_infer::run::Shared;
@@ -187,8 +187,8 @@ struct Chain {
     seconds: f64,
     times: Vec<f64>,
     complete: bool,
-    /// What each quantity hangs on, and whether that moved.
-    ties: Vec<(Ties, bool)>,
+    /// Whether each number of each quantity hangs on choices (the first counts for those not listed), and whether these moved.
+    ties: Vec<(Vec<bool>, bool)>,
     /// Draws in which a trajectory diverged.
     diverged: Vec<usize>,
 }

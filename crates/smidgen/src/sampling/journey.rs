@@ -53,6 +53,8 @@ pub(super) struct Journey<'p, 'a> {
     divergences: u64,
     pulse: Option<Pulse>,
     recorder: Option<Recorder>,
+    /// Whether it has come to where somebody else goes on.
+    is_handed_on: bool,
 }
 
 /// Draws in which a trajectory diverged that are remembered.
@@ -89,6 +91,7 @@ impl<'p, 'a> Journey<'p, 'a> {
             divergences: 0,
             pulse: request.live.as_ref().map(|live| live.chain(k)),
             recorder: None,
+            is_handed_on: false,
         }
     }
 
@@ -122,7 +125,7 @@ impl<'p, 'a> Journey<'p, 'a> {
                 self.begin_draws()?;
             }
             begun = Stopwatch::start();
-            while self.made < self.plan.request.draws {
+            while self.made < self.plan.request.draws && !self.is_handed_on {
                 if !self.draw()? {
                     return Ok(());
                 }
@@ -168,7 +171,7 @@ impl<'p, 'a> Journey<'p, 'a> {
         let records = (0..program.kernels.len()).map(|k| std::mem::take(run.kernel(k))).collect();
         let moved = |(k, ties): (usize, Ties)| {
             let moved = self.moved.get(k) == Some(&true) || model.has_moved(&ties);
-            (ties, moved)
+            (ties.entries, moved)
         };
         Ok(Chain {
             number: self.k,
@@ -283,9 +286,10 @@ impl<'p, 'a> Journey<'p, 'a> {
                 Ok(stand) => {
                     self.stand = stand;
                     let recorder = self.recorder.as_mut().expect("looked at above");
-                    if recorder.wants_file() {
+                    if recorder.wants_file(self.made) {
                         recorder.commit(&saved).map_err(|trouble| troubled(&trouble))?;
                     }
+                    self.is_handed_on = recorder.is_stop(self.made);
                     return self.take(saved);
                 }
                 Err(diagnostic) => Some(diagnostic.message.clone()),
