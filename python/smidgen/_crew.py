@@ -52,7 +52,7 @@ class Crew:
         self._data = data
         self.digest = hashlib.sha256(data).hexdigest()
         self._own = Processes(client) if isinstance(client, int) and not isinstance(client, bool) else None
-        self._client = self._own or client
+        self._client: Any = self._own or client
         self._is_dask = hasattr(client, "scheduler_info") and hasattr(client, "submit")
         if not hasattr(self._client, "submit"):
             raise TypeError(

@@ -379,10 +379,11 @@ class BoundModel:
 
         whole({"simulations": (simulations, 1), "draws": (draws, 1), "tune": (tune, 0), "thin": (thin, 1)})
         _, expressions = self._recorded(record)
-        job = self._core.calibrate(
-            kernel=_kernel_text(kernel, self._renamed), simulations=simulations, draws=draws, tune=tune, thin=thin,
-            seed=_seed(seed), record=expressions, cores=cores,
-        )  # fmt: skip
+        order = {
+            "kernel": _kernel_text(kernel, self._renamed), "simulations": simulations, "draws": draws, "tune": tune, "thin": thin,
+            "seed": _seed(seed), "record": expressions, "cores": cores,
+        }  # fmt: skip
+        job = self._core.calibrate(order)
         return Calibration(wait_for(job, self, progress))
 
     def enumerate(

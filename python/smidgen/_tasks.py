@@ -76,7 +76,15 @@ def _walk(model: "BoundModel", task: dict[str, Any]) -> Any:
     return _result(model._core.walk(task["order"], task["leg"]))
 
 
-_KINDS = {"walk": _walk}
+def _part(model: "BoundModel", task: dict[str, Any]) -> Any:
+    return _result(model._core.part_of_calibration(task["order"], task["first"], task["end"]))
+
+
+def _compare(model: "BoundModel", task: dict[str, Any]) -> Any:
+    return _result(model._core.compare(**task["order"]))
+
+
+_KINDS = {"walk": _walk, "part of a calibration": _part, "compare": _compare}
 
 
 # ---------------------------------------------------------------- a worker of our own

@@ -15,11 +15,12 @@ from . import _core
 from ._result import Result
 
 if TYPE_CHECKING:
-    from ._crew import Crew, Task
+    from ._criticism import Calibration, KernelComparison
+    from ._crew import Task
     from ._model import BoundModel
     from .kernel import Kernel
 
-__all__ = ["sample"]
+__all__ = ["calibrate", "compare", "sample"]
 
 #: Seconds that a round should take, if nobody says how many draws it has.
 ROUND = 30.0
@@ -74,8 +75,9 @@ def sample(
     tables = wait_for(model._core.tables(order), model, False) if has_files else None
     walkers = [Walker(chain, order, checkpoint_every, round, tables) for chain in range(chains)]
 
-    def walked(task: "Task", answer: Any, seconds: float) -> Iterable["Task"]:
-        return walkers[task.about.chain].come_home(answer, seconds)
+    def walked(task: "Task", answer: Any, seconds: float) -> list["Task"]:
+        walker: Walker = task.about
+        return walker.come_home(answer, seconds)
 
     _with_crew(model, client, [walker.next() for walker in walkers], walked)
     ends = [(walker.streams, walker.end) for walker in walkers]
@@ -84,6 +86,90 @@ def sample(
     result = Result(outcome, model, {"tune": tune, "draws": draws, "chains": chains, "thin": thin})
     result._warn(stacklevel=3)
     return result
+
+
+def calibrate(
+    model: "BoundModel",
+    client: Any,
+    simulations: int = 200,
+    *,
+    draws: int = 31,
+    tune: int = 500,
+    thin: int | None = None,
+    kernel: "Kernel | str | None" = None,
+    record: list[str] | None = None,
+    seed: int | None = None,
+    together: int | None = None,
+) -> "Calibration":
+    """Simulation-based calibration by the workers of ``client``: what ``model.calibrate(...)`` gives for the same seed.
+    A task has ``together`` simulations, by default so many that there are about thirty tasks."""
+    from ._crew import Task
+    from ._criticism import Calibration
+    from ._jobs import wait_for, whole
+    from ._model import _kernel_text, _seed
+
+    whole({
+        "simulations": (simulations, 1), "draws": (draws, 1), "tune": (tune, 0), "thin": (thin, 1), "together": (together, 1),
+    })  # fmt: skip
+    _, expressions = model._recorded(record)
+    order: dict[str, Any] = {
+        "kernel": _kernel_text(kernel, model._renamed), "simulations": simulations, "draws": draws, "tune": tune, "thin": thin,
+        "seed": _seed(seed), "record": expressions, "cores": 1,
+    }  # fmt: skip
+    found: dict[int, list[Any]] = {}
+
+    def parts(number: int, size: int) -> list[Task]:
+        found.clear()
+        firsts = range(0, number, size)
+        return [Task("part of a calibration", first, order=order, first=first, end=min(first + size, number)) for first in firsts]
+
+    def done(task: Task, answer: Any, seconds: float) -> list[Task]:
+        found[task.about] = answer
+        return []
+
+    spacing = (thin or 1, False)
+    if thin is None:
+        _with_crew(model, client, parts(_core.pilots(), 1), done)
+        spacing = _core.spacing([share for first in sorted(found) for share in found[first]])
+        order = {**order, "thin": spacing[0]}
+    _with_crew(model, client, parts(simulations, together or -(-simulations // 32)), done)
+    places = [place for first in sorted(found) for place in found[first]]
+    return Calibration(wait_for(model._core.collect_calibration(order, places, spacing), model, False))
+
+
+def compare(
+    model: "BoundModel",
+    client: Any,
+    kernel: "Kernel | str | None" = None,
+    *,
+    draws: int = 1000,
+    tune: int = 1000,
+    chains: int = 2,
+    thin: int = 1,
+    seed: int | None = None,
+    record: list[str] | None = None,
+) -> "KernelComparison":
+    """Subsampled against exact inference, by one of the workers of ``client``: what ``model.compare(...)`` gives. Its three
+    runs belong together, so it is a single task."""
+    from ._crew import Task
+    from ._criticism import KernelComparison
+    from ._jobs import whole
+    from ._model import _kernel_text, _seed
+
+    whole({"draws": (draws, 1), "tune": (tune, 0), "chains": (chains, 1), "thin": (thin, 1)})
+    _, expressions = model._recorded(record)
+    order = {
+        "kernel": _kernel_text(kernel, model._renamed), "draws": draws, "tune": tune, "chains": chains, "thin": thin,
+        "seed": _seed(seed), "record": expressions, "cores": None, "max_seconds": None,
+    }  # fmt: skip
+    found: list[KernelComparison] = []
+
+    def done(task: Task, answer: Any, seconds: float) -> list[Task]:
+        found.append(KernelComparison(answer))
+        return []
+
+    _with_crew(model, client, [Task("compare", "the comparison", order=order)], done)
+    return found[0]
 
 
 def _with_crew(model: "BoundModel", client: Any, tasks: Iterable["Task"], done: Any) -> None:

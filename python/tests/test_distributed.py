@@ -217,12 +217,47 @@ def test_a_worker_that_computes_other_numbers_is_refused_by_name(cluster):
 def test_mistakes_of_the_model_are_not_tried_again(cluster):
     model = sm.program("[assume mu (normal 0 1)] [observe (normal mu -1) 0.5]")
     for client in (2, cluster):
-        with pytest.raises(sm.ModelError, match="sd"):
+        with pytest.raises(sm.ModelError, match="expected a positive standard deviation"):
             sm.distributed.sample(model, client, **{**SPREAD, "kernel": None})
     with pytest.raises(TypeError, match="computes nothing"):
         sm.distributed.sample(small(), object(), **SPREAD)
     with pytest.raises(ValueError, match="round=0"):
         sm.distributed.sample(small(), 1, round=0, **SPREAD)
+
+
+def test_rounds_that_go_on_from_the_wrong_place_are_noticed(local, monkeypatch):
+    """A broken twin: a round that begins where the one before it began."""
+    come_home = sm.distributed.Walker.come_home
+
+    def forgetful(self, answer, seconds):
+        before = self._leg["checkpoint"]
+        tasks = come_home(self, answer, seconds)
+        if before is not None and answer[0] < 200:
+            self._leg["checkpoint"] = before
+        return tasks
+
+    monkeypatch.setattr(sm.distributed.Walker, "come_home", forgetful)
+    wrong = sm.distributed.sample(small(), 1, round=60, **SPREAD)
+    assert wrong["mu"].shape != local["mu"].shape or not np.array_equal(wrong["mu"], local["mu"])
+
+
+def test_calibration_and_comparison_are_those_of_one_machine(cluster):
+    model = sm.program("[assume p (beta 1 1)] [assume k (poisson 2)] [observe (binomial (+ 3 k) p) 2]")
+    request = dict(simulations=23, draws=15, tune=50, seed=4)
+    here = model.calibrate(progress=False, **request)
+    for client in (2, cluster):
+        there = sm.distributed.calibrate(model, client, **request)
+        assert there.data == here.data and repr(there) == repr(here)
+    given = sm.distributed.calibrate(model, 1, thin=3, together=5, **request)
+    assert given.data == model.calibrate(thin=3, progress=False, **request).data
+    logistic = sm.program(
+        "[table t] [assume a (normal 0 2)] [for row in t [observe (bernoulli (logistic (* a row.x))) row.y]]",
+        t={"x": rows()["x"], "y": (rows()["y"] > 0).astype(float)},
+    )
+    request = dict(kernel="(subsampled_mh default all 20 0.1 1)", draws=30, tune=30, seed=4)
+    here, there = logistic.compare(progress=False, **request), sm.distributed.compare(logistic, cluster, **request)
+    assert [q["name"] for q in there.data["quantities"]] == [q["name"] for q in here.data["quantities"]]
+    assert there.verdict == here.verdict
 
 
 def test_the_bytes_of_a_task_are_its_answer():

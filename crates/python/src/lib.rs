@@ -42,7 +42,7 @@ mod _core {
     #[pymodule_export]
     use crate::names::{entries, main, version};
     #[pymodule_export]
-    use crate::order::versions;
+    use crate::order::{pilots, spacing, versions};
     #[pymodule_export]
     use crate::program::Program;
     #[pymodule_export]

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::Value as Json;
+use smidgen::calibrate::{CalibrateRequest, PILOTS, Shares};
 use smidgen::draws::{KeepStates, States};
 use smidgen::io::folder::{Folder, Patience};
 use smidgen::io::json::value_to_json;
@@ -83,8 +84,7 @@ fn init(given: &Bound<'_, PyAny>) -> PyResult<Arc<Init>> {
     }
     if let Ok(path) = given.extract::<PathBuf>() {
         let states = last_states(&path);
-        let states =
-            states.map_err(|trouble| PyOSError::new_err(trouble.0))?;
+        let states = states.map_err(|trouble| PyOSError::new_err(trouble.0))?;
         return Ok(Arc::new(Init::States(states)));
     }
     let mut chains = Vec::new();
@@ -118,6 +118,40 @@ impl Stretch {
         let tables = tables.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(Leg { chain, from, until, every, tables })
     }
+}
+
+/// A calibration as `_model.py` puts it together.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct CalibrationOrder {
+    kernel: Option<String>,
+    simulations: usize,
+    draws: usize,
+    tune: usize,
+    thin: Option<usize>,
+    seed: u64,
+    record: Vec<String>,
+    cores: Option<usize>,
+}
+
+impl CalibrationOrder {
+    pub fn request(self) -> CalibrateRequest {
+        let CalibrationOrder { kernel, simulations, draws, tune, thin, seed, record, cores } = self;
+        let (warmup, threads) = (tune, threads(cores));
+        CalibrateRequest { kernel, simulations, draws, warmup, thin, record, seed, threads }
+    }
+}
+
+/// Pilots of a calibration.
+#[pyfunction]
+pub fn pilots() -> usize {
+    PILOTS
+}
+
+/// How far apart draws have to be, given the shares of all pilots, and whether that is not far enough.
+#[pyfunction]
+pub fn spacing(shares: Shares) -> (usize, bool) {
+    smidgen::calibrate::spacing(&shares)
 }
 
 /// (layout of checkpoints, arithmetic, sum of computed numbers): equal wherever legs of a run are walked.

@@ -8,7 +8,6 @@ use std::sync::atomic::AtomicBool;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyList};
-use smidgen::calibrate::CalibrateRequest;
 use smidgen::compile::OnlyRows;
 use smidgen::lang::Diagnostic;
 use smidgen::likelihood::LikelihoodRequest;
@@ -20,7 +19,7 @@ use smidgen::{CompareRequest, SampleRequest, Session, Settings, TopDirective};
 use crate::data::Table;
 use crate::error::{Problem, failure, to_python};
 use crate::job::Job;
-use crate::order::{Order, Place, Stretch};
+use crate::order::{CalibrationOrder, Order, Place, Stretch};
 use crate::result::Outcome;
 use crate::run::Run;
 use crate::value::{from_python, to_python as to_python_value};
@@ -263,23 +262,26 @@ impl Program {
         Job::compare(self.parts.clone(), request)
     }
 
-    #[pyo3(signature = (*, kernel, simulations, draws, tune, thin, seed, record, cores))]
-    #[allow(clippy::too_many_arguments)]
-    fn calibrate(
+    fn calibrate(&self, order: CalibrationOrder) -> Job {
+        Job::calibrate(self.parts.clone(), order.request())
+    }
+
+    /// Some pilots (shares of effective draws) where the order has no `thin`, else some simulations (places or why not).
+    fn part_of_calibration(&self, order: CalibrationOrder, first: usize, end: usize) -> Job {
+        Job::part_of_calibration(self.parts.clone(), order.request(), first..end)
+    }
+
+    fn collect_calibration(
         &self,
-        kernel: Option<String>,
-        simulations: usize,
-        draws: usize,
-        tune: usize,
-        thin: Option<usize>,
-        seed: u64,
-        record: Vec<String>,
-        cores: Option<usize>,
+        order: CalibrationOrder,
+        places: Vec<(Option<Vec<(String, (usize, usize))>>, Option<String>)>,
+        spacing: (usize, bool),
     ) -> Job {
-        let (warmup, threads) = (tune, threads(cores));
-        let request =
-            CalibrateRequest { kernel, simulations, draws, warmup, thin, record, seed, threads };
-        Job::calibrate(self.parts.clone(), request)
+        let join = |(places, message): (Option<_>, Option<String>)| {
+            places.ok_or_else(|| message.unwrap_or_default())
+        };
+        let places = places.into_iter().map(join).collect();
+        Job::collect(self.parts.clone(), order.request(), places, spacing)
     }
 
     fn enumerate(&self, record: Labels, most: usize) -> Job {

@@ -71,7 +71,8 @@ fn draw(
     });
     let sampled = sampled.map_err(|error| Problem::all(&error.0, session.sources()))?;
     if let (Some(durable), false) = (&durable, sampled.interrupted) {
-        manifest::finish(durable, &sampled.run).map_err(|trouble| vec![Problem::plain(trouble.0)])?;
+        manifest::finish(durable, &sampled.run)
+            .map_err(|trouble| vec![Problem::plain(trouble.0)])?;
     }
     Ok(Outcome::new(sampled, about, begun.elapsed().as_secs_f64()))
 }
@@ -141,7 +142,8 @@ impl Run {
     /// What there is to be said about its folder since somebody asked last.
     fn said(&self) -> Vec<String> {
         let said = self.folder.as_ref().map(|(_, said)| said);
-        let take = |said: &Said| std::mem::take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner));
+        let take =
+            |said: &Said| std::mem::take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner));
         said.map(take).unwrap_or_default()
     }
 

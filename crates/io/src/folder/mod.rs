@@ -34,7 +34,8 @@ use serde_json::Value as Json;
 
 #[cfg(not(feature = "columnar"))]
 pub use absent::{
-    ChainWriter, FolderRun, OUT, Out, Row, Tail, out_of, read_chain, read_folder, read_streams, streams,
+    ChainWriter, FolderRun, OUT, Out, Row, Tail, out_of, read_chain, read_folder, read_streams,
+    streams,
 };
 #[cfg(feature = "columnar")]
 pub use chain::{ChainWriter, OUT, Out, out_of, streams};

@@ -42,7 +42,9 @@ pub fn read_chain(folder: &Path, chain: usize, every: usize) -> Result<ChainDraw
 /// The same from the bytes of streams, in order.
 pub fn read_streams(chain: usize, streams: Vec<Vec<u8>>) -> Result<ChainDraws, String> {
     let streams = streams.into_iter().enumerate();
-    apart(chain, || decode(streams.map(|(k, bytes)| (stream_name(chain, k), Cursor::new(bytes))), 1))
+    apart(chain, || {
+        decode(streams.map(|(k, bytes)| (stream_name(chain, k), Cursor::new(bytes))), 1)
+    })
 }
 
 /// A stream with its name.

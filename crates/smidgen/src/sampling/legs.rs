@@ -94,8 +94,12 @@ pub fn walk(
     }
     let start = start(session, request)?;
     let folder = Arc::new(desk(leg, &session.interrupt)?);
-    let durable =
-        Durable { folder: folder.clone(), every: leg.every, from_seed: false, until: Some(leg.until) };
+    let durable = Durable {
+        folder: folder.clone(),
+        every: leg.every,
+        from_seed: false,
+        until: Some(leg.until),
+    };
     let request = &SampleRequest { durable: Some(durable), live: None, ..request.clone() };
     let Session { catalog, sources, interrupt, .. } = &*session;
     let context = Context { catalog, sources, interrupt };

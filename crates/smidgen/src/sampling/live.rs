@@ -108,7 +108,16 @@ impl Live {
     pub(super) fn chain(&self, k: usize) -> Pulse {
         let now = Instant::now();
         let published = locked(&self.chains).get(k).cloned().unwrap_or_default();
-        Pulse { published, begun: now, phase_begun: now, last: now, unsaid: 0, made: 0, copied: 0, before: 0 }
+        Pulse {
+            published,
+            begun: now,
+            phase_begun: now,
+            last: now,
+            unsaid: 0,
+            made: 0,
+            copied: 0,
+            before: 0,
+        }
     }
 }
 

@@ -129,9 +129,7 @@ fn init_to_json(init: &Init) -> Option<Json> {
 
 /// The starting values that a folder has, if it has some.
 pub fn init_values(manifest: &Json) -> Option<Init> {
-    let value = |pair: &Json| {
-        Some((pair[0].as_str()?.to_owned(), json_to_value(&pair[1]).ok()?))
-    };
+    let value = |pair: &Json| Some((pair[0].as_str()?.to_owned(), json_to_value(&pair[1]).ok()?));
     let chain = |values: &Json| values.as_array()?.iter().map(value).collect::<Option<Vec<_>>>();
     let chains = manifest["init_values"].as_array()?.iter().map(chain);
     Some(Init::Values(chains.collect::<Option<_>>()?))
