@@ -4,10 +4,11 @@ A model is a function with ``@smidgen.model``; it is compiled, never run. A call
 choice, ``observe(choice, value)`` is data, ``return`` says what is recorded.
 """
 
-from . import kernel
+from . import distributed, kernel
 from ._core import version as _version
 from ._criticism import Calibration, Enumeration, KernelComparison
 from ._data import Table, table
+from ._durable import resume
 from ._errors import (
     ApproximationWarning,
     ConvergenceWarning,
@@ -38,5 +39,5 @@ __all__ = [
     "ApproximationWarning", "BoundModel", "Calibration", "ConvergenceWarning", "DataWarning", "Enumeration",
     "Interrupted", "InterruptedWarning", "KernelComparison", "LogLikelihood", "Loo", "Model", "ModelError",
     "ModelSyntaxError", "Predictions", "Ranking", "Result", "Run", "Session", "SmidgenError", "SmidgenWarning",
-    "Summary", "Table", "compare", "kernel", "load", "model", "program", "read", "table",
+    "Summary", "Table", "compare", "distributed", "kernel", "load", "model", "program", "read", "resume", "table",
 ]  # fmt: skip

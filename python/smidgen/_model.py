@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 from . import _core
 from ._data import arrays_table, table
-from ._errors import ModelError, model_error
+from ._durable import new_place, resume
+from ._errors import ModelError, SmidgenError, model_error
 from ._result import Result
 from ._run import Run
 from ._words import fresh_seed, python_words
@@ -126,6 +127,15 @@ class BoundModel:
             m.name, m._written, m._text, params, tables, files, {}, m._renamed, m._folder, m._arrays, m._lengths
         )
 
+    def _anywhere(self) -> "BoundModel":
+        """The same, for a process that works in another folder."""
+        m = self
+        files = {name: os.path.abspath(path) for name, path in m._files.items()}
+        folder = os.path.abspath(m._folder) if m._folder else ""
+        return BoundModel(
+            m.name, m._written, m._text, m._params, m._tables, files, m._dims, m._renamed, folder, m._arrays, m._lengths
+        )
+
     # ------------------------------------------------------------ what it is
 
     @property
@@ -229,6 +239,10 @@ class BoundModel:
         keep_states: bool | str = "auto",
         keep_tune: bool = False,
         stats: bool | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int | None = None,
+        discard: bool = False,
+        restart_from: str | os.PathLike[str] | None = None,
         progress: bool | None = None,
         wait: bool = True,
         **unknown: Any,
@@ -240,6 +254,10 @@ class BoundModel:
         ends are the starts. ``keep_states`` are for predictions: up to 256 MB, ``True`` for all, ``False`` for none;
         ``keep_tune`` keeps the draws of the tuning. ``stats`` are those of every draw: False for none, True also
         with the log density where it costs a look at many rows. Without ``seed`` one is drawn (``fit.seed``).
+
+        With ``checkpoint="fit.run"`` the draws go to a folder while they are made, and :func:`smidgen.resume` goes on
+        after whatever has stopped the run; ``checkpoint_every`` asks for a checkpoint after so many draws,
+        ``discard=True`` removes a run that is there, ``restart_from="old.run"`` begins where an older one stood.
         """
         _refuse_unknown(unknown)
         for value, word in ((draws, "draws"), (tune, "tune"), (chains, "chains"), (thin, "thin")):
@@ -247,20 +265,55 @@ class BoundModel:
                 raise ValueError(f"{word}={value!r}: a whole number from {0 if word == 'tune' else 1} on")
         if keep_states not in (True, False, "auto", "all"):
             raise ValueError(f'keep_states={keep_states!r}: "auto", True or False')
-        seed = _seed(seed)
-        labels, expressions = self._recorded(record)
-        core = self._core.start(
-            draws=draws, tune=tune, chains=chains, cores=cores, seed=seed,
-            kernel=_kernel_text(kernel, self._renamed), thin=thin, record=list(zip(labels, expressions)), approximate=approximate,
-            exact=exact, audit=audit, max_seconds=max_seconds,
-            keep_states="auto" if keep_states == "auto" else "all" if keep_states else "no",
-            stats=(stats is not False, self._knows_density(stats)), keep_tune=keep_tune, init=self._started(init),
+        order = self._order(
+            draws=draws, tune=tune, chains=chains, cores=cores, seed=_seed(seed), kernel=kernel, thin=thin, record=record,
+            init=init, approximate=approximate, exact=exact, audit=audit, max_seconds=max_seconds,
+            keep_states=keep_states, keep_tune=keep_tune, stats=stats,
         )  # fmt: skip
-        run = Run(core, self, {"tune": tune, "draws": draws, "chains": chains, "thin": thin})
+        place = None
+        if restart_from is not None:
+            if init is not None:
+                raise ValueError("init= and restart_from= both say where the chains begin")
+            order["init"] = os.fspath(restart_from)
+        if checkpoint is not None:
+            _refuse_with_checkpoint(init, keep_states, max_seconds)
+            place = new_place(checkpoint, checkpoint_every, discard, restart_from)
+            order["keep_states"] = "no"
+        elif checkpoint_every is not None or discard:
+            raise ValueError("checkpoint_every= and discard= go with checkpoint=")
+        try:
+            core = self._core.start(order, place)
+        except OSError as error:
+            raise SmidgenError(python_words(str(error))) from None
+        folder = None if checkpoint is None else os.fspath(checkpoint)
+        run = Run(core, self, {"tune": tune, "draws": draws, "chains": chains, "thin": thin}, folder)
         if not wait:
             run._show_by_itself(progress)
             return run
         return run._wait_here(progress)
+
+    def resume(
+        self,
+        path: str | os.PathLike[str],
+        draws: int | None = None,
+        *,
+        cores: int | None = None,
+        from_seed: bool = False,
+        progress: bool | None = None,
+        wait: bool = True,
+    ) -> Any:
+        """Goes on with a run of this model in a folder: see :func:`smidgen.resume`. Its program and data have to be
+        those of the run; what differs is named."""
+        return resume(path, draws, model=self, cores=cores, from_seed=from_seed, progress=progress, wait=wait)
+
+    def _order(self, *, kernel: Any, record: Any, init: Any, keep_states: Any, stats: Any, **others: Any) -> dict[str, Any]:
+        """A request, as the native half takes it."""
+        labels, expressions = self._recorded(record)
+        return {
+            **others, "kernel": _kernel_text(kernel, self._renamed), "record": list(zip(labels, expressions)),
+            "keep_states": "auto" if keep_states == "auto" else "all" if keep_states else "no",
+            "stats": (stats is not False, self._knows_density(stats)), "init": self._started(init),
+        }  # fmt: skip
 
     def _knows_density(self, stats: bool | None) -> bool:
         """Whether the log density of every draw is worth its cost: it reads whatever moved."""
@@ -326,10 +379,11 @@ class BoundModel:
 
         whole({"simulations": (simulations, 1), "draws": (draws, 1), "tune": (tune, 0), "thin": (thin, 1)})
         _, expressions = self._recorded(record)
-        job = self._core.calibrate(
-            kernel=_kernel_text(kernel, self._renamed), simulations=simulations, draws=draws, tune=tune, thin=thin,
-            seed=_seed(seed), record=expressions, cores=cores,
-        )  # fmt: skip
+        order = {
+            "kernel": _kernel_text(kernel, self._renamed), "simulations": simulations, "draws": draws, "tune": tune, "thin": thin,
+            "seed": _seed(seed), "record": expressions, "cores": cores,
+        }  # fmt: skip
+        job = self._core.calibrate(order)
         return Calibration(wait_for(job, self, progress))
 
     def enumerate(
@@ -510,12 +564,22 @@ def _in_python(problem: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _refuse_with_checkpoint(init: Any, keep_states: Any, max_seconds: Any) -> None:
+    """A folder has draws, and where the chains stand; it goes on from there and not from the clock."""
+    if isinstance(init, Result):
+        raise ValueError('with checkpoint=, init= takes values by name; restart_from="old.run" begins where a run in a folder stood')
+    if keep_states is True or keep_states == "all":
+        raise ValueError("keep_states=True: a run folder keeps no states beside the draws: record the choices that predictions need")
+    if max_seconds is not None:
+        raise ValueError("max_seconds= cannot go with checkpoint=: a run in a folder is stopped by Ctrl-C or .cancel(), and can be resumed")
+
+
 def _refuse_unknown(unknown: Mapping[str, Any]) -> None:
     import difflib
 
     for name in unknown:
         ours = _OTHER_WORDS.get(name)
-        known = ["draws", "tune", "chains", "cores", "seed", "kernel", "thin", "record", "init", "progress", "wait"]
+        known = ["draws", "tune", "chains", "cores", "seed", "kernel", "thin", "record", "init", "checkpoint", "progress", "wait"]
         near = difflib.get_close_matches(name, known, 1)
         hint = f"; here it is `{ours}=`" if ours else f"; did you mean `{near[0]}=`?" if near else ""
         raise TypeError(f"sample() has no argument `{name}`{hint}")

@@ -347,8 +347,8 @@ def _category(text: str) -> type[SmidgenWarning]:
 
 
 def load(path: str | os.PathLike[str], model: "BoundModel | None" = None) -> Result:
-    """Draws from a file that :meth:`Result.save` or ``smidgen sample --out`` wrote; with their ``model``, predictions
-    and log likelihoods can be made from them."""
+    """Draws from a file that :meth:`Result.save` or ``smidgen sample --out`` wrote, or from a run folder, whose run
+    may be unfinished; with their ``model``, predictions and log likelihoods can be made from them."""
     name = os.fspath(path)
     if name.endswith(".nc"):
         from ._arviz import from_netcdf

@@ -9,9 +9,10 @@ import warnings
 from typing import TYPE_CHECKING, Any, Mapping
 
 from . import _core
-from ._errors import Interrupted, InterruptedWarning, SmidgenError
+from ._errors import Interrupted, InterruptedWarning, SmidgenError, SmidgenWarning
 from ._progress import Display, display
 from ._result import Result
+from ._words import python_words
 
 if TYPE_CHECKING:
     from ._model import BoundModel
@@ -26,10 +27,12 @@ GLANCE = 0.05
 class Run:
     """A run that goes on in threads of its own; errors come out of :meth:`wait`."""
 
-    def __init__(self, core: _core.Run, model: "BoundModel", request: Mapping[str, int]) -> None:
+    def __init__(self, core: _core.Run, model: "BoundModel", request: Mapping[str, int], folder: str | None = None) -> None:
         self._core = core
         self._model = model
         self._request = dict(request)
+        #: The run folder that it is written to.
+        self._folder = folder
         self._process = os.getpid()
         self._result: Result | None = None
         self._display: Display | None = None
@@ -85,6 +88,7 @@ class Run:
         if self._display is not None:
             self._display.close(self._core)
             self._display = None
+        self._say(stacklevel + 1)
         if self._result is None:
             try:
                 outcome = self._core.result()
@@ -117,7 +121,14 @@ class Run:
 
         threading.Thread(target=paint, name="smidgen progress", daemon=True).start()
 
+    def _say(self, stacklevel: int = 4) -> None:
+        """What there is to be said about the folder."""
+        for text in self._core.said():
+            text = text.removeprefix("note: ").removeprefix("warning: ")
+            warnings.warn(python_words(text), SmidgenWarning, stacklevel=stacklevel)
+
     def _repaint(self) -> None:
+        self._say()
         if self._display is not None:
             self._display.paint(self._core)
 
@@ -152,7 +163,8 @@ class Run:
             )
             return result
         _end_as_interrupted()
-        error = Interrupted("stopped by Ctrl-C; `.result` has what was drawn")
+        goes_on = "" if self._folder is None else f'; resume("{self._folder}") goes on'
+        error = Interrupted(f"stopped by Ctrl-C; `.result` has what was drawn{goes_on}")
         error.result = result
         raise error from None
 

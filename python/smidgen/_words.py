@@ -6,6 +6,11 @@ import os
 import re
 
 _WORDS = [
+    (r"`smidgen sample --resume (\S+)`", r'resume("\1")'),
+    (r"--restart-from (\S+\.run)", r'sample(restart_from="\1")'),
+    (r"--restart-from\b", "sample(restart_from=...)"),
+    (r"--from-seed\b", "resume(from_seed=True)"),
+    (r"--resume\b", "resume()"),
     (r"`smidgen explain(?: \S+)?`|smidgen explain(?: FILE| \S+\.smg)?", ".explain()"),
     (r"`smidgen compare(?: \S+)?`", ".compare()"),
     (r"--warmup\b", "tune="),

@@ -7,19 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use serde_json::{Value as Json, json};
-use smidgen::contents::Contents;
-use smidgen::draws::Run;
+use serde_json::Value as Json;
 use smidgen::io::folder::{self, Folder, Patience, Standing, Trouble};
-use smidgen::io::json::kernels_to_json;
+use smidgen::sampling::manifest::{self, Call, FORMAT, Refusal};
 use smidgen::sampling::{Durable, Init, last_states};
 use smidgen::{SampleRequest, Session};
 
 use crate::args::{Keep, SampleArgs};
 use crate::failure::{Failure, say};
-
-/// Of what is written into run.json.
-const FORMAT: u64 = 1;
 
 impl From<Trouble> for Failure {
     fn from(trouble: Trouble) -> Failure {
@@ -68,60 +63,29 @@ fn patience(interrupt: Arc<AtomicBool>) -> Patience {
     Patience { interrupt, say: Arc::new(say), ..Patience::default() }
 }
 
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
-}
-
 // ---------------------------------------------------------------- what is run
 
 /// What the folder says about a run.
-fn manifest(args: &SampleArgs, file: &Path, request: &SampleRequest, session: &Session) -> Json {
-    let texts = session.sources().all().map(|source| json!([source.name, *source.text]));
-    let texts: Vec<Json> = texts.collect();
-    let params: Vec<Json> =
-        args.inputs.params.iter().map(|(name, value)| json!([name, value])).collect();
-    let data: Vec<Json> =
-        args.inputs.data.iter().map(|(name, path)| json!([name, absolute(path)])).collect();
-    let tables: Vec<Json> = session.contents().iter().map(table_to_json).collect();
-    json!({
-        "format": FORMAT,
-        "version": env!("CARGO_PKG_VERSION"),
-        "file": absolute(file),
-        "program": session.sources().all().next().map(|source| source.text.to_string()),
-        "texts": texts,
-        "params": params,
-        "data": data,
-        "tables": tables,
-        "seed": request.seed,
-        "chains": request.chains,
-        "draws": request.draws,
-        "warmup": request.warmup,
-        "thin": request.thin,
-        "kernel": request.kernel,
-        "record": request.record,
-        "approximate": request.approximate,
-        "stats": request.stats,
-        "keep_warmup": request.keep_warmup,
-        "init": args.init.as_deref().map(absolute),
-        "checkpoint_every": args.checkpoint_every,
-    })
+fn call(args: &SampleArgs, file: &Path) -> Call {
+    // A run that goes on may have no file: then its folder has the program.
+    let then = args.resume.as_deref().and_then(|path| folder::manifest(path).ok());
+    let is_text = then.is_some_and(|then| then["file"].is_null());
+    Call {
+        file: (!is_text).then(|| file.to_owned()),
+        params: args.inputs.params.clone(),
+        data: args.inputs.data.clone(),
+        init: args.init.clone(),
+        restart_from: args.restart_from.clone(),
+        checkpoint_every: args.checkpoint_every,
+        ..Call::default()
+    }
 }
 
-fn table_to_json(contents: &Contents) -> Json {
-    let blocks: Vec<String> = contents.blocks.iter().map(|sum| format!("{sum:016x}")).collect();
-    let Contents { name, rows, columns, .. } = contents;
-    json!({"name": name, "rows": rows, "columns": columns, "blocks": blocks})
-}
-
-fn table_from_json(json: &Json) -> Option<Contents> {
-    let text = |json: &Json| json.as_str().map(str::to_owned);
-    let sum = |json: &Json| u64::from_str_radix(json.as_str()?, 16).ok();
-    Some(Contents {
-        name: text(&json["name"])?,
-        rows: usize::try_from(json["rows"].as_u64()?).ok()?,
-        columns: json["columns"].as_array()?.iter().map(text).collect::<Option<_>>()?,
-        blocks: json["blocks"].as_array()?.iter().map(sum).collect::<Option<_>>()?,
-    })
+/// The program of a run that was made from a text.
+pub fn text_of(path: &Path) -> Option<(String, PathBuf)> {
+    let then = folder::manifest(path).ok()?;
+    let folder = then["folder"].as_str().unwrap_or_default().into();
+    then["file"].is_null().then(|| Some((then["program"].as_str()?.to_owned(), folder)))?
 }
 
 /// The call that a folder was made by, with what may be given anew.
@@ -157,16 +121,21 @@ pub fn recalled(path: &Path, args: &SampleArgs) -> Result<SampleArgs, Failure> {
         );
         return Err(Failure::Usage(message));
     }
+    // Where chains began is of interest as long as one of them may begin again.
+    let chains = number("chains")?;
+    let has_begun = |k: usize| path.join(folder::checkpoint::name(k)).is_file();
+    let begins = args.from_seed || !(0..chains).all(has_begun);
+    let start = |key: &str| then[key].as_str().filter(|_| begins).map(PathBuf::from);
     let mut all = SampleArgs {
         file: Some(match &args.file {
             Some(file) => file.clone(),
-            None => then["file"].as_str().ok_or_else(damaged)?.into(),
+            None => then["file"].as_str().unwrap_or_default().into(),
         }),
         kernel: then["kernel"].as_str().map(str::to_owned),
         draws: Some(wanted),
         warmup: number("warmup")?,
         thin: number("thin")?,
-        chains: number("chains")?,
+        chains,
         record: texts("record"),
         out: args.out.clone(),
         html: args.html.clone(),
@@ -176,7 +145,8 @@ pub fn recalled(path: &Path, args: &SampleArgs) -> Result<SampleArgs, Failure> {
         stats: then["stats"].as_bool() == Some(true),
         keep_warmup: then["keep_warmup"].as_bool() == Some(true),
         keep_states: Keep::No,
-        init: then["init"].as_str().map(PathBuf::from),
+        init: start("init"),
+        restart_from: start("restart_from"),
         live: args.live,
         resume: args.resume.clone(),
         from_seed: args.from_seed,
@@ -223,56 +193,6 @@ fn refused(path: &Path, what: &str) -> Failure {
     ))
 }
 
-/// How what is run differs from what was; None if it does not.
-fn difference(then: &Json, now: &Json) -> Option<String> {
-    let texts = |json: &Json| json["texts"].as_array().cloned().unwrap_or_default();
-    let (before, after) = (texts(then), texts(now));
-    for (k, (before, after)) in before.iter().zip(&after).enumerate() {
-        let text = |json: &Json| json[1].as_str().unwrap_or_default().to_owned();
-        let name = match (k, before[0].as_str().unwrap_or_default()) {
-            (0, _) => "the program",
-            (_, name) => name,
-        };
-        if let Some(lines) = first_difference(&text(before), &text(after)) {
-            return Some(format!("{name} is not what it was, {lines}"));
-        }
-    }
-    if before.len() != after.len() {
-        return Some("the program loads other files".to_owned());
-    }
-    let tables = |json: &Json| -> Vec<Contents> {
-        json["tables"].as_array().into_iter().flatten().filter_map(table_from_json).collect()
-    };
-    let (before, after) = (tables(then), tables(now));
-    for table in &before {
-        match after.iter().find(|now| now.name == table.name) {
-            None => return Some(format!("there is no table `{}` any more", table.name)),
-            Some(now) => {
-                if let Some(what) = table.difference(now) {
-                    return Some(what);
-                }
-            }
-        }
-    }
-    if then["params"] != now["params"] {
-        return Some(format!("--param was {}, now it is {}", then["params"], now["params"]));
-    }
-    None
-}
-
-fn first_difference(then: &str, now: &str) -> Option<String> {
-    if then == now {
-        return None;
-    }
-    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
-    let (then, now) = (lines(then), lines(now));
-    let n = then.len().max(now.len());
-    let k = (0..n).find(|k| then.get(*k) != now.get(*k))?;
-    let shown =
-        |lines: &[String]| lines.get(k).map_or("nothing".to_owned(), |l| format!("`{}`", l.trim()));
-    Some(format!("line {}: {} was {}", k + 1, shown(&now), shown(&then)))
-}
-
 // ---------------------------------------------------------------- folders
 
 /// Where a run is made durable, once its program and tables are read.
@@ -288,21 +208,12 @@ impl Place<'_> {
     pub fn folder(&self, session: &Session) -> Result<Option<Durable>, Failure> {
         let Place { args, file, request, interrupt } = self;
         let patience = patience(interrupt.clone());
-        let now = manifest(args, file, request, session);
+        let now = manifest::manifest(&call(args, file), request, session);
         let folder = match (&args.resume, &args.out) {
-            (Some(path), _) => {
-                let mut folder = Folder::open(path, patience)?;
-                if let Some(what) = difference(&folder.manifest, &now) {
-                    return Err(refused(path, &what));
-                }
-                folder.unfinish()?;
-                if folder.manifest["draws"] != now["draws"] {
-                    let mut manifest = folder.manifest.clone();
-                    manifest["draws"] = now["draws"].clone();
-                    folder.set_manifest(manifest)?;
-                }
-                folder
-            }
+            (Some(path), _) => manifest::reopen(path, &now, patience).map_err(|why| match why {
+                Refusal::Trouble(trouble) => trouble.into(),
+                Refusal::Differs(what) => refused(path, &what),
+            })?,
             (None, Some(path)) if is_folder(path) => Folder::create(path, now, patience)?,
             _ => return Ok(None),
         };
@@ -311,12 +222,6 @@ impl Place<'_> {
         }
         let every = args.checkpoint_every;
         let folder = Arc::new(folder);
-        Ok(Some(Durable { folder, every, from_seed: args.from_seed }))
+        Ok(Some(Durable { folder, every, from_seed: args.from_seed, until: None }))
     }
-}
-
-/// The run is finished.
-pub fn finish(durable: &Durable, run: &Run) -> Result<(), Failure> {
-    let report = json!({"kernels": kernels_to_json(&run.kernels), "warnings": run.warnings});
-    Ok(durable.folder.finish(&report)?)
 }

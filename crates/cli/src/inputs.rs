@@ -105,6 +105,16 @@ pub fn parse(session: &mut Session, file: &Path) -> Result<Vec<TopDirective>, Fa
     session.parse_file(file).map_err(|diagnostics| Failure::wrong(session, diagnostics))
 }
 
+/// The directives of a text, whose relative paths start in a folder.
+pub fn parse_text(
+    session: &mut Session,
+    text: &str,
+    folder: &Path,
+) -> Result<Vec<TopDirective>, Failure> {
+    let read = session.parse_text_in("program", text, folder);
+    read.map_err(|diagnostics| Failure::wrong(session, diagnostics))
+}
+
 /// Options that a program never mentions are errors: typos must not vanish.
 pub fn check_all_used(session: &Session, program: &[TopDirective]) -> Result<(), Failure> {
     let unused = session.unused_parameters(program, &[]);

@@ -7,7 +7,7 @@ use smidgen::draws::{KeepStates, Run};
 use smidgen::former;
 use smidgen::predict::{self, PredictRequest};
 use smidgen::report::{RunPage, run_report};
-use smidgen::sampling::{self, Durable, Progress};
+use smidgen::sampling::{self, Durable, Progress, manifest};
 use smidgen::{SampleError, SampleRequest, Sampled, Session, TopDirective};
 
 use crate::args::{Format, Keep, SampleArgs};
@@ -40,17 +40,23 @@ pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::listen(true);
     let mut session = inputs::session(&args.inputs, seed.value, interrupt.flag.clone())?;
     let file = args.file.as_deref().unwrap_or(Path::new(""));
-    let program = inputs::parse(&mut session, file)?;
+    let program = match args.resume.as_deref().and_then(durable::text_of) {
+        Some((text, folder)) => inputs::parse_text(&mut session, &text, &folder)?,
+        None => inputs::parse(&mut session, file)?,
+    };
     inputs::check_data_used(&session, &program)?;
     seed.show();
     if args.prior {
         return prior(args, &mut session, &program, seed.value, &interrupt);
     }
-    let request = request(args, seed.value)?;
+    let mut request = request(args, seed.value)?;
+    if let Some(path) = &args.resume {
+        manifest::recall(&smidgen::io::folder::manifest(path)?, &mut request);
+    }
     let place = Place { args, file, request: &request, interrupt: interrupt.flag.clone() };
     let (sampled, durable) = draw(&mut session, &program, &request, &place, &interrupt)?;
     if let (Some(durable), false) = (&durable, sampled.interrupted) {
-        durable::finish(durable, &sampled.run)?;
+        manifest::finish(durable, &sampled.run)?;
     }
     let exported = args.out.as_ref().filter(|path| !durable::is_folder(path));
     let written = exported.map_or(Ok(()), |path| {

@@ -1,14 +1,18 @@
 //! Everything but sampling that takes long: predictions, log likelihoods, comparisons, calibration, exact answers.
 //! Each runs in a thread of its own, so that the caller can look at signals while it waits.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
-use smidgen::calibrate::{CalibrateRequest, calibrate};
+use pyo3::types::{PyBytes, PyList};
+use smidgen::calibrate::{
+    CalibrateRequest, Calibration, Places, Shares, calibrate, collect, some_pilots,
+    some_simulations,
+};
 use smidgen::compare::{CompareRequest, compare};
 use smidgen::draws::States;
 use smidgen::enumerate::{EnumerateRequest, Enumerated, enumerate};
@@ -18,13 +22,14 @@ use smidgen::report::{
     calibration_html, calibration_json, calibration_text, comparison_html, comparison_json,
     comparison_text,
 };
+use smidgen::sampling::legs::{self, Leg, Walked};
 use smidgen::sampling::{Progress, SampleError};
-use smidgen::{Session, Task, TopDirective, replay};
+use smidgen::{SampleRequest, Session, Task, TopDirective, replay};
 
 use crate::error::{Problem, failure};
 use crate::likelihood::Likelihood;
 use crate::program::Parts;
-use crate::result::{Outcome, labelled};
+use crate::result::{About, Outcome, labelled};
 use crate::value::to_python;
 
 /// Runs of a comparison.
@@ -41,6 +46,14 @@ enum Answer {
     /// Text, page, data.
     Report([String; 3]),
     Enumerated(Arc<Enumerated>),
+    /// A leg of a chain.
+    Walked(Walked),
+    /// The run of all chains.
+    Gathered(Outcome),
+    /// Sums of tables, as JSON.
+    Tables(String),
+    Shares(Shares),
+    Places(Places),
 }
 
 #[pyclass(frozen, module = "smidgen._core")]
@@ -150,15 +163,75 @@ impl Job {
         })
     }
 
+    /// Some pilots of a calibration, or some of its simulations if it is known how far apart draws have to be.
+    pub fn part_of_calibration(
+        parts: Parts,
+        request: CalibrateRequest,
+        which: Range<usize>,
+    ) -> Job {
+        Job::start(parts, request.seed, move |mut desk| {
+            desk.ask(|session, program, progress| match request.thin {
+                None => {
+                    some_pilots(session, program, &request, which, progress).map(Answer::Shares)
+                }
+                Some(thin) => some_simulations(session, program, &request, (which, thin), progress)
+                    .map(Answer::Places),
+            })
+        })
+    }
+
+    /// What all simulations come to.
+    pub fn collect(
+        parts: Parts,
+        request: CalibrateRequest,
+        places: Places,
+        (thin, is_correlated): (usize, bool),
+    ) -> Job {
+        let (name, text) = (parts.name.clone(), parts.text.clone());
+        Job::start(parts, request.seed, move |_| {
+            Ok(calibrated(collect(places, &request, thin, is_correlated), name, text))
+        })
+    }
+
     pub fn calibrate(parts: Parts, request: CalibrateRequest) -> Job {
         let (name, text) = (parts.name.clone(), parts.text.clone());
         Job::start(parts, request.seed, move |mut desk| {
             let found = desk.ask(|session, program, progress| {
                 calibrate(session, program, &request, progress)
             })?;
-            let page = found.page(name, text);
-            let data = calibration_json(&page).to_string();
-            Ok(Answer::Report([calibration_text(&page), calibration_html(&page), data]))
+            Ok(calibrated(found, name, text))
+        })
+    }
+
+    pub fn walk(parts: Parts, request: SampleRequest, leg: Leg) -> Job {
+        Job::start(parts, request.seed, move |mut desk| {
+            let walked = desk.ask(|session, program, progress| {
+                legs::walk(session, program, &request, &leg, progress)
+            })?;
+            Ok(Answer::Walked(walked))
+        })
+    }
+
+    pub fn gather(
+        parts: Parts,
+        request: SampleRequest,
+        labels: Labels,
+        chains: Vec<(Vec<Vec<u8>>, Vec<u8>)>,
+        seconds: f64,
+    ) -> Job {
+        let about = About { labels, text: parts.text.clone() };
+        Job::start(parts, request.seed, move |mut desk| {
+            let sampled =
+                desk.ask(|session, program, _| legs::gather(session, program, &request, chains))?;
+            Ok(Answer::Gathered(Outcome::new(sampled, about, seconds)))
+        })
+    }
+
+    pub fn tables(parts: Parts, request: SampleRequest) -> Job {
+        Job::start(parts, request.seed, move |mut desk| {
+            let tables =
+                desk.ask(|session, program, _| legs::tables(session, program, &request))?;
+            Ok(Answer::Tables(tables.to_string()))
         })
     }
 
@@ -175,6 +248,12 @@ impl Job {
             Ok(Answer::Enumerated(Arc::new(found)))
         })
     }
+}
+
+fn calibrated(found: Calibration, name: String, text: String) -> Answer {
+    let page = found.page(name, text);
+    let data = calibration_json(&page).to_string();
+    Answer::Report([calibration_text(&page), calibration_html(&page), data])
 }
 
 /// The states of a result: those that were kept, or the draws themselves if they have every random choice.
@@ -227,6 +306,23 @@ impl Job {
             Some(Ok(Answer::Likelihood(found))) => found.into_bound_py_any(py),
             Some(Ok(Answer::Report(parts))) => parts.into_bound_py_any(py),
             Some(Ok(Answer::Enumerated(found))) => enumerated(py, &found),
+            Some(Ok(Answer::Walked(walked))) => {
+                let bytes = |bytes: &[u8]| PyBytes::new(py, bytes);
+                let streams = PyList::new(py, walked.streams.iter().map(|stream| bytes(stream)))?;
+                let checkpoint = walked.checkpoint.as_deref().map(bytes);
+                let end = walked.end.as_deref().map(bytes);
+                (walked.made, streams, checkpoint, end).into_bound_py_any(py)
+            }
+            Some(Ok(Answer::Gathered(outcome))) => outcome.into_bound_py_any(py),
+            Some(Ok(Answer::Shares(shares))) => shares.into_bound_py_any(py),
+            Some(Ok(Answer::Places(places))) => {
+                let apart = |place: Result<_, String>| match place {
+                    Ok(places) => (Some(places), None),
+                    Err(message) => (None, Some(message)),
+                };
+                places.into_iter().map(apart).collect::<Vec<_>>().into_bound_py_any(py)
+            }
+            Some(Ok(Answer::Tables(text))) => text.into_bound_py_any(py),
             Some(Err(problems)) => Err(failure(py, &problems)),
             None => Err(failure(py, &[Problem::plain("it has not finished")])),
         }

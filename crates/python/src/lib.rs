@@ -4,6 +4,7 @@
 //! * [`data`]: tables from Arrow streams and from NumPy's buffers, lent or copied;
 //! * [`value`]: values of the language from and to Python objects;
 //! * [`program`]: a text with its inputs: check, explain, start a run;
+//! * [`order`]: what is asked of a run, and the folder it is written to;
 //! * [`run`]: a run in threads of its own; the caller waits as long as it likes;
 //! * [`result`]: what was drawn, as NumPy sees it and as an Arrow stream;
 //! * [`job`]: everything else that takes long; [`likelihood`] and [`groups`]: what comes of it;
@@ -20,6 +21,7 @@ mod groups;
 mod job;
 mod likelihood;
 mod names;
+mod order;
 mod program;
 mod result;
 mod run;
@@ -40,9 +42,11 @@ mod _core {
     #[pymodule_export]
     use crate::names::{entries, main, version};
     #[pymodule_export]
+    use crate::order::{pilots, spacing, versions};
+    #[pymodule_export]
     use crate::program::Program;
     #[pymodule_export]
-    use crate::result::{Numbers, Outcome, read_outcome};
+    use crate::result::{Numbers, Outcome, discard_folder, read_outcome, standing};
     #[pymodule_export]
     use crate::run::Run;
     #[pymodule_export]

@@ -8,21 +8,18 @@ use std::sync::atomic::AtomicBool;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyList};
-use smidgen::calibrate::CalibrateRequest;
 use smidgen::compile::OnlyRows;
-use smidgen::draws::{KeepStates, States};
 use smidgen::lang::Diagnostic;
 use smidgen::likelihood::LikelihoodRequest;
-use smidgen::load::Loader;
 use smidgen::noted::split_rounds;
 use smidgen::predict::PredictRequest;
-use smidgen::sampling::Init;
 use smidgen::value::{self, Value};
 use smidgen::{CompareRequest, SampleRequest, Session, Settings, TopDirective};
 
 use crate::data::Table;
 use crate::error::{Problem, failure, to_python};
 use crate::job::Job;
+use crate::order::{CalibrationOrder, Order, Place, Stretch};
 use crate::result::Outcome;
 use crate::run::Run;
 use crate::value::{from_python, to_python as to_python_value};
@@ -57,8 +54,7 @@ impl Parts {
         for (name, table) in &self.tables {
             session.give_table(name, table.clone());
         }
-        let loader = Loader::new(session.sources_mut());
-        let program = loader.text(&self.name, &self.text, &self.folder, 1);
+        let program = session.parse_text_in(&self.name, &self.text, &self.folder);
         (session, program)
     }
 }
@@ -77,7 +73,7 @@ impl Parts {
 }
 
 /// (name, text) of expressions.
-type Labels = Vec<(String, String)>;
+pub type Labels = Vec<(String, String)>;
 
 /// Rows of tables that are wanted: a byte for each row.
 type Rows = Vec<(String, PyBackedBytes)>;
@@ -87,28 +83,8 @@ fn only(rows: Rows) -> OnlyRows {
     rows.into_iter().map(|(name, bytes)| (name, wanted(&bytes))).collect()
 }
 
-fn threads(cores: Option<usize>) -> usize {
+pub fn threads(cores: Option<usize>) -> usize {
     cores.unwrap_or(SampleRequest::default().threads)
-}
-
-/// Where chains begin: a former result, or values by name, one list or one for each chain.
-fn init(given: &Bound<'_, PyAny>) -> PyResult<Arc<Init>> {
-    if let Ok(outcome) = given.cast::<Outcome>() {
-        let outcome = outcome.get();
-        let states = outcome.states().and_then(|states| states.as_ref().ok());
-        let states = states.map(|states| States::clone(states));
-        return Ok(Arc::new(Init::after(outcome.run(), states)));
-    }
-    let mut chains = Vec::new();
-    for chain in given.try_iter()? {
-        let mut values = Vec::new();
-        for pair in chain?.try_iter()? {
-            let (name, value): (String, Bound<'_, PyAny>) = pair?.extract()?;
-            values.push((name, from_python(&value)?));
-        }
-        chains.push(values);
-    }
-    Ok(Arc::new(Init::Values(chains)))
 }
 
 #[pymethods]
@@ -186,53 +162,34 @@ impl Program {
         Ok((names, program.iter().filter_map(table).collect()))
     }
 
-    /// Begins a run and comes back at once.
-    #[pyo3(signature = (*, draws, tune, chains, cores, seed, kernel, thin, record, approximate, exact, audit, max_seconds, keep_states, stats, keep_tune, init))]
-    #[allow(clippy::too_many_arguments)]
-    fn start(
+    /// Begins a run and comes back at once; in a folder, if there is one.
+    fn start(&self, order: Order<'_>, place: Option<Place>) -> PyResult<Run> {
+        let (request, record) = order.request()?;
+        let place = place.map(|place| place.bound(&self.parts, &record));
+        Ok(Run::start(self.parts.clone(), request, record, place))
+    }
+
+    /// A leg of a chain: (draws so far, streams, checkpoint, end); see [`smidgen::sampling::legs`].
+    fn walk(&self, order: Order<'_>, leg: Stretch) -> PyResult<Job> {
+        let (request, _) = order.request()?;
+        Ok(Job::walk(self.parts.clone(), request, leg.leg()?))
+    }
+
+    /// The outcome of chains whose legs have all been walked: (streams, end) of each.
+    fn gather(
         &self,
-        draws: usize,
-        tune: usize,
-        chains: usize,
-        cores: Option<usize>,
-        seed: u64,
-        kernel: Option<String>,
-        thin: usize,
-        record: Labels,
-        approximate: bool,
-        exact: bool,
-        audit: Option<f64>,
-        max_seconds: Option<f64>,
-        keep_states: &str,
-        stats: (bool, bool),
-        keep_tune: bool,
-        init: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Run> {
-        let request = SampleRequest {
-            kernel,
-            draws,
-            warmup: tune,
-            thin: thin.max(1),
-            chains,
-            seed,
-            record: record.iter().map(|(_, text)| text.clone()).collect(),
-            threads: threads(cores),
-            exact,
-            approximate,
-            audit,
-            budget: max_seconds,
-            keep_states: match keep_states {
-                "all" => KeepStates::All,
-                "auto" => KeepStates::Auto,
-                _ => KeepStates::No,
-            },
-            stats: stats.0,
-            stats_density: stats.1,
-            keep_warmup: keep_tune,
-            init: init.map(self::init).transpose()?,
-            ..SampleRequest::default()
-        };
-        Ok(Run::start(self.parts.clone(), request, record))
+        order: Order<'_>,
+        chains: Vec<(Vec<Vec<u8>>, Vec<u8>)>,
+        seconds: f64,
+    ) -> PyResult<Job> {
+        let (request, labels) = order.request()?;
+        Ok(Job::gather(self.parts.clone(), request, labels, chains, seconds))
+    }
+
+    /// Sums of its tables by blocks of rows, as JSON.
+    fn tables(&self, order: Order<'_>) -> PyResult<Job> {
+        let (request, _) = order.request()?;
+        Ok(Job::tables(self.parts.clone(), request))
     }
 
     /// Draws from the prior: (chains, draws of each).
@@ -305,23 +262,26 @@ impl Program {
         Job::compare(self.parts.clone(), request)
     }
 
-    #[pyo3(signature = (*, kernel, simulations, draws, tune, thin, seed, record, cores))]
-    #[allow(clippy::too_many_arguments)]
-    fn calibrate(
+    fn calibrate(&self, order: CalibrationOrder) -> Job {
+        Job::calibrate(self.parts.clone(), order.request())
+    }
+
+    /// Some pilots (shares of effective draws) where the order has no `thin`, else some simulations (places or why not).
+    fn part_of_calibration(&self, order: CalibrationOrder, first: usize, end: usize) -> Job {
+        Job::part_of_calibration(self.parts.clone(), order.request(), first..end)
+    }
+
+    fn collect_calibration(
         &self,
-        kernel: Option<String>,
-        simulations: usize,
-        draws: usize,
-        tune: usize,
-        thin: Option<usize>,
-        seed: u64,
-        record: Vec<String>,
-        cores: Option<usize>,
+        order: CalibrationOrder,
+        places: Vec<(Option<Vec<(String, (usize, usize))>>, Option<String>)>,
+        spacing: (usize, bool),
     ) -> Job {
-        let (warmup, threads) = (tune, threads(cores));
-        let request =
-            CalibrateRequest { kernel, simulations, draws, warmup, thin, record, seed, threads };
-        Job::calibrate(self.parts.clone(), request)
+        let join = |(places, message): (Option<_>, Option<String>)| {
+            places.ok_or_else(|| message.unwrap_or_default())
+        };
+        let places = places.into_iter().map(join).collect();
+        Job::collect(self.parts.clone(), order.request(), places, spacing)
     }
 
     fn enumerate(&self, record: Labels, most: usize) -> Job {

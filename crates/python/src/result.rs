@@ -8,6 +8,7 @@ use pyo3::exceptions::{PyKeyError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use smidgen::draws::{self, Draws, Quantity, States};
+use smidgen::io::folder::{self, Standing};
 use smidgen::io::{batches_of_draws, decode_states, encode_states, write_draws};
 use smidgen::value::{Matrix, Value};
 use smidgen::{Sampled, former};
@@ -65,12 +66,11 @@ pub struct Outcome {
     inner: Arc<Inner>,
 }
 
-/// What a result says beside its draws: (name, text) of recorded expressions, the program, the seed.
+/// What a result says beside its draws: (name, text) of recorded expressions, and the program.
 #[derive(Clone)]
 pub struct About {
     pub labels: Vec<(String, String)>,
     pub text: String,
-    pub seed: u64,
 }
 
 impl Outcome {
@@ -417,14 +417,45 @@ fn drawn(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     Ok(value)
 }
 
-/// The run of a file that `save` or `smidgen sample --out` wrote.
+/// The run of a file that `save` or `smidgen sample --out` wrote, or of a run folder, which may be unfinished.
 #[pyfunction]
 pub fn read_outcome(py: Python<'_>, path: PathBuf) -> PyResult<Outcome> {
     let read = || {
-        let run = smidgen::io::read_run(&path).map_err(|error| error.to_string())?;
+        let mut run = smidgen::io::read_run(&path).map_err(|error| error.to_string())?;
+        let mut unfinished = false;
+        if path.is_dir() {
+            let manifest = folder::manifest(&path).map_err(|trouble| trouble.0)?;
+            unfinished = folder::standing(&path) != Standing::Finished;
+            About { labels: labels(&manifest), text: run.program.clone() }.put_on(&mut run);
+        }
         let states = former::kept_states(&path, &run)?;
-        Ok((run, states.map(Arc::new)))
+        Ok((run, unfinished, states.map(Arc::new)))
     };
-    let (run, states) = py.detach(read).map_err(|error: String| PyOSError::new_err(error))?;
-    Ok(Outcome::of(run, 0.0, false, states))
+    let read = py.detach(read);
+    let (run, unfinished, states) = read.map_err(|error: String| PyOSError::new_err(error))?;
+    Ok(Outcome::of(run, 0.0, unfinished, states))
+}
+
+/// The names that a folder has for expressions.
+fn labels(manifest: &serde_json::Value) -> Vec<(String, String)> {
+    let text = |json: &serde_json::Value| json.as_str().map(str::to_owned);
+    let labels = manifest["labels"].as_array().into_iter().flatten();
+    labels.filter_map(|pair| Some((text(&pair[0])?, text(&pair[1])?))).collect()
+}
+
+/// What stands at a path: "nothing", "unfinished", "finished", or "other" if it is no run folder.
+#[pyfunction]
+pub fn standing(path: PathBuf) -> &'static str {
+    match folder::standing(&path) {
+        Standing::Nothing => "nothing",
+        Standing::Unfinished => "unfinished",
+        Standing::Finished => "finished",
+        Standing::Other => "other",
+    }
+}
+
+/// Removes a run folder.
+#[pyfunction]
+pub fn discard_folder(path: PathBuf) -> PyResult<()> {
+    folder::discard(&path).map_err(|trouble| PyOSError::new_err(trouble.0))
 }

@@ -7,6 +7,7 @@
 //! Draws have to be all but independent, or the ranks crowd at both ends: pilot simulations say how many applications of the
 //! kernel lie between two.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -84,8 +85,9 @@ impl Calibration {
     }
 }
 
-/// Simulations of which nothing but the correlation of draws is learnt, and draws of each.
-const PILOTS: usize = 8;
+/// Simulations of which nothing but the correlation of draws is learnt.
+pub const PILOTS: usize = 8;
+/// Draws of each of these.
 const PILOT_DRAWS: usize = 200;
 /// The most applications of a kernel between draws.
 const LONGEST: usize = 100;
@@ -96,6 +98,102 @@ pub fn calibrate(
     request: &CalibrateRequest,
     progress: &Progress,
 ) -> Result<Calibration, SampleError> {
+    let total = request.simulations + if request.thin.is_none() { PILOTS } else { 0 };
+    on_stage(session, program, request, |stage| {
+        progress.total.store(total as u64, Ordering::Relaxed);
+        let (thin, is_correlated) = match request.thin {
+            Some(thin) => (thin, false),
+            None => spacing(&stage.pilots(0..PILOTS, request.threads, progress)?),
+        };
+        let places = stage.places(0..request.simulations, request, thin, progress)?;
+        Ok(collect(places, request, thin, is_correlated))
+    })
+}
+
+/// Shares of draws that are effective, by quantity, of each pilot.
+pub type Shares = Vec<Vec<(String, f64)>>;
+
+/// (draws below the truth, draws equal to it), by quantity, of a simulation; or why there are none.
+pub type Places = Vec<Result<Vec<(String, (usize, usize))>, String>>;
+
+/// Some of the pilots, which may be run anywhere.
+pub fn some_pilots(
+    session: &mut Session,
+    program: &[TopDirective],
+    request: &CalibrateRequest,
+    which: Range<usize>,
+    progress: &Progress,
+) -> Result<Shares, SampleError> {
+    on_stage(session, program, request, |stage| stage.pilots(which, request.threads, progress))
+}
+
+/// Some of the simulations, which may be run anywhere; each hangs on the seed and its number alone.
+pub fn some_simulations(
+    session: &mut Session,
+    program: &[TopDirective],
+    request: &CalibrateRequest,
+    (which, thin): (Range<usize>, usize),
+    progress: &Progress,
+) -> Result<Places, SampleError> {
+    on_stage(session, program, request, |stage| stage.places(which, request, thin, progress))
+}
+
+/// How many applications of the kernel make draws all but independent, and whether that is too few.
+pub fn spacing(shares: &Shares) -> (usize, bool) {
+    let mut names: Vec<&String> = shares.iter().flatten().map(|(name, _)| name).collect();
+    names.sort();
+    names.dedup();
+    let typical = |name: &String| {
+        let of = shares.iter().flatten().filter(|(n, share)| n == name && !share.is_nan());
+        let mut of: Vec<f64> = of.map(|(_, share)| *share).collect();
+        of.sort_by(f64::total_cmp);
+        of.get(of.len() / 4).copied().unwrap_or(1.0)
+    };
+    let worst = names.into_iter().map(typical).fold(1.0, f64::min);
+    let wanted = (2.0 / worst.max(1e-6)).ceil() as usize;
+    (wanted.clamp(1, LONGEST), wanted > LONGEST)
+}
+
+/// What all simulations, in order, come to.
+pub fn collect(
+    done: Places,
+    request: &CalibrateRequest,
+    thin: usize,
+    is_correlated: bool,
+) -> Calibration {
+    let mut rng = Rng::for_chain(request.seed, u64::MAX);
+    let mut ranks: Vec<Ranks> = Vec::new();
+    let (mut failed, mut failure) = (0, None);
+    for result in done {
+        let places = match result {
+            Ok(places) => places,
+            Err(message) => {
+                failed += 1;
+                failure.get_or_insert(message);
+                continue;
+            }
+        };
+        for (name, (below, ties)) in places {
+            let place = ranks.iter().position(|known| known.name == name);
+            let place = place.unwrap_or_else(|| {
+                ranks.push(Ranks { name, ranks: Vec::new(), most: request.draws });
+                ranks.len() - 1
+            });
+            ranks[place].ranks.push(below + rng.below(ties + 1));
+        }
+    }
+    let (tests, p) = judge(&ranks);
+    let (simulations, seed) = (request.simulations, request.seed);
+    Calibration { ranks, tests, p, thin, simulations, failed, failure, is_correlated, seed }
+}
+
+/// Makes ready for simulations.
+fn on_stage<T>(
+    session: &mut Session,
+    program: &[TopDirective],
+    request: &CalibrateRequest,
+    work: impl FnOnce(&Stage<'_>) -> Result<T, SampleError>,
+) -> Result<T, SampleError> {
     program.iter().try_for_each(|top| refuse_weights(&top.directive))?;
     let mut forward = session.catalog.clone();
     let mut compiler = Compiler::new(&mut forward, &session.sources);
@@ -118,58 +216,7 @@ pub fn calibrate(
     let replay = Replay { steps, catalog: &forward, sources: &session.sources, interrupt };
     let Session { catalog, sources, interrupt, .. } = &*session;
     let context = Context { catalog, sources, interrupt };
-    let stage = Stage { replay, prepared, context, sampling, seed: request.seed };
-    let total = request.simulations + if request.thin.is_none() { PILOTS } else { 0 };
-    progress.total.store(total as u64, Ordering::Relaxed);
-    let (thin, is_correlated) = match request.thin {
-        Some(thin) => (thin, false),
-        None => stage.pilot(request, progress)?,
-    };
-    let done = each_chain(request.simulations, request.threads, |k| {
-        let result = stage.simulate(k, (request.draws, thin));
-        progress.done.fetch_add(1, Ordering::Relaxed);
-        match result {
-            Err(error) if stage.replay.is_interrupted() => Err(error),
-            result => Ok(result),
-        }
-    })?;
-    Ok(collect(done, request, thin, is_correlated))
-}
-
-fn collect(
-    done: Vec<Result<Simulated, Diagnostic>>,
-    request: &CalibrateRequest,
-    thin: usize,
-    is_correlated: bool,
-) -> Calibration {
-    let mut rng = Rng::for_chain(request.seed, u64::MAX);
-    let mut ranks: Vec<Ranks> = Vec::new();
-    let (mut failed, mut failure) = (0, None);
-    for result in done {
-        let simulated = match result {
-            Ok(simulated) => simulated,
-            Err(error) => {
-                failed += 1;
-                failure.get_or_insert(error.message);
-                continue;
-            }
-        };
-        for (truth, draws) in simulated.pairs() {
-            let place = ranks.iter().position(|known| known.name == truth.name);
-            let place = place.unwrap_or_else(|| {
-                let (name, most) = (truth.name.clone(), request.draws);
-                ranks.push(Ranks { name, ranks: Vec::new(), most });
-                ranks.len() - 1
-            });
-            let (theta, draws) = (truth.chains[0][0], &draws.chains[0]);
-            let below = draws.iter().filter(|x| **x < theta).count();
-            let ties = draws.iter().filter(|x| **x == theta).count();
-            ranks[place].ranks.push(below + rng.below(ties + 1));
-        }
-    }
-    let (tests, p) = judge(&ranks);
-    let (simulations, seed) = (request.simulations, request.seed);
-    Calibration { ranks, tests, p, thin, simulations, failed, failure, is_correlated, seed }
+    work(&Stage { replay, prepared, context, sampling, seed: request.seed })
 }
 
 /// A weight is no law to simulate from.
@@ -210,6 +257,17 @@ impl Simulated {
         };
         self.truth.scalars().into_iter().filter_map(of).collect()
     }
+
+    /// Where the truth stands among the draws.
+    fn places(&self) -> Vec<(String, (usize, usize))> {
+        let place = |(truth, draws): (Scalar, Scalar)| {
+            let (theta, draws) = (truth.chains[0][0], &draws.chains[0]);
+            let below = draws.iter().filter(|x| **x < theta).count();
+            let ties = draws.iter().filter(|x| **x == theta).count();
+            (truth.name, (below, ties))
+        };
+        self.pairs().into_iter().map(place).collect()
+    }
 }
 
 struct Stage<'a> {
@@ -221,14 +279,14 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// How many applications of the kernel make draws all but independent, and whether that is too few.
-    fn pilot(
+    fn pilots(
         &self,
-        request: &CalibrateRequest,
+        which: Range<usize>,
+        threads: usize,
         progress: &Progress,
-    ) -> Result<(usize, bool), SampleError> {
-        let shares = each_chain(PILOTS, request.threads, |k| {
-            let simulated = self.simulate(usize::MAX / 2 + k, (PILOT_DRAWS, 1));
+    ) -> Result<Shares, SampleError> {
+        each_chain(which.len(), threads, |k| {
+            let simulated = self.simulate(usize::MAX / 2 + which.start + k, (PILOT_DRAWS, 1));
             progress.done.fetch_add(1, Ordering::Relaxed);
             let simulated = match simulated {
                 Err(error) if self.replay.is_interrupted() => return Err(error),
@@ -239,19 +297,25 @@ impl Stage<'_> {
             let shares =
                 simulated.pairs().into_iter().map(|(truth, draws)| (truth.name, share(&draws)));
             Ok(shares.collect())
-        })?;
-        let mut names: Vec<&String> = shares.iter().flatten().map(|(name, _)| name).collect();
-        names.sort();
-        names.dedup();
-        let typical = |name: &String| {
-            let of = shares.iter().flatten().filter(|(n, share)| n == name && !share.is_nan());
-            let mut of: Vec<f64> = of.map(|(_, share)| *share).collect();
-            of.sort_by(f64::total_cmp);
-            of.get(of.len() / 4).copied().unwrap_or(1.0)
-        };
-        let worst = names.into_iter().map(typical).fold(1.0, f64::min);
-        let wanted = (2.0 / worst.max(1e-6)).ceil() as usize;
-        Ok((wanted.clamp(1, LONGEST), wanted > LONGEST))
+        })
+    }
+
+    fn places(
+        &self,
+        which: Range<usize>,
+        request: &CalibrateRequest,
+        thin: usize,
+        progress: &Progress,
+    ) -> Result<Places, SampleError> {
+        each_chain(which.len(), request.threads, |k| {
+            let result = self.simulate(which.start + k, (request.draws, thin));
+            progress.done.fetch_add(1, Ordering::Relaxed);
+            match result {
+                Err(error) if self.replay.is_interrupted() => Err(error),
+                Err(error) => Ok(Err(error.message)),
+                Ok(simulated) => Ok(Ok(simulated.places())),
+            }
+        })
     }
 
     /// One simulation: the program forward, then its posterior given what was drawn.

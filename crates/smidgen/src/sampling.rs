@@ -8,7 +8,9 @@ mod diary;
 mod durable;
 mod init;
 mod journey;
+pub mod legs;
 mod live;
+pub mod manifest;
 pub(crate) mod watch;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +20,6 @@ use std::sync::{Arc, Mutex};
 use smidgen_draws::states::StepMark;
 use smidgen_draws::{self as draws, KeepStates, States};
 use smidgen_engine::environment::Environment;
-use smidgen_engine::model::Ties;
 use smidgen_engine::operand::Operand;
 use smidgen_engine::{EvalError, Model};
 use smidgen_infer::run::Shared;
@@ -186,8 +187,8 @@ struct Chain {
     seconds: f64,
     times: Vec<f64>,
     complete: bool,
-    /// What each quantity hangs on, and whether that moved.
-    ties: Vec<(Ties, bool)>,
+    /// Whether each number of each quantity hangs on choices (the first counts for those not listed), and whether these moved.
+    ties: Vec<(Vec<bool>, bool)>,
     /// Draws in which a trajectory diverged.
     diverged: Vec<usize>,
 }
@@ -531,7 +532,7 @@ impl Plan<'_> {
             let diary = diary.get_or_insert_with(|| Diary::new(&watch, self.request));
             if let (Some(durable), None) = (&self.request.durable, &writer) {
                 writer = Some(durable.folder.writer(k, diary.columns(), None).map_err(failed)?);
-                diary.tap(self.request.live.is_some());
+                diary.tap(self.request.live.as_ref().is_some_and(|live| live.keeps_draws()));
             }
             diary
                 .draw(model, &watch, &mut Run::default(), &mut aside)

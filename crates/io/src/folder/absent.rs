@@ -20,6 +20,8 @@ pub struct Row {
     pub values: Vec<Value>,
 }
 
+pub const OUT: &[u8; 4] = b"OUT ";
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Out;
 
@@ -80,6 +82,14 @@ pub struct FolderRun {
 }
 
 pub fn read_chain(_: &Path, _: usize, _: usize) -> Result<ChainDraws, String> {
+    Err(NONE.to_owned())
+}
+
+pub fn streams(_: &dyn Disk, _: usize) -> Result<Vec<Vec<u8>>, Trouble> {
+    Err(Trouble(NONE.to_owned()))
+}
+
+pub fn read_streams(_: usize, _: Vec<Vec<u8>>) -> Result<ChainDraws, String> {
     Err(NONE.to_owned())
 }
 

@@ -57,6 +57,18 @@ pub fn stream_name(chain: usize, number: usize) -> String {
     }
 }
 
+/// All streams of a chain.
+pub fn streams(disk: &dyn Disk, chain: usize) -> Result<Vec<Vec<u8>>, Trouble> {
+    let mut all = Vec::new();
+    for number in 0.. {
+        let name = stream_name(chain, number);
+        let read = disk.read(&name).map_err(|error| Trouble::new(disk.shown(&name), &error))?;
+        let Some(bytes) = read else { break };
+        all.push(bytes);
+    }
+    Ok(all)
+}
+
 /// A file that grows.
 struct Stream {
     name: String,

@@ -17,6 +17,7 @@ pub mod checkpoint;
 #[cfg(feature = "columnar")]
 pub mod columns;
 pub mod disk;
+mod memory;
 pub mod patience;
 #[cfg(feature = "columnar")]
 mod reading;
@@ -32,16 +33,20 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 #[cfg(not(feature = "columnar"))]
-pub use absent::{ChainWriter, FolderRun, Out, Row, Tail, out_of, read_chain, read_folder};
+pub use absent::{
+    ChainWriter, FolderRun, OUT, Out, Row, Tail, out_of, read_chain, read_folder, read_streams,
+    streams,
+};
 #[cfg(feature = "columnar")]
-pub use chain::{ChainWriter, Out, out_of};
+pub use chain::{ChainWriter, OUT, Out, out_of, streams};
 pub use checkpoint::{Checkpoint, Found};
 #[cfg(feature = "columnar")]
 pub use columns::Row;
 pub use disk::{Directory, Disk};
+pub use memory::Memory;
 pub use patience::{Patience, Trouble};
 #[cfg(feature = "columnar")]
-pub use reading::{FolderRun, read_chain, read_folder};
+pub use reading::{FolderRun, read_chain, read_folder, read_streams};
 #[cfg(feature = "columnar")]
 pub use tail::Tail;
 
@@ -75,8 +80,8 @@ pub struct Folder {
     pub disk: Arc<dyn Disk>,
     pub patience: Patience,
     pub manifest: Json,
-    /// Held as long as the folder is open.
-    _lock: File,
+    /// Held as long as the folder is open, where it is on a disk.
+    _lock: Option<File>,
 }
 
 impl Folder {
@@ -93,7 +98,7 @@ impl Folder {
                 if parent.as_os_str().is_empty() { Path::new(".") } else { parent }.to_owned();
             Directory { path: parent }.sync_names().map_err(wrong)?;
         }
-        Ok(Folder { path: path.to_owned(), disk, patience, manifest, _lock: lock })
+        Ok(Folder { path: path.to_owned(), disk, patience, manifest, _lock: Some(lock) })
     }
 
     /// A folder that was left unfinished, or is to be made longer.
@@ -101,7 +106,13 @@ impl Folder {
         let manifest = manifest(path)?;
         let lock = lock(path)?;
         let disk = Arc::new(Directory { path: path.to_owned() });
-        Ok(Folder { path: path.to_owned(), disk, patience, manifest, _lock: lock })
+        Ok(Folder { path: path.to_owned(), disk, patience, manifest, _lock: Some(lock) })
+    }
+
+    /// A folder that nobody else sees.
+    pub fn in_memory(disk: Arc<dyn Disk>, patience: Patience) -> Folder {
+        let (path, manifest) = (PathBuf::from("in memory"), Json::Null);
+        Folder { path, disk, patience, manifest, _lock: None }
     }
 
     /// Says what is run from now on.

@@ -1,7 +1,7 @@
 //! A run folder as a run: what its chains have drawn so far.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Cursor, Read};
 use std::path::Path;
 
 use arrow_ipc::reader::StreamReader;
@@ -35,23 +35,47 @@ pub struct ChainDraws {
 /// All whole batches of a chain, in a thread of its own: the decoder may panic on damage.
 /// Only every so many draws are taken.
 pub fn read_chain(folder: &Path, chain: usize, every: usize) -> Result<ChainDraws, String> {
+    let open = |name: &str| Some(BufReader::new(File::open(folder.join(name)).ok()?));
+    apart(chain, || decode((0..).map_while(|k| named(chain, k, &open)), every as u64))
+}
+
+/// The same from the bytes of streams, in order.
+pub fn read_streams(chain: usize, streams: Vec<Vec<u8>>) -> Result<ChainDraws, String> {
+    let streams = streams.into_iter().enumerate();
+    apart(chain, || {
+        decode(streams.map(|(k, bytes)| (stream_name(chain, k), Cursor::new(bytes))), 1)
+    })
+}
+
+/// A stream with its name.
+fn named<R>(chain: usize, number: usize, open: impl Fn(&str) -> Option<R>) -> Option<(String, R)> {
+    let name = stream_name(chain, number);
+    let stream = open(&name)?;
+    Some((name, stream))
+}
+
+fn apart(
+    chain: usize,
+    decode: impl FnOnce() -> Result<ChainDraws, String> + Send,
+) -> Result<ChainDraws, String> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name(DECODER.to_owned());
-        let running = thread.spawn_scoped(scope, || decode(folder, chain, every as u64));
+        let running = thread.spawn_scoped(scope, decode);
         let running = running.map_err(|error| error.to_string())?;
         running.join().unwrap_or_else(|_| Err(format!("the draws of chain {chain} are damaged")))
     })
 }
 
-fn decode(folder: &Path, chain: usize, every: u64) -> Result<ChainDraws, String> {
+fn decode<R: Read>(
+    streams: impl Iterator<Item = (String, R)>,
+    every: u64,
+) -> Result<ChainDraws, String> {
     let mut names: Vec<String> = Vec::new();
     let mut columns: [Vec<Vec<Value>>; 2] = Default::default();
-    for number in 0.. {
-        let name = stream_name(chain, number);
-        let Ok(file) = File::open(folder.join(&name)) else { break };
+    for (number, (name, stream)) in streams.enumerate() {
         let wrong = |error: String| format!("{name}: {error}");
         // A stream that has only just begun has no schema yet.
-        let Ok(reader) = StreamReader::try_new(BufReader::new(file), None) else { break };
+        let Ok(reader) = StreamReader::try_new(stream, None) else { break };
         let schema = reader.schema();
         let fields = schema.fields().iter().skip(BESIDE).map(|field| field.name().clone());
         let own: Vec<String> = fields.collect();

@@ -164,9 +164,10 @@ fn joined_ties(chains: &[Chain]) -> HashMap<String, draws::Ties> {
             known.moved.resize(k, true);
             known.moved.push(*moved);
             // In some chains the structure may be another: what can change there can change.
-            let entries = known.hangs.len().max(ties.entries.len());
+            let entries = known.hangs.len().max(ties.len());
+            let own = |i: usize| ties.get(i).or(ties.first()) == Some(&true);
             let hangs = |i: usize| known.hangs.get(i).or(known.hangs.first()) == Some(&true);
-            known.hangs = (0..entries).map(|i| hangs(i) || ties.hangs(i)).collect();
+            known.hangs = (0..entries).map(|i| hangs(i) || own(i)).collect();
         }
     }
     joined

@@ -38,6 +38,8 @@ pub struct Durable {
     pub every: Option<u64>,
     /// Whether the run begins anew from the seed, whatever checkpoints there are.
     pub from_seed: bool,
+    /// Draws after which a chain stops, at the first re-base.
+    pub until: Option<usize>,
 }
 
 /// A chain at a re-base.
@@ -184,6 +186,7 @@ pub(super) fn found(durable: &Durable, chain: usize) -> Result<Option<Saved>, Tr
 pub(super) struct Recorder {
     pub writer: ChainWriter,
     every: Option<u64>,
+    until: Option<usize>,
     /// Draws, and work, since the last re-base.
     draws: u64,
     work: u64,
@@ -200,6 +203,7 @@ impl Recorder {
         Recorder {
             writer,
             every: durable.every,
+            until: durable.until,
             draws: 0,
             work: 0,
             seen: Tally::default(),
@@ -230,8 +234,16 @@ impl Recorder {
         }
     }
 
-    /// Whether the re-base at hand goes to the disk.
-    pub fn wants_file(&self) -> bool {
+    /// Whether a chain that has made so many draws stops at the re-base at hand.
+    pub fn is_stop(&self, made: usize) -> bool {
+        self.until.is_some_and(|until| made >= until)
+    }
+
+    /// Whether the re-base at hand, after so many draws, goes to the disk.
+    pub fn wants_file(&self, made: usize) -> bool {
+        if self.until.is_some() {
+            return self.is_stop(made);
+        }
         self.every.is_some() || self.written.is_none_or(|written| written.elapsed() >= SELDOM)
     }
 

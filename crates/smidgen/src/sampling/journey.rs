@@ -53,6 +53,8 @@ pub(super) struct Journey<'p, 'a> {
     divergences: u64,
     pulse: Option<Pulse>,
     recorder: Option<Recorder>,
+    /// Whether it has come to where somebody else goes on.
+    is_handed_on: bool,
 }
 
 /// Draws in which a trajectory diverged that are remembered.
@@ -89,6 +91,7 @@ impl<'p, 'a> Journey<'p, 'a> {
             divergences: 0,
             pulse: request.live.as_ref().map(|live| live.chain(k)),
             recorder: None,
+            is_handed_on: false,
         }
     }
 
@@ -98,10 +101,11 @@ impl<'p, 'a> Journey<'p, 'a> {
         let out = saved.as_ref().and_then(|saved| saved.out.clone());
         let names = self.diary.columns();
         let writer = durable.folder.writer(self.k, names, out.as_ref()).map_err(failed)?;
-        self.diary.tap(self.plan.request.live.is_some());
+        self.diary.tap(self.plan.request.live.as_ref().is_some_and(|live| live.keeps_draws()));
         self.recorder = Some(Recorder::new(writer, durable));
         if let Some(saved) = saved {
             self.take(saved).map_err(EvalError::into_diagnostic)?;
+            self.pulse.iter_mut().for_each(|pulse| pulse.goes_on_after(self.made));
             let done = (self.plan.request.warmup + self.made) as u64;
             self.plan.progress.done.fetch_add(done, Ordering::Relaxed);
         }
@@ -121,7 +125,7 @@ impl<'p, 'a> Journey<'p, 'a> {
                 self.begin_draws()?;
             }
             begun = Stopwatch::start();
-            while self.made < self.plan.request.draws {
+            while self.made < self.plan.request.draws && !self.is_handed_on {
                 if !self.draw()? {
                     return Ok(());
                 }
@@ -167,7 +171,7 @@ impl<'p, 'a> Journey<'p, 'a> {
         let records = (0..program.kernels.len()).map(|k| std::mem::take(run.kernel(k))).collect();
         let moved = |(k, ties): (usize, Ties)| {
             let moved = self.moved.get(k) == Some(&true) || model.has_moved(&ties);
-            (ties, moved)
+            (ties.entries, moved)
         };
         Ok(Chain {
             number: self.k,
@@ -282,9 +286,10 @@ impl<'p, 'a> Journey<'p, 'a> {
                 Ok(stand) => {
                     self.stand = stand;
                     let recorder = self.recorder.as_mut().expect("looked at above");
-                    if recorder.wants_file() {
+                    if recorder.wants_file(self.made) {
                         recorder.commit(&saved).map_err(|trouble| troubled(&trouble))?;
                     }
+                    self.is_handed_on = recorder.is_stop(self.made);
                     return self.take(saved);
                 }
                 Err(diagnostic) => Some(diagnostic.message.clone()),

@@ -65,6 +65,8 @@ pub struct ChainProgress {
 #[derive(Debug, Default)]
 pub struct Live {
     chains: Mutex<Vec<Arc<Published>>>,
+    /// Draws are to be had elsewhere.
+    is_bare: bool,
 }
 
 #[derive(Debug, Default)]
@@ -78,6 +80,15 @@ fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Live {
+    /// Publishes how far the chains are, and no draws: these are in a run folder, and need not be in memory.
+    pub fn without_draws() -> Live {
+        Live { is_bare: true, ..Live::default() }
+    }
+
+    pub(super) fn keeps_draws(&self) -> bool {
+        !self.is_bare
+    }
+
     /// How far every chain is; empty before the run has begun.
     pub fn progress(&self) -> Vec<ChainProgress> {
         locked(&self.chains).iter().map(|chain| *locked(&chain.progress)).collect()
@@ -97,7 +108,16 @@ impl Live {
     pub(super) fn chain(&self, k: usize) -> Pulse {
         let now = Instant::now();
         let published = locked(&self.chains).get(k).cloned().unwrap_or_default();
-        Pulse { published, begun: now, phase_begun: now, last: now, unsaid: 0, made: 0, copied: 0 }
+        Pulse {
+            published,
+            begun: now,
+            phase_begun: now,
+            last: now,
+            unsaid: 0,
+            made: 0,
+            copied: 0,
+            before: 0,
+        }
     }
 }
 
@@ -111,9 +131,16 @@ pub(super) struct Pulse {
     unsaid: usize,
     made: usize,
     copied: usize,
+    /// Draws that were made before this process took over.
+    before: usize,
 }
 
 impl Pulse {
+    /// The chain goes on after so many draws.
+    pub fn goes_on_after(&mut self, draws: usize) {
+        self.before = draws;
+    }
+
     /// After every application of the kernel.
     pub fn beat(&mut self, run: &Run, draws: &Draws) {
         self.made += 1;
@@ -155,7 +182,8 @@ impl Pulse {
         match run.phase {
             Phase::Warmup => (progress.phase, progress.warmup) = (ChainPhase::Warmup, self.made),
             Phase::Draws | Phase::Free => {
-                (progress.phase, progress.draws) = (ChainPhase::Drawing, self.copied);
+                let drawn = (self.before + self.made).max(self.copied);
+                (progress.phase, progress.draws) = (ChainPhase::Drawing, drawn);
             }
         }
         progress.divergences = divergences;
