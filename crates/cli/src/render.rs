@@ -36,6 +36,11 @@ pub fn show(diagnostics: &[Diagnostic], sources: &SourceMap) {
     }
 }
 
+/// A diagnostic as it is shown where there are no colours.
+pub fn rendered(diagnostic: &Diagnostic, sources: &SourceMap) -> String {
+    render(diagnostic, sources, &renderer(false))
+}
+
 /// An error without a place.
 pub fn error(message: &str) {
     show(&[Diagnostic::error(None, message)], &SourceMap::default());

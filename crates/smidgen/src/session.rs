@@ -104,8 +104,18 @@ impl Session {
         name: &str,
         text: &str,
     ) -> Result<Vec<TopDirective>, Vec<Diagnostic>> {
+        self.parse_in(name, text, Path::new(""))
+    }
+
+    /// The same; relative paths start in `folder`.
+    pub fn parse_in(
+        &mut self,
+        name: &str,
+        text: &str,
+        folder: &Path,
+    ) -> Result<Vec<TopDirective>, Vec<Diagnostic>> {
         let first = self.directives + 1;
-        let program = Loader::new(&mut self.sources).text(name, text, Path::new(""), first)?;
+        let program = Loader::new(&mut self.sources).text(name, text, folder, first)?;
         self.look_ahead(&program);
         Ok(program)
     }

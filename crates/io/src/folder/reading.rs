@@ -6,7 +6,7 @@ use std::path::Path;
 
 use arrow_ipc::reader::StreamReader;
 use serde_json::Value as Json;
-use smidgen_draws::{Draws, Quantity, Run, STATISTICS};
+use smidgen_draws::{Draws, Online, Quantity, Run, STATISTICS};
 use smidgen_value::Value;
 
 use super::chain::{check_streams, out_of, stream_name};
@@ -30,10 +30,12 @@ pub struct ChainDraws {
     pub stats: Draws,
     pub warmup: Draws,
     pub warmup_stats: Draws,
+    /// All draws of a quantity added up, entry by entry; of those that have numbers, if only some draws were taken.
+    pub added_up: Vec<(String, Vec<Online>)>,
 }
 
 /// All whole batches of a chain, in a thread of its own: the decoder may panic on damage.
-/// Only every so many draws are taken.
+/// Only every so many draws are taken; the others are added up.
 pub fn read_chain(folder: &Path, chain: usize, every: usize) -> Result<ChainDraws, String> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name(DECODER.to_owned());
@@ -46,6 +48,7 @@ pub fn read_chain(folder: &Path, chain: usize, every: usize) -> Result<ChainDraw
 fn decode(folder: &Path, chain: usize, every: u64) -> Result<ChainDraws, String> {
     let mut names: Vec<String> = Vec::new();
     let mut columns: [Vec<Vec<Value>>; 2] = Default::default();
+    let mut sums: Vec<Option<Vec<Online>>> = Vec::new();
     for number in 0.. {
         let name = stream_name(chain, number);
         let Ok(file) = File::open(folder.join(&name)) else { break };
@@ -58,13 +61,17 @@ fn decode(folder: &Path, chain: usize, every: u64) -> Result<ChainDraws, String>
         if number == 0 {
             names = own;
             columns = [0, 1].map(|_| vec![Vec::new(); names.len()]);
+            sums = vec![Some(Vec::new()); names.len()];
         } else if own != names {
             return Err(wrong("it has other columns than the stream before it".to_owned()));
         }
         // The last batch may be half written.
         for batch in reader.map_while(Result::ok) {
-            let rows = columns::rows_of(&batch).map_err(wrong)?;
-            for row in rows.into_iter().filter(|row| row.draw % every == 0) {
+            let rows = columns::every_row_of(&batch, every).map_err(wrong)?;
+            if every > 1 {
+                columns::add_up(&batch, &mut sums);
+            }
+            for row in rows {
                 let into = &mut columns[usize::from(row.is_warmup)];
                 into.iter_mut().zip(row.values).for_each(|(column, value)| column.push(value));
             }
@@ -76,7 +83,9 @@ fn decode(folder: &Path, chain: usize, every: u64) -> Result<ChainDraws, String>
         true => Default::default(),
         false => told_apart(&names, warmup),
     };
-    Ok(ChainDraws { draws, stats, warmup, warmup_stats })
+    let added_up = names.into_iter().zip(sums).filter_map(|(name, sums)| Some((name, sums?)));
+    let added_up = added_up.filter(|(_, sums)| !sums.is_empty()).collect();
+    Ok(ChainDraws { draws, stats, warmup, warmup_stats, added_up })
 }
 
 /// Quantities, and statistics beside them.
@@ -104,7 +113,7 @@ pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
         {
             check_streams(&disk, chain, &out).map_err(|trouble| trouble.0)?;
         }
-        let ChainDraws { draws, stats, warmup, warmup_stats } = read_chain(path, chain, 1)?;
+        let ChainDraws { draws, stats, warmup, warmup_stats, .. } = read_chain(path, chain, 1)?;
         for (all, own) in read.iter_mut().zip([draws, stats, warmup, warmup_stats]) {
             all.push(own);
         }
@@ -128,6 +137,7 @@ pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
         seed: manifest["seed"].as_u64().unwrap_or(0),
         chains: draws.quantities().first().map_or(0, |q| q.chains.len()),
         draws,
+        long: None,
         stats,
         warmup,
         warmup_stats,
