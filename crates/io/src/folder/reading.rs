@@ -12,7 +12,7 @@ use smidgen_value::Value;
 use super::chain::{check_streams, out_of, stream_name};
 use super::checkpoint::{self, Found};
 use super::columns::{self, BESIDE};
-use super::{Directory, Standing, manifest, report, standing};
+use super::{Directory, Standing, begun_chains, manifest, report, standing};
 use crate::recorded;
 use crate::sink::ASIDE;
 use crate::source::DECODER;
@@ -103,10 +103,9 @@ fn told_apart(names: &[String], columns: Vec<Vec<Value>>) -> (Draws, Draws) {
 /// The run of a folder, finished or not. Draws that a checkpoint was made after are checked against its sums.
 pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
     let manifest = manifest(path).map_err(|trouble| trouble.0)?;
-    let chains = manifest["chains"].as_u64().unwrap_or(0);
     let disk = Directory { path: path.to_owned() };
     let mut read: [Vec<Draws>; 4] = Default::default();
-    for chain in 0..usize::try_from(chains).unwrap_or(0) {
+    for chain in 0..begun_chains(path, &manifest) {
         let found = checkpoint::read(&disk, chain).map_err(|error| error.to_string())?;
         if let Found::Last(checkpoint) | Found::Previous(checkpoint) = found
             && let Some(out) = out_of(&checkpoint)
