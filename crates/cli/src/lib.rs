@@ -49,6 +49,8 @@ use failure::Failure;
 
 /// What `smidgen explain` prints: an explanation in words.
 pub use explain::page as explain_page;
+/// A diagnostic as it is shown where there are no colours.
+pub use render::rendered;
 
 /// Runs the command as if it had been typed with these words, the command's own name first, and gives its exit code: 0 fine,
 /// 1 the program or its data are wrong, 2 wrong usage, 130 interrupted. What it has to say goes to the process's standard

@@ -1,6 +1,6 @@
 //! What directives show, as text and as JSON.
 
-use smidgen::draws::{self, Approximation, Draws, KernelReport, Quantity};
+use smidgen::draws::{self, Approximation, Draws, KernelReport, Quantity, Run, SummaryRow};
 use smidgen::io::value_to_json;
 use smidgen::lang::syntax::{Directive, DirectiveKind};
 use smidgen::lang::{SourceMap, Span, printer};
@@ -97,7 +97,7 @@ fn inference(inferred: &Inferred) -> String {
         collected.add(Quantity::new(name.clone(), vec![values.clone()]));
     }
     if !inferred.draws.is_empty() {
-        text.push_str(&summary(&collected));
+        text.push_str(&summary_of(&draws::summarise(&collected), &collected));
     }
     text
 }
@@ -158,9 +158,12 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 /// The table of all draws that are numbers, and what became of the others.
-pub fn summary(draws: &Draws) -> String {
-    let rows = draws::summarise(draws);
-    let mut text = if rows.is_empty() { String::new() } else { draws::table(&rows) };
+pub fn summary(run: &Run) -> String {
+    summary_of(&draws::summarise_run(run), &run.draws)
+}
+
+fn summary_of(rows: &[SummaryRow], draws: &Draws) -> String {
+    let mut text = if rows.is_empty() { String::new() } else { draws::table(rows) };
     for (name, reason) in draws.unflattened() {
         text.push_str(&format!("{name}: {reason}\n"));
     }

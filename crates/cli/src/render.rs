@@ -1,5 +1,6 @@
 //! Diagnostics for people: the place in the source line, the way there, what to do.
 
+use std::borrow::Cow;
 use std::io::IsTerminal;
 use std::ops::Range;
 
@@ -34,6 +35,11 @@ pub fn show(diagnostics: &[Diagnostic], sources: &SourceMap) {
     if errors.len() > 1 {
         say(&format!("{} errors", errors.len()));
     }
+}
+
+/// A diagnostic as it is shown where there are no colours.
+pub fn rendered(diagnostic: &Diagnostic, sources: &SourceMap) -> String {
+    render(diagnostic, sources, &renderer(false))
 }
 
 /// An error without a place.
@@ -75,7 +81,7 @@ fn render(diagnostic: &Diagnostic, sources: &SourceMap, renderer: &Renderer) -> 
         let excerpt = Excerpt::of(sources, span);
         let mark = AnnotationKind::Primary.span(excerpt.marked).label(printable(&diagnostic.label));
         let file = printable(excerpt.file);
-        let snippet = Snippet::source(excerpt.text).line_start(excerpt.line).path(file);
+        let snippet = Snippet::source(harmless(excerpt.text)).line_start(excerpt.line).path(file);
         group = group.element(snippet.annotation(mark));
     }
     for (what, span) in way(diagnostic, sources) {
@@ -143,6 +149,21 @@ impl<'a> Excerpt<'a> {
     }
 }
 
+/// A line in which nothing steers a terminal, every byte where it was: what the renderer shows as it is (control characters
+/// beyond ASCII, those that turn the direction of writing) becomes another character of its length.
+fn harmless(line: &str) -> Cow<'_, str> {
+    let steers = |c: char| matches!(c, '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !line.contains(steers) {
+        return Cow::Borrowed(line);
+    }
+    let shown = |c: char| match c {
+        c if !steers(c) => c,
+        c if c.len_utf8() == 2 => '\u{b7}',
+        _ => char::REPLACEMENT_CHARACTER,
+    };
+    Cow::Owned(line.chars().map(shown).collect())
+}
+
 /// The bytes of a span that exist, between characters.
 fn clamped(text: &str, span: Span) -> Range<usize> {
     let start = text.floor_char_boundary(span.start as usize);
@@ -161,6 +182,16 @@ mod tests {
         let mut diagnostic = Diagnostic::error(span, "wrong").label("here").hint("do better");
         diagnostic.path = vec![("in a call of f".to_owned(), span); 2];
         render(&diagnostic, &sources, &renderer(false))
+    }
+
+    /// Found by fuzzing: a terminal takes U+009B for the beginning of a command.
+    #[test]
+    fn nothing_in_a_line_steers_the_terminal() {
+        let text = rendered("[assume x\u{9b}31m \u{202e}y \u{1}é]", 11, 15);
+        let steers =
+            |c: char| c.is_control() && c != '\n' || ('\u{202a}'..='\u{202e}').contains(&c);
+        assert!(!text.contains(steers), "{text:?}");
+        assert!(text.contains("[assume x·31m \u{fffd}y ␁é]"), "{text:?}");
     }
 
     #[test]

@@ -266,7 +266,7 @@ fn show(run: &Run, notes: &[String], format: Format) -> Result<(), Failure> {
 }
 
 fn text(run: &Run, notes: &[String]) -> String {
-    let mut text = output::summary(&run.draws);
+    let mut text = output::summary(run);
     if run.draws.quantities().is_empty() {
         text.push_str("nothing to record: the program has no predict and assumes no random number; use --record EXPR\n");
     }

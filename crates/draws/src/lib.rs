@@ -1,7 +1,7 @@
 //! Recorded draws and what can be said about them: flattening to scalars, R-hat, effective
 //! sample size, Monte Carlo error and the summary table. Pure: no files, no printing.
 //!
-//! Reading order: [`store`] (draws of any value, by chain), [`numbers`] (as blocks of numbers), [`run`] (draws with the story of
+//! Reading order: [`store`] (draws of any value, by chain), [`numbers`] (as blocks of numbers), [`online`] (added up, not kept), [`run`] (draws with the story of
 //! how they were made), [`diagnostics`] (numbers about one scalar), [`quantile`],
 //! [`summary`] (the table a user reads).
 
@@ -10,6 +10,7 @@ pub mod diagnostics;
 pub mod loo;
 pub mod normal;
 pub mod numbers;
+pub mod online;
 pub mod psis;
 pub mod quantile;
 pub mod run;
@@ -20,8 +21,9 @@ pub mod summary;
 
 pub use loo::Pointwise;
 pub use numbers::Numbers;
-pub use run::{Approximation, KernelReport, Run, STATISTICS};
+pub use online::Online;
+pub use run::{Approximation, KernelReport, LongRun, Run, STATISTICS};
 pub use states::{KeepStates, States};
 pub use store::{Draws, Quantity, Scalar};
 pub use stuck::{Ties, stuck};
-pub use summary::{SummaryRow, advice, summarise, summarise_scalar, table};
+pub use summary::{SummaryRow, advice, summarise, summarise_run, summarise_scalar, table};

@@ -1,6 +1,8 @@
 //! Draws together with how they came about: everything a result file records.
 
-use crate::Draws;
+use std::collections::HashMap;
+
+use crate::{Draws, Online};
 
 /// What one kernel of the inference program did, summed over chains, after warm-up.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,12 +60,23 @@ pub const STATISTICS: [&str; 8] = [
     "n_total",
 ];
 
+/// What is known of draws of which only some are kept.
+#[derive(Clone, Debug, Default)]
+pub struct LongRun {
+    /// Draws from one that is kept to the next.
+    pub every: usize,
+    /// By the name of a quantity: chain by chain, entry by entry, all draws.
+    pub added_up: HashMap<String, Vec<Vec<Online>>>,
+}
+
 /// A finished (or interrupted) run of `sample`.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     pub seed: u64,
     pub chains: usize,
     pub draws: Draws,
+    /// What all draws say, if `draws` are only some of them.
+    pub long: Option<LongRun>,
     /// [`STATISTICS`] of the draws, if they were asked for.
     pub stats: Draws,
     /// Draws of the warm-up, if they were asked for or there are no others, and their statistics.

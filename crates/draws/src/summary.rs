@@ -4,9 +4,10 @@
 //! different length (an interrupted run) to the shortest.
 
 use crate::diagnostics::{Standing, mcse_mean, mean_and_sd};
+use crate::online::{Moments, moments};
 use crate::quantile::{quantile_of_sorted, sorted};
 use crate::stuck::never_moved;
-use crate::{Draws, Scalar};
+use crate::{Draws, Online, Run, Scalar};
 
 /// What is said about one scalar. A number that is not defined (R-hat of a single chain,
 /// anything of too few draws, effective draws of chains that never moved) is NaN.
@@ -25,6 +26,8 @@ pub struct SummaryRow {
     pub r_hat: f64,
     /// How many chains have draws.
     pub chains: usize,
+    /// Whether all but mean and sd come from some of the draws or their sums: shown with `~`.
+    pub is_sample: bool,
 }
 
 /// One row per scalar of the draws, in their order.
@@ -53,6 +56,39 @@ pub fn summarise_scalar(scalar: &Scalar) -> SummaryRow {
         ess_tail: known(ess_tail),
         r_hat: known(r_hat),
         chains: chains.iter().filter(|chain| !chain.is_empty()).count(),
+        is_sample: false,
+    }
+}
+
+/// The rows of a run, of which only some draws may have been kept: then mean and sd are those of all draws, the Monte Carlo
+/// error and R-hat come from their batches ([`crate::online`]), the rest from the draws that were kept.
+pub fn summarise_run(run: &Run) -> Vec<SummaryRow> {
+    let Some(long) = &run.long else { return summarise(&run.draws) };
+    let row = |((place, entry), scalar): ((usize, usize), Scalar)| {
+        let row = summarise_scalar(&scalar);
+        let chains = long.added_up.get(&run.draws.quantities()[place].name);
+        let chains: Option<Vec<&Online>> =
+            chains.and_then(|chains| chains.iter().map(|entries| entries.get(entry)).collect());
+        match chains {
+            Some(chains) => of_all_draws(row, moments(&chains)),
+            None => SummaryRow { is_sample: true, ..row },
+        }
+    };
+    run.draws.entries().into_iter().map(row).collect()
+}
+
+fn of_all_draws(kept: SummaryRow, all: Moments) -> SummaryRow {
+    // What is not known of chains that never moved stays unknown.
+    let known = |kept: f64, all: f64| if kept.is_nan() { kept } else { all };
+    let effective = (all.sd / all.mcse) * (all.sd / all.mcse);
+    SummaryRow {
+        mean: all.mean,
+        sd: all.sd,
+        mcse: known(kept.mcse, all.mcse),
+        ess_bulk: known(kept.ess_bulk, effective.min(all.count as f64)),
+        r_hat: known(kept.r_hat, all.r_hat.max(kept.r_hat)),
+        is_sample: true,
+        ..kept
     }
 }
 
@@ -95,6 +131,9 @@ fn cells(row: &SummaryRow) -> Vec<String> {
     cells.extend([row.q5, row.q50, row.q95].map(moment));
     cells.extend([row.ess_bulk, row.ess_tail].map(|x| known(x, fixed(x, 0))));
     cells.push(known(row.r_hat, fixed(row.r_hat, 3)));
+    // Behind name, mean and sd.
+    let about = cells.iter_mut().skip(3).filter(|cell| row.is_sample && *cell != UNKNOWN);
+    about.for_each(|cell| cell.insert(0, '~'));
     cells
 }
 
@@ -234,6 +273,7 @@ mod tests {
             ess_tail: 640.0,
             r_hat: 1.0004,
             chains: 4,
+            is_sample: false,
         }
     }
 
@@ -246,6 +286,38 @@ mod tests {
             "a longer name   -12.00    2.000        -    -1.500    0        1235       812       640  1.000",
         ];
         assert_eq!(table(&rows).lines().collect::<Vec<_>>(), expected);
+    }
+
+    /// Of a long run every hundredth draw is kept: what comes from these says so, mean and sd are those of all draws.
+    #[test]
+    fn a_long_run_is_summed_up_from_all_its_draws() {
+        let mut rng = smidgen_value::Rng::from_seed(5);
+        let all: Vec<Vec<f64>> =
+            (0..4).map(|_| (0..200_000).map(|_| rng.uniform() - rng.uniform()).collect()).collect();
+        let added_up = |chain: &Vec<f64>| {
+            let mut online = Online::default();
+            chain.iter().for_each(|x| online.push(*x));
+            vec![online]
+        };
+        let long = crate::LongRun {
+            every: 100,
+            added_up: [("x".to_owned(), all.iter().map(added_up).collect())].into(),
+        };
+        let kept = |chain: &Vec<f64>| chain.iter().step_by(100).map(|x| (*x).into()).collect();
+        let mut draws = Draws::default();
+        draws.add(crate::Quantity::new("x", all.iter().map(kept).collect()));
+        let run = Run { draws, long: Some(long), ..Run::default() };
+        let said = &summarise_run(&run)[0];
+        let exact = summarise_scalar(&Scalar { name: "x".into(), chains: all });
+        assert!((said.mean - exact.mean).abs() < 1e-12 && (said.sd / exact.sd - 1.0).abs() < 1e-12);
+        for (said, exact) in [(said.q5, exact.q5), (said.q50, exact.q50), (said.q95, exact.q95)] {
+            assert!((said - exact).abs() < 0.05 * said.abs().max(0.4), "{said} {exact}");
+        }
+        assert!((said.r_hat - exact.r_hat).abs() < 0.005, "{said:?}");
+        assert!((said.mcse / exact.mcse - 1.0).abs() < 0.1, "{} {}", said.mcse, exact.mcse);
+        let line = table(std::slice::from_ref(said)).lines().nth(1).expect("a row").to_owned();
+        assert_eq!(line.matches('~').count(), 7, "{line}");
+        assert!(said.is_sample && !exact.is_sample);
     }
 
     #[test]

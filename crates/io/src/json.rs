@@ -9,7 +9,7 @@
 //! printed text. Long lists are not deep.
 
 use serde_json::{Map, Number, Value as Json, json};
-use smidgen_draws::{Draws, KernelReport, Run, SummaryRow, summarise};
+use smidgen_draws::{Draws, KernelReport, Run, SummaryRow, summarise_run};
 use smidgen_value::Value;
 
 /// Levels of nesting that are kept as JSON.
@@ -147,7 +147,7 @@ pub fn run_to_json(run: &Run) -> Json {
         "version": run.version,
     });
     if !run.draws.is_empty() {
-        object["summary"] = summary_to_json(&run.draws);
+        object["summary"] = summary_to_json(run);
     }
     if !run.stats.is_empty() {
         object["stats"] = draws_to_json(&run.stats);
@@ -162,7 +162,7 @@ pub fn run_to_json(run: &Run) -> Json {
 }
 
 /// The table that the text format ends with: one object for each number. What is not known is `"nan"`.
-pub fn summary_to_json(draws: &Draws) -> Json {
+pub fn summary_to_json(run: &Run) -> Json {
     let row = |row: &SummaryRow| {
         json!({
             "name": row.name,
@@ -177,7 +177,7 @@ pub fn summary_to_json(draws: &Draws) -> Json {
             "r_hat": number_to_json(row.r_hat),
         })
     };
-    summarise(draws).iter().map(row).collect()
+    summarise_run(run).iter().map(row).collect()
 }
 
 /// `{"NAME": [[v, ...], ...]}`, chains x draws.

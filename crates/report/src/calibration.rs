@@ -194,8 +194,9 @@ fn histogram(ranks: &Ranks) -> Figure {
     let band: Vec<_> = (0..bins).flat_map(band).collect();
     let bars = counts.iter().enumerate();
     let bars = bars.map(|(bin, c)| ((edge(bin), edge(bin + 1)), (0.0, *c as f64))).collect();
-    plot.add(Colour::nth(0), Mark::Boxes(bars));
+    // Behind the bars, whose colour it would change.
     plot.add(Colour::Neutral, Mark::Band(band));
+    plot.add(Colour::nth(0), Mark::Boxes(bars));
     Figure::new(plot.svg(), "")
 }
 

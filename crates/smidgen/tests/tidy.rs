@@ -34,6 +34,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("experiment", &[]),
     ("cli", &["experiment"]),
     ("python", &["cli"]),
+    ("fuzzing", &["cli", "testkit"]),
     ("testkit", &["value", "lang", "prob", "engine", "infer", "draws"]),
 ];
 

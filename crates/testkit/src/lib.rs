@@ -13,12 +13,14 @@
 //! | [`matrix`] | every path that evaluates densities against the trace |
 //! | [`mixture`] | the joint DPM with data of its own |
 //! | [`pvalue`], [`budget`] | how surprising is that, and how often may we be surprised? |
+//! | [`anything`] | expressions and directives of any kind, right or wrong |
 //! | [`programs`] | random programs for properties that hold for all programs |
 //! | [`sections`] | decisions by sections: twins with one mistake, transitions with their costs |
 //! | [`two_ways`] | log α from the whole scaffold and from sections |
 //! | [`wild`] | programs nobody wrote: does a kernel leave their laws alone? |
 //! | [`twins`] | kernels with one mistake each, which the instruments have to notice |
 
+pub mod anything;
 pub mod budget;
 pub mod enumerate;
 pub mod finite;

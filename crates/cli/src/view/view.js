@@ -25,7 +25,7 @@ function figure(number) {
   name.textContent = number.name;
   const facts = document.createElement("span");
   const about = number.is_sample ? "~" : "";
-  facts.textContent = `mean ${about}${short(number.mean)}  sd ${about}${short(number.sd)}  R-hat ${about}${short(number.rhat)}  ESS ${about}${number.ess === null ? "–" : Math.round(number.ess)}`;
+  facts.textContent = `mean ${short(number.mean)}  sd ${short(number.sd)}  R-hat ${about}${short(number.rhat)}  ESS ${about}${number.ess === null ? "–" : Math.round(number.ess)}`;
   if (number.rhat !== null && number.rhat > 1.01) facts.className = "bad";
   caption.append(name, facts);
   const box = document.createElement("figure");
@@ -39,13 +39,17 @@ function show(run) {
   $("state").textContent = run.finished ? "finished" : `unfinished, ${run.wanted} draws per chain wanted`;
   const rows = run.chains.map((chain, k) => {
     const row = document.createElement("tr");
-    for (const text of [k, chain.phase, chain.draws, run.finished ? "" : short(chain.rate)]) {
+    for (const text of [k, chain.phase, chain.draws, short(chain.rate)]) {
       const cell = document.createElement("td");
       cell.textContent = text;
       row.append(cell);
     }
+    // The colour of its traces.
+    row.firstChild.className = "c" + (k % 4);
     return row;
   });
+  // A run that is over has no speed.
+  $("chains").classList.toggle("over", run.finished);
   $("chains").tBodies[0].replaceChildren(...rows);
   $("numbers").replaceChildren(...run.numbers.slice(0, 60).map(figure));
 }
@@ -77,7 +81,7 @@ async function follow() {
     } catch (error) {
       // Cut off: it comes back, or it does not.
     }
-    $("state").textContent += " (cut off)";
+    $("state").textContent = $("state").textContent.replace(/ \(cut off\)$/, "") + " (cut off)";
     await new Promise((wake) => setTimeout(wake, 2000));
   }
 }

@@ -1,12 +1,13 @@
 //! A run folder while it grows: what is new since the last look is read, and of each chain at most some draws are kept, evenly
-//! spread, so that memory does not grow with the run.
+//! spread, so that memory does not grow with the run; all of them are added up.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::{Value as Json, json};
-use smidgen::draws::{Draws, Quantity, summarise};
-use smidgen::io::folder::{Row, Standing, Tail, manifest, standing};
+use smidgen::draws::{Draws, LongRun, Online, Quantity, Run, summarise_run};
+use smidgen::io::folder::{Row, Standing, Tail, chains_of, manifest, standing};
 use smidgen::value::Value;
 
 /// Draws of a chain that are kept, and points of a trace that are sent.
@@ -19,6 +20,8 @@ struct Chain {
     seen: u64,
     every: u64,
     rows: Vec<Vec<Value>>,
+    /// All draws, by column and entry; none from where a quantity had no numbers, or more or fewer than before.
+    added_up: Vec<Option<Vec<Online>>>,
     /// Draws and time at the last look but one, for the rate.
     before: (u64, Instant),
     rate: Option<f64>,
@@ -33,12 +36,13 @@ pub struct Watcher {
 impl Watcher {
     pub fn new(path: &Path) -> Watcher {
         let manifest = manifest(path).unwrap_or(Json::Null);
-        let chains = manifest["chains"].as_u64().unwrap_or(0);
-        let chain = |k: u64| Chain {
-            tail: Tail::new(path, k as usize),
+        let chains = chains_of(&manifest);
+        let chain = |k: usize| Chain {
+            tail: Tail::new(path, k),
             seen: 0,
             every: 1,
             rows: Vec::new(),
+            added_up: Vec::new(),
             before: (0, Instant::now()),
             rate: None,
         };
@@ -101,7 +105,9 @@ impl Watcher {
         }
         let scalars = draws.scalars();
         let finite = |x: f64| if x.is_finite() { json!(x) } else { Json::Null };
-        let rows = summarise(&draws);
+        let long =
+            (every > 1).then(|| LongRun { every: every as usize, added_up: self.added_up(names) });
+        let rows = summarise_run(&Run { draws, long, ..Run::default() });
         rows.iter()
             .zip(&scalars)
             .map(|(row, scalar)| {
@@ -115,16 +121,51 @@ impl Watcher {
                     "sd": finite(row.sd),
                     "rhat": finite(row.r_hat),
                     "ess": finite(row.ess_bulk),
-                    "is_sample": every > 1,
+                    "is_sample": row.is_sample,
                     "traces": scalar.chains.iter().map(trace).collect::<Vec<_>>(),
                 })
             })
             .collect()
     }
+
+    /// What all chains that have draws have added up, by name.
+    fn added_up(&self, names: &[String]) -> HashMap<String, Vec<Vec<Online>>> {
+        let drawn: Vec<&Chain> =
+            self.chains.iter().filter(|chain| !chain.rows.is_empty()).collect();
+        let of = |k: usize| -> Option<Vec<Vec<Online>>> {
+            drawn.iter().map(|chain| chain.added_up.get(k).cloned().flatten()).collect()
+        };
+        names.iter().enumerate().filter_map(|(k, name)| Some((name.clone(), of(k)?))).collect()
+    }
+}
+
+/// The numbers of a value.
+fn numbers_of(value: &Value) -> Option<Vec<f64>> {
+    match value {
+        Value::Vector(xs) => Some(xs.to_vec()),
+        other => other.as_number().map(|x| vec![x]),
+    }
 }
 
 impl Chain {
+    fn add_up(&mut self, values: &[Value]) {
+        self.added_up.resize_with(values.len(), || Some(Vec::new()));
+        for (sums, value) in self.added_up.iter_mut().zip(values) {
+            let numbers = numbers_of(value);
+            let Some(numbers) = numbers.filter(|xs| {
+                sums.as_ref().is_some_and(|sums| sums.is_empty() || sums.len() == xs.len())
+            }) else {
+                *sums = None;
+                continue;
+            };
+            let sums = sums.get_or_insert_default();
+            sums.resize_with(numbers.len(), Online::default);
+            sums.iter_mut().zip(numbers).for_each(|(online, x)| online.push(x));
+        }
+    }
+
     fn add(&mut self, row: Row) {
+        self.add_up(&row.values);
         if self.seen.is_multiple_of(self.every) {
             self.rows.push(row.values);
         }

@@ -129,3 +129,82 @@ fn particles_that_do_not_fit_into_memory_are_an_error() {
     let done = crate::support::Done::from(command.output().expect("a shell"));
     done.fails(1, &["1000000 particles over 60 steps", "MB of memory"]);
 }
+
+/// A table may be a pipe, but neither a device nor a pipe without an end.
+#[cfg(unix)]
+#[test]
+fn a_table_from_a_device_or_an_idle_pipe_comes_to_an_end() {
+    use std::os::unix::fs::symlink;
+    use std::process::Stdio;
+
+    use crate::support::{finish, signal};
+
+    let folder = Folder::with_program("[table t \"t.csv\"] [sample (column t x)]");
+    symlink("/dev/zero", folder.path("t.csv")).expect("a link");
+    folder.call(&["run", "m.smg"]).fails(1, &["m.smg:1:", "t.csv", "device"]);
+    std::fs::remove_file(folder.path("t.csv")).expect("removed");
+    let made = std::process::Command::new("mkfifo").arg(folder.path("t.csv")).status();
+    if !made.is_ok_and(|status| status.success()) {
+        return;
+    }
+    // Nobody writes: it can be interrupted, and does not wait for ever.
+    let child = folder.start(&["run", "m.smg"], Stdio::null());
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    signal("INT", child.id());
+    assert_eq!(finish(child).code, Some(130));
+    folder.call(&["run", "m.smg"]).fails(1, &["t.csv", "nobody writes"]);
+    // Somebody does, late.
+    let path = folder.path("t.csv");
+    let writer = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        std::fs::write(path, "x\n1\n2\n")
+    });
+    let out = folder.call(&["run", "m.smg"]).good();
+    writer.join().expect("no panic").expect("written");
+    assert!(out.contains('1') && out.contains('2'), "{out}");
+}
+
+/// What is written takes the place of what was there: with its mode, and without what a killed process left.
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_replaced_keeps_its_mode_and_nothing_is_left() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = Folder::with_program("[assume x (normal 0 1)]");
+    folder.write("d.csv", "old");
+    let private = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(folder.path("d.csv"), private).expect("set");
+    folder.write(".d.csv.1.partial", "half");
+    folder.call(&["sample", "m.smg", "--draws", "5", "--warmup", "5", "--out", "d.csv"]).good();
+    assert!(folder.read("d.csv").starts_with("chain,draw,x\n"));
+    let mode = std::fs::metadata(folder.path("d.csv")).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(!folder.path(".d.csv.1.partial").exists());
+}
+
+#[test]
+fn numbers_that_no_double_holds_are_errors_where_they_are_used() {
+    let folder = Folder::new();
+    folder.write("t.csv", "id,far,x\n9007199254740993,1e999,1\n2,3,2\n");
+    let uses = |column: &str| {
+        folder.write("m.smg", &format!("[table t \"t.csv\"] [sample (column t {column})]"));
+        folder.call(&["run", "m.smg"])
+    };
+    uses("x").good();
+    uses("id").fails(1, &["m.smg:1:", "9007199254740993", "2^53"]);
+    uses("far").fails(1, &["m.smg:1:", "1e999"]);
+}
+
+/// A table says what it needs before it takes it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_table_that_does_not_fit_into_memory_is_an_error() {
+    let folder = Folder::with_program("[table t \"t.csv\"] [sample (size (column t x))]");
+    let line = "1,2,3,4,5,6,7,8\n";
+    folder.write("t.csv", &format!("x,b,c,d,e,f,g,h\n{}", line.repeat(4_000_000)));
+    let exe = env!("CARGO_BIN_EXE_smidgen");
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &format!("ulimit -v 250000; exec {exe} run m.smg")]);
+    let done = command.current_dir(folder.path(".")).output().expect("a shell");
+    crate::support::Done::from(done).fails(1, &["m.smg:1:", "t.csv", "MB of memory"]);
+}

@@ -127,3 +127,23 @@ fn a_transition_that_takes_hours_is_left() {
         assert!(took < Duration::from_secs(5), "{kernel} took {took:?}");
     }
 }
+
+/// In the warm-up there are no draws yet: where the chains stood is kept, and it is said what that is.
+#[test]
+fn a_warm_up_that_is_stopped_keeps_where_it_stood_and_says_so() {
+    let folder = Folder::with_program(PROGRAM);
+    let args = ["sample", "m.smg", "--seed", "1", "--chains", "2", "--warmup", "1000000000"];
+    let args = [&args[..], &["--draws", "10", "--out", "d.csv"]].concat();
+    let done = stopped(&folder, &args, "INT", |_| folder.read("d.csv").lines().count() == 3);
+    let all = done.out + &done.err;
+    assert!(
+        all.contains("stopped in the warm-up of 2 of 2 chains") && all.contains("--init"),
+        "{all}"
+    );
+    let csv = folder.read("d.csv");
+    assert!(csv.lines().next().is_some_and(|header| header.contains("warmup__")), "{csv}");
+    assert!(csv.lines().skip(1).all(|line| line.split(',').any(|cell| cell == "1")), "{csv}");
+    // And a run may begin there.
+    let args = ["sample", "m.smg", "--seed", "1", "--chains", "2", "--warmup", "5", "--draws", "5"];
+    folder.call(&[&args[..], &["--init", "d.csv"]].concat()).good();
+}

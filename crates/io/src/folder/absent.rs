@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use smidgen_draws::{Draws, Run};
+use smidgen_draws::{Draws, Online, Run};
 use smidgen_value::Value;
 use smidgen_value::bytes::{Bytes, Input};
 
@@ -74,6 +74,7 @@ pub struct ChainDraws {
     pub stats: Draws,
     pub warmup: Draws,
     pub warmup_stats: Draws,
+    pub added_up: Vec<(String, Vec<Online>)>,
 }
 
 pub struct FolderRun {

@@ -13,6 +13,7 @@ use arrow_array::{
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use smidgen_draws::Online;
 use smidgen_value::Value;
 use smidgen_value::bytes::{Bytes, Input};
 
@@ -152,6 +153,11 @@ pub fn beginning(schema: &SchemaRef) -> Result<Vec<u8>, ArrowError> {
 
 /// The rows of a batch, or why it has none.
 pub fn rows_of(batch: &RecordBatch) -> Result<Vec<Row>, String> {
+    every_row_of(batch, 1)
+}
+
+/// The rows of every so many draws.
+pub fn every_row_of(batch: &RecordBatch, every: u64) -> Result<Vec<Row>, String> {
     let typed = |place: usize, wanted: &DataType| {
         let column = batch.columns().get(place).filter(|column| column.data_type() == wanted);
         column.ok_or_else(|| "it has not the columns of a run".to_owned())
@@ -159,20 +165,54 @@ pub fn rows_of(batch: &RecordBatch) -> Result<Vec<Row>, String> {
     let draws = typed(0, &DataType::Int64)?.as_primitive::<Int64Type>();
     let epochs = typed(1, &DataType::Int32)?.as_primitive::<Int32Type>();
     let warm = typed(2, &DataType::Boolean)?.as_boolean();
-    let mut rows: Vec<Row> = (0..batch.num_rows())
-        .map(|k| Row {
+    let is_taken = |k: &usize| (draws.value(*k) as u64).is_multiple_of(every);
+    let row = |k: usize| {
+        let columns = batch.columns()[BESIDE..].iter();
+        Ok(Row {
             draw: draws.value(k) as u64,
             epoch: epochs.value(k) as u32,
             is_warmup: warm.value(k),
-            values: Vec::with_capacity(batch.num_columns() - BESIDE),
+            values: columns.map(|column| cell(column, k)).collect::<Result<_, String>>()?,
         })
-        .collect();
-    for column in &batch.columns()[BESIDE..] {
-        for (k, row) in rows.iter_mut().enumerate() {
-            row.values.push(cell(column, k)?);
+    };
+    (0..batch.num_rows()).filter(is_taken).map(row).collect()
+}
+
+/// Adds up the draws of a batch, column by column and entry by entry: None from there on where there are no numbers, or not always
+/// as many. Rows of the warm-up are left out.
+pub fn add_up(batch: &RecordBatch, sums: &mut [Option<Vec<Online>>]) {
+    let Some(warm) = batch.columns().get(BESIDE - 1).and_then(|column| column.as_boolean_opt())
+    else {
+        return;
+    };
+    for (column, sums) in batch.columns()[BESIDE..].iter().zip(sums) {
+        let numbers: Option<(ArrayRef, usize)> = match column.data_type() {
+            _ if column.null_count() > 0 => None,
+            DataType::Float64 => Some((column.clone(), 1)),
+            DataType::Boolean => {
+                let numbers =
+                    column.as_boolean().iter().map(|truth| f64::from(truth == Some(true)));
+                Some((Arc::new(Float64Array::from_iter_values(numbers)) as ArrayRef, 1))
+            }
+            DataType::FixedSizeList(item, width) if *item.data_type() == DataType::Float64 => {
+                Some((column.as_fixed_size_list().values().clone(), *width as usize))
+            }
+            _ => None,
+        };
+        let is_same = |(_, width): &(ArrayRef, usize)| {
+            sums.as_ref().is_some_and(|sums| sums.is_empty() || sums.len() == *width)
+        };
+        let (Some((numbers, width)), Some(own)) = (numbers.filter(is_same), sums.as_mut()) else {
+            *sums = None;
+            continue;
+        };
+        own.resize_with(width, Online::default);
+        let numbers = numbers.as_primitive::<Float64Type>().values();
+        let rows = numbers.chunks(width.max(1)).zip(warm.iter());
+        for (row, _) in rows.filter(|(_, is_warm)| *is_warm == Some(false)) {
+            own.iter_mut().zip(row).for_each(|(online, x)| online.push(*x));
         }
     }
-    Ok(rows)
 }
 
 fn cell(column: &ArrayRef, row: usize) -> Result<Value, String> {

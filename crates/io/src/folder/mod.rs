@@ -164,6 +164,23 @@ pub fn manifest(path: &Path) -> Result<Json, Trouble> {
     serde_json::from_str(&text).map_err(|error| wrong(format!("{MANIFEST} is damaged: {error}")))
 }
 
+/// How many chains a folder says it has: no more than anybody can ask for, whatever it says.
+pub fn chains_of(manifest: &Json) -> usize {
+    const MOST: u64 = 1_000_000;
+    manifest["chains"].as_u64().unwrap_or(0).min(MOST) as usize
+}
+
+/// Of these the first so many, among which are all that have left something in the folder.
+pub fn begun_chains(path: &Path, manifest: &Json) -> usize {
+    let number = |entry: fs::DirEntry| -> Option<usize> {
+        let name = entry.file_name();
+        name.to_str()?.strip_prefix("chain-")?.split('.').next()?.parse().ok()
+    };
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let most = entries.filter_map(number).max().map_or(0, |last| last.saturating_add(1));
+    chains_of(manifest).min(most)
+}
+
 /// What a finished run says at its end.
 pub fn report(path: &Path) -> Option<Json> {
     serde_json::from_str(&fs::read_to_string(path.join(REPORT)).ok()?).ok()

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use arrow_ipc::reader::StreamReader;
 use serde_json::Value as Json;
-use smidgen_draws::{Draws, Quantity, Run, STATISTICS};
+use smidgen_draws::{Draws, Online, Quantity, Run, STATISTICS};
 use smidgen_value::Value;
 
 use super::chain::{check_streams, out_of, stream_name};
 use super::checkpoint::{self, Found};
 use super::columns::{self, BESIDE};
-use super::{Directory, Standing, manifest, report, standing};
+use super::{Directory, Standing, begun_chains, manifest, report, standing};
 use crate::recorded;
 use crate::sink::ASIDE;
 use crate::source::DECODER;
@@ -30,10 +30,12 @@ pub struct ChainDraws {
     pub stats: Draws,
     pub warmup: Draws,
     pub warmup_stats: Draws,
+    /// All draws of a quantity added up, entry by entry; of those that have numbers, if only some draws were taken.
+    pub added_up: Vec<(String, Vec<Online>)>,
 }
 
 /// All whole batches of a chain, in a thread of its own: the decoder may panic on damage.
-/// Only every so many draws are taken.
+/// Only every so many draws are taken; the others are added up.
 pub fn read_chain(folder: &Path, chain: usize, every: usize) -> Result<ChainDraws, String> {
     let open = |name: &str| Some(BufReader::new(File::open(folder.join(name)).ok()?));
     apart(chain, || decode((0..).map_while(|k| named(chain, k, &open)), every as u64))
@@ -72,6 +74,7 @@ fn decode<R: Read>(
 ) -> Result<ChainDraws, String> {
     let mut names: Vec<String> = Vec::new();
     let mut columns: [Vec<Vec<Value>>; 2] = Default::default();
+    let mut sums: Vec<Option<Vec<Online>>> = Vec::new();
     for (number, (name, stream)) in streams.enumerate() {
         let wrong = |error: String| format!("{name}: {error}");
         // A stream that has only just begun has no schema yet.
@@ -82,13 +85,17 @@ fn decode<R: Read>(
         if number == 0 {
             names = own;
             columns = [0, 1].map(|_| vec![Vec::new(); names.len()]);
+            sums = vec![Some(Vec::new()); names.len()];
         } else if own != names {
             return Err(wrong("it has other columns than the stream before it".to_owned()));
         }
         // The last batch may be half written.
         for batch in reader.map_while(Result::ok) {
-            let rows = columns::rows_of(&batch).map_err(wrong)?;
-            for row in rows.into_iter().filter(|row| row.draw % every == 0) {
+            let rows = columns::every_row_of(&batch, every).map_err(wrong)?;
+            if every > 1 {
+                columns::add_up(&batch, &mut sums);
+            }
+            for row in rows {
                 let into = &mut columns[usize::from(row.is_warmup)];
                 into.iter_mut().zip(row.values).for_each(|(column, value)| column.push(value));
             }
@@ -100,7 +107,9 @@ fn decode<R: Read>(
         true => Default::default(),
         false => told_apart(&names, warmup),
     };
-    Ok(ChainDraws { draws, stats, warmup, warmup_stats })
+    let added_up = names.into_iter().zip(sums).filter_map(|(name, sums)| Some((name, sums?)));
+    let added_up = added_up.filter(|(_, sums)| !sums.is_empty()).collect();
+    Ok(ChainDraws { draws, stats, warmup, warmup_stats, added_up })
 }
 
 /// Quantities, and statistics beside them.
@@ -118,17 +127,16 @@ fn told_apart(names: &[String], columns: Vec<Vec<Value>>) -> (Draws, Draws) {
 /// The run of a folder, finished or not. Draws that a checkpoint was made after are checked against its sums.
 pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
     let manifest = manifest(path).map_err(|trouble| trouble.0)?;
-    let chains = manifest["chains"].as_u64().unwrap_or(0);
     let disk = Directory { path: path.to_owned() };
     let mut read: [Vec<Draws>; 4] = Default::default();
-    for chain in 0..usize::try_from(chains).unwrap_or(0) {
+    for chain in 0..begun_chains(path, &manifest) {
         let found = checkpoint::read(&disk, chain).map_err(|error| error.to_string())?;
         if let Found::Last(checkpoint) | Found::Previous(checkpoint) = found
             && let Some(out) = out_of(&checkpoint)
         {
             check_streams(&disk, chain, &out).map_err(|trouble| trouble.0)?;
         }
-        let ChainDraws { draws, stats, warmup, warmup_stats } = read_chain(path, chain, 1)?;
+        let ChainDraws { draws, stats, warmup, warmup_stats, .. } = read_chain(path, chain, 1)?;
         for (all, own) in read.iter_mut().zip([draws, stats, warmup, warmup_stats]) {
             all.push(own);
         }
@@ -152,6 +160,7 @@ pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
         seed: manifest["seed"].as_u64().unwrap_or(0),
         chains: draws.quantities().first().map_or(0, |q| q.chains.len()),
         draws,
+        long: None,
         stats,
         warmup,
         warmup_stats,

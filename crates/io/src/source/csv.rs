@@ -18,8 +18,9 @@ use super::cells::{Cells, NotUtf8, Verdict, is_inexact, is_missing, number};
 use super::error::{CellPlace, Problem};
 use super::growing::Growing;
 use super::holes::Holes;
+use super::pipe;
 use super::plan::{From, Plan};
-use super::reading::{Counted, Opened, Reading};
+use super::reading::{Counted, Opened, Reading, room_for};
 use super::{TableOptions, refuse_empty};
 
 pub(super) fn read(
@@ -29,6 +30,7 @@ pub(super) fn read(
 ) -> Result<Table, Problem> {
     let input = Input::new(path, reading)?;
     let plan = Plan::new(read_header(&input)?, options)?;
+    input.room_for(plan.targets.iter().map(|target| target.columns().len()).sum())?;
     let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     File { input, plan, name: &file }.read()
 }
@@ -52,9 +54,7 @@ type Records<'a> = Reader<io::Chain<Counted<'a, Box<dyn Read + 'a>>, &'static [u
 impl<'a> Input<'a> {
     fn new(path: &Path, reading: Reading<'a>) -> Result<Input<'a>, Problem> {
         let source = match Opened::new(path) {
-            Err(Problem::NotAFile) => {
-                std::fs::read(path).map(Source::Bytes).map_err(Problem::Io)?
-            }
+            Err(Problem::NotAFile) => Source::Bytes(pipe::read(path, reading)?),
             opened => Source::File(opened?),
         };
         Ok(Input { source, reading })
@@ -72,6 +72,19 @@ impl<'a> Input<'a> {
             Source::File(opened) => opened.size,
             Source::Bytes(bytes) => bytes.len() as u64,
         }
+    }
+
+    /// An error if so many columns have no room, by the number of lines that the first piece of the file promises.
+    fn room_for(&self, columns: usize) -> Result<(), Problem> {
+        const PIECE: u64 = 1 << 16;
+        if self.size() < 64 * PIECE {
+            return Ok(());
+        }
+        let mut piece = Vec::new();
+        self.open()?.take(PIECE).read_to_end(&mut piece).map_err(Problem::Io)?;
+        let lines = piece.iter().filter(|byte| **byte == b'\n').count().max(1);
+        let rows = u128::from(self.size() / PIECE) * lines as u128;
+        room_for(rows * 8 * columns as u128)
     }
 
     fn records(&self) -> Result<Records<'_>, Problem> {

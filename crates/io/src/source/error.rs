@@ -25,6 +25,16 @@ pub(super) enum Problem {
     Interrupted,
     Directory,
     NotAFile,
+    /// There is not so much of it.
+    Memory {
+        megabytes: u64,
+    },
+    /// Such as `/dev/zero`.
+    Device,
+    /// More came through a pipe than is kept.
+    Endless {
+        longest: usize,
+    },
     Format,
     /// This build does not read the format.
     #[cfg_attr(feature = "columnar", allow(dead_code))]
@@ -194,6 +204,17 @@ impl fmt::Display for Problem {
                 "this smidgen was built without the feature `columnar`, which reads such files",
             ),
             Problem::Interrupted => f.write_str("reading was interrupted"),
+            Problem::Memory { megabytes } => write!(
+                f,
+                "the table takes about {megabytes} MB of memory, and there is not so much; a part of its rows or \
+                 columns may do, or an uncompressed .arrow file, which is read where it lies"
+            ),
+            Problem::Device => write!(f, "this is a device, no file"),
+            Problem::Endless { longest } => write!(
+                f,
+                "more than {} MiB came through a pipe; write it into a file and read that",
+                longest >> 20
+            ),
             Problem::NotAFile => {
                 f.write_str("this is no regular file; only a CSV can be read from a pipe")
             }

@@ -15,6 +15,7 @@ mod error;
 mod given;
 mod growing;
 mod holes;
+mod pipe;
 mod plan;
 mod reading;
 mod selection;

@@ -67,6 +67,7 @@ impl Opened {
         let mut file = &self.file;
         file.seek(SeekFrom::Start(start)).map_err(Problem::Io)?;
         let room = usize::try_from(length.min(self.size)).map_err(|_| Problem::CutOff)?;
+        room_for(room as u128)?;
         let mut bytes = Vec::with_capacity(room);
         file.take(length).read_to_end(&mut bytes).map_err(Problem::Io)?;
         if bytes.len() as u64 == length { Ok(bytes) } else { Err(Problem::CutOff) }
@@ -88,6 +89,18 @@ impl Opened {
     pub fn rewound(&self) -> Result<&File, Problem> {
         (&self.file).seek(SeekFrom::Start(0)).map_err(Problem::Io)?;
         Ok(&self.file)
+    }
+}
+
+/// An error if there is no room for so many bytes, which a reader is going to fill bit by bit. Nothing is taken: pages that
+/// nobody touches cost nothing.
+pub(super) fn room_for(bytes: u128) -> Result<(), Problem> {
+    let needed = usize::try_from(bytes).unwrap_or(usize::MAX);
+    match Vec::<u8>::new().try_reserve_exact(needed) {
+        Ok(()) => Ok(()),
+        Err(_) => {
+            Err(Problem::Memory { megabytes: u64::try_from(bytes >> 20).unwrap_or(u64::MAX) })
+        }
     }
 }
 

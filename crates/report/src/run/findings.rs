@@ -2,7 +2,7 @@
 //! quantities that never change, a single chain. What is said about R-hat and effective draws are
 //! the words of `smidgen-draws`.
 
-use smidgen_draws::{Scalar, SummaryRow, advice, summarise};
+use smidgen_draws::{Scalar, SummaryRow, advice, summarise_run};
 
 use super::{Material, RunPage, constant};
 use crate::number::{count, fixed, plural, significant};
@@ -54,7 +54,7 @@ pub(super) fn findings(page: &RunPage, material: &Material) -> Vec<Finding> {
         add(Verdict::Warn, text);
     }
     // Runs keep the advice about all of their quantities, of which the page may show some.
-    let said = advice(&summarise(&page.run.draws));
+    let said = advice(&summarise_run(page.run));
     for warning in page.run.warnings.iter().filter(|warning| !said.contains(warning)) {
         add(Verdict::Warn, warning.clone());
     }

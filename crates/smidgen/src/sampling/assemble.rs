@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use smidgen_draws::stuck::whereabouts;
-use smidgen_draws::{self as draws, Draws, KeepStates, KernelReport, States};
+use smidgen_draws::{self as draws, Draws, KeepStates, KernelReport, LongRun, States};
 use smidgen_infer::KernelRecord;
 use smidgen_io::folder::read_chain;
 use smidgen_lang::Diagnostic;
@@ -12,16 +12,25 @@ use super::diary::Diary;
 use super::{Chain, Plan, SampleError, Sampled};
 use crate::load::TopDirective;
 
-/// Values of draws that are taken from a folder into memory; of more, every so many.
+/// Values of draws that are taken from a folder into memory.
 const MOST_VALUES: usize = 2_000_000;
+/// Of more, so many draws of a chain, at equal distances; all are added up.
+const KEPT: usize = 8192;
 
 impl Plan<'_> {
-    /// The draws of chains that wrote them to a folder.
-    fn read_back(&self, chains: &mut [Chain]) -> Result<usize, SampleError> {
-        let Some(durable) = &self.request.durable else { return Ok(1) };
+    /// The draws of chains that wrote them to a folder; what all of them say, if there are too many to take them.
+    fn read_back(&self, chains: &mut [Chain]) -> Result<Option<LongRun>, SampleError> {
+        let Some(durable) = &self.request.durable else { return Ok(None) };
         let values = |chain: &Chain| chain.made.saturating_mul(chain.diary.columns().len());
-        let every = chains.iter().map(values).sum::<usize>().div_ceil(MOST_VALUES);
-        let every = every.max(1).next_power_of_two();
+        let every = match chains.iter().map(values).sum::<usize>() {
+            0..=MOST_VALUES => 1,
+            _ => {
+                let made = chains.iter().map(|chain| chain.made).max().unwrap_or(0);
+                made.div_ceil(KEPT).next_power_of_two()
+            }
+        };
+        let mut long = LongRun { every, ..LongRun::default() };
+        let n = chains.len();
         for chain in chains {
             let read = read_chain(&durable.folder.path, chain.number, every);
             let read = read.map_err(|problem| Diagnostic::error(None, problem))?;
@@ -32,8 +41,12 @@ impl Plan<'_> {
             }
             chain.diverged.retain(|draw| draw % every == 0);
             chain.diverged.iter_mut().for_each(|draw| *draw /= every);
+            for (name, sums) in read.added_up {
+                long.added_up.entry(name).or_default().push(sums);
+            }
         }
-        Ok(every)
+        long.added_up.retain(|_, chains| chains.len() == n);
+        Ok((every > 1).then_some(long))
     }
 
     pub(super) fn assemble(
@@ -41,7 +54,8 @@ impl Plan<'_> {
         mut chains: Vec<Chain>,
         program: &[TopDirective],
     ) -> Result<Sampled, SampleError> {
-        let every = self.read_back(&mut chains)?;
+        let long = self.read_back(&mut chains)?;
+        let every = long.as_ref().map_or(1, |long| long.every);
         let mut kernels: Vec<(String, KernelRecord)> = Vec::new();
         let mut warnings: Vec<String> = self.catalog.troubles();
         let interrupted = chains.len() < self.request.chains || chains.iter().any(|c| !c.complete);
@@ -74,7 +88,9 @@ impl Plan<'_> {
         let stats = take(|diary| &mut diary.stats, &mut chains);
         let warmup = take(|diary| &mut diary.warmup, &mut chains);
         let warmup_stats = take(|diary| &mut diary.warmup_stats, &mut chains);
-        let advice = draws::advice(&draws::summarise(&draws));
+        let so_far = draws::Run { draws, long, ..draws::Run::default() };
+        let advice = draws::advice(&draws::summarise_run(&so_far));
+        let draws::Run { draws, long, .. } = so_far;
         let ties = |name: &String| ties.get(name).cloned().unwrap_or_default();
         let ties: Vec<_> = draws.quantities().iter().map(|q| ties(&q.name)).collect();
         let movers: Vec<String> = kernels.iter().map(|(text, _)| text.clone()).collect();
@@ -109,6 +125,7 @@ impl Plan<'_> {
             seed: self.request.seed,
             chains: chains.len(),
             draws,
+            long,
             stats,
             warmup,
             warmup_stats,
@@ -121,7 +138,7 @@ impl Plan<'_> {
         let mut notes = self.catalog.notes().to_vec();
         if every > 1 {
             notes.push(format!(
-                "the table is made from every {every}th draw, so effective sample sizes are at least these; the folder has all draws"
+                "mean and sd are those of all draws; what begins with ~ comes from sums over batches of them or from every {every}th; the folder has all"
             ));
         }
         Ok(Sampled { run, every, records, seconds, times, interrupted, notes, states })

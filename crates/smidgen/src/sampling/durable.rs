@@ -272,10 +272,9 @@ pub(super) fn phase(was_warmed: bool) -> Phase {
 /// Where the chains of a folder stood at their last checkpoints, for a new run that begins there.
 pub fn last_states(path: &Path) -> Result<States, Trouble> {
     let manifest = folder::manifest(path)?;
-    let chains = manifest["chains"].as_u64().unwrap_or(0);
     let disk = Directory { path: path.to_owned() };
     let mut states = States::default();
-    for chain in 0..usize::try_from(chains).unwrap_or(0) {
+    for chain in 0..folder::begun_chains(path, &manifest) {
         let found = folder::checkpoint::read(&disk, chain);
         let found = found.map_err(|error| Trouble::new(path.display().to_string(), &error))?;
         let (Found::Last(checkpoint) | Found::Previous(checkpoint)) = found else { continue };

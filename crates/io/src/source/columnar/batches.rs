@@ -88,6 +88,11 @@ impl Batches {
         Ok(Batches { plan, growth, holes, rows: 0, unusable: Vec::new() })
     }
 
+    /// Of the table.
+    pub fn columns(&self) -> usize {
+        self.plan.targets.len()
+    }
+
     /// Remembers a column of the file that is in no batch.
     pub fn set_aside(&mut self, name: Symbol, reason: String) {
         self.unusable.push((name, reason));

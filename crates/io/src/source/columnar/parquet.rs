@@ -9,7 +9,7 @@ use smidgen_value::Table;
 use super::batches::{Batches, ROWS_AT_ONCE};
 use crate::source::TableOptions;
 use crate::source::error::Problem;
-use crate::source::reading::{Opened, Reading};
+use crate::source::reading::{Opened, Reading, room_for};
 
 pub(super) fn read(
     path: &Path,
@@ -30,6 +30,8 @@ pub(super) fn read(
     let total = builder.metadata().file_metadata().num_rows();
     reading.begin(u64::try_from(total).unwrap_or(0));
     let mut batches = Batches::new(builder.schema(), options)?;
+    // Mostly doubles. A file that claims too much is found out by its end.
+    room_for(u128::try_from(total).unwrap_or(0) * 8 * batches.columns() as u128)?;
     for batch in builder.with_batch_size(ROWS_AT_ONCE).build().map_err(decoder)? {
         let batch = batch.map_err(|error| decoder(error.into()))?;
         batches.push(&batch)?;

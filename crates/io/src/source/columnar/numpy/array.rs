@@ -13,6 +13,7 @@ use arrow_schema::{DataType, Field as ArrowField};
 
 use super::layout::{Field, Kind, Layout, Scalar};
 use crate::source::error::{CellPlace, Problem};
+use crate::source::reading::room_for;
 
 /// No header needs more.
 const MAX_HEADER: usize = 1 << 20;
@@ -71,7 +72,7 @@ impl<R: Read> NumpyArray<R> {
     pub fn check_size(&self, size: u64) -> Result<(), Problem> {
         let needed = (self.layout.rows() as u128) * (self.layout.record as u128);
         match needed + u128::from(self.header_size) <= u128::from(size) {
-            true => Ok(()),
+            true => room_for(needed),
             false => Err(Problem::CutOff),
         }
     }

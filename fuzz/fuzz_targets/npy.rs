@@ -1,0 +1,3 @@
+#![no_main]
+
+smidgen_fuzz::target!("npy");
