@@ -25,7 +25,7 @@ pub use sink::{SinkError, WriteReport, write_draws};
 #[cfg(feature = "columnar")]
 pub use source::table_of_batches;
 pub use source::{
-    ColumnSelection, DataError, Progress, Reading, TableOptions, VectorColumn, bind_vectors,
+    ColumnSelection, DataError, Follower, Progress, Reading, TableOptions, VectorColumn, bind_vectors,
     read_table, read_table_with,
 };
 pub use states::{decode as decode_states, encode as encode_states};
