@@ -40,6 +40,44 @@ pub(crate) struct Growth {
     pub loops: usize,
 }
 
+/// A table that can get more rows.
+pub(crate) struct Place<'p> {
+    /// The last rows that it has.
+    before: Arc<Table>,
+    /// The loops that observe its rows.
+    pub loops: Vec<&'p TopDirective>,
+    /// The directive that has made it.
+    made_by: Option<Span>,
+}
+
+/// Whether a table can get more rows, in a program of which this was executed.
+pub(crate) fn check<'p>(
+    catalog: &Catalog,
+    executed: &'p [TopDirective],
+    name: Symbol,
+) -> Result<Place<'p>, Vec<Diagnostic>> {
+    let made_by = executed.iter().find_map(|top| match &top.directive.kind {
+        DirectiveKind::Table { name: known, .. } if known.name == name => Some(known.span),
+        _ => None,
+    });
+    let Some(before) = catalog.last_part(name).cloned() else {
+        let message = format!("there is no table `{name}` to append rows to");
+        return Err(vec![Diagnostic::error(made_by, message)]);
+    };
+    let loops = loops_over(executed, name, catalog)?;
+    if before.rule() == MissingRule::Infer {
+        let message = format!("rows cannot be appended to `{name}`: its missing cells are inferred");
+        let hint = "(missing skip) leaves out rows with missing cells";
+        return Err(vec![Diagnostic::error(made_by, message).hint(hint)]);
+    }
+    Ok(Place { before, loops, made_by })
+}
+
+/// An error if an expression outside of loops is made of the rows of a table.
+pub(crate) fn refuse_mention(syntax: &Syntax, table: Symbol) -> Result<(), Diagnostic> {
+    Search::of(table).in_any(&[syntax]).map_or(Ok(()), Err)
+}
+
 /// What there is to do if a table gets more rows, in a program of which this was executed.
 pub(crate) fn plan(
     catalog: &Catalog,
@@ -48,20 +86,8 @@ pub(crate) fn plan(
     name: Symbol,
     rows: &Table,
 ) -> Result<Growth, Vec<Diagnostic>> {
-    let made_by = executed.iter().find_map(|top| match &top.directive.kind {
-        DirectiveKind::Table { name: known, .. } if known.name == name => Some(known.span),
-        _ => None,
-    });
+    let Place { before, loops, made_by } = check(catalog, executed, name)?;
     let wrong = |message: String| vec![Diagnostic::error(made_by, message)];
-    let Some(before) = catalog.last_part(name) else {
-        return Err(wrong(format!("there is no table `{name}` to append rows to")));
-    };
-    let loops = loops_over(executed, name, catalog)?;
-    if before.rule() == MissingRule::Infer {
-        let message = format!("rows cannot be appended to `{name}`: its missing cells are inferred");
-        let hint = "(missing skip) leaves out rows with missing cells";
-        return Err(vec![Diagnostic::error(made_by, message).hint(hint)]);
-    }
     let fits = |problem: String| wrong(format!("these rows cannot be appended to `{name}`: {problem}"));
     let bound = match catalog.options(name).filter(|options| !options.vectors.is_empty()) {
         Some(options) if options.vectors.iter().any(|v| rows.column(v.name).is_none()) => {
@@ -94,7 +120,7 @@ fn loops_over<'p>(
     name: Symbol,
     catalog: &Catalog,
 ) -> Result<Vec<&'p TopDirective>, Vec<Diagnostic>> {
-    let search = Search { table: name, prefix: format!("{name}.") };
+    let search = Search::of(name);
     let mut loops = Vec::new();
     let mut problems = Vec::new();
     for top in executed {
@@ -147,6 +173,10 @@ struct Search {
 }
 
 impl Search {
+    fn of(table: Symbol) -> Search {
+        Search { table, prefix: format!("{table}.") }
+    }
+
     /// What in a loop over the table cannot go on with more rows.
     fn in_loop(&self, variable: &Named<Symbol>, body: &[Directive]) -> Option<Diagnostic> {
         // In a loop of this name the table is hidden.

@@ -46,7 +46,7 @@ pub struct Catalog {
     /// Tables that a front end has made: they take the place of those that the program would read.
     given: BTreeMap<String, Arc<Table>>,
     /// The table whose file goes on being written, and where its next rows come from once it was read.
-    pub followed: Option<(String, Option<Arc<Mutex<Follower>>>)>,
+    pub(crate) followed: Option<(String, Option<Arc<Mutex<Follower>>>)>,
     tables: BTreeMap<String, Grown>,
     /// Where several runs are to see the same data: files that were read, with their options.
     files: Option<BTreeMap<(PathBuf, String), Arc<Table>>>,

@@ -6,6 +6,7 @@
 mod assemble;
 mod diary;
 mod durable;
+mod follow;
 mod init;
 mod journey;
 mod live;
@@ -43,6 +44,7 @@ use crate::steps::run_steps;
 use crate::stopwatch::Stopwatch;
 use diary::Diary;
 pub use durable::{Durable, last_states};
+pub use follow::{EpochMark, Follow, follow};
 pub use init::Init;
 use init::Start;
 use journey::{Journey, Stand};
@@ -171,6 +173,8 @@ struct Plan<'a> {
     start: Start,
     /// What is observed instead of what the program says.
     data: Option<Arc<[Value]>>,
+    /// Whether its data will grow: then the chains go on in their traces, and make no checkpoints.
+    is_followed: bool,
 }
 
 struct Chain {
@@ -253,6 +257,7 @@ impl Prepared {
             shared: Arc::default(),
             start: Start::Anywhere,
             data: None,
+            is_followed: false,
         }
     }
 
@@ -379,6 +384,12 @@ impl Session {
     }
 }
 
+/// A broken invariant of ours.
+fn broken() -> Diagnostic {
+    Diagnostic::error(None, "internal error in a chain: this is a bug of smidgen")
+        .hint("please report it with the program and the seed")
+}
+
 impl Plan<'_> {
     fn run_chains(&self) -> Result<Vec<Chain>, SampleError> {
         let next = AtomicUsize::new(0);
@@ -417,16 +428,18 @@ impl Plan<'_> {
 
     /// A broken invariant of ours must not take the other chains, or the user's terminal, down.
     fn guarded_chain(&self, k: usize) -> Result<Chain, Diagnostic> {
-        catch_unwind(AssertUnwindSafe(|| self.chain(k))).unwrap_or_else(|_| {
-            Err(Diagnostic::error(None, "internal error in a chain: this is a bug of smidgen")
-                .hint("please report it with the program and the seed"))
-        })
+        catch_unwind(AssertUnwindSafe(|| self.chain(k))).unwrap_or_else(|_| Err(broken()))
     }
 
     fn chain(&self, k: usize) -> Result<Chain, Diagnostic> {
         if self.kernel.is_none() && self.steps.iter().any(|step| makes_particles(step)) {
             return self.particle_chain(k);
         }
+        self.journey(k)?.go().map_err(EvalError::into_diagnostic)
+    }
+
+    /// A chain before its first transition, or where its last checkpoint is.
+    fn journey(&self, k: usize) -> Result<Journey<'_, '_>, Diagnostic> {
         let durable = self.request.durable.as_ref();
         let failed = |trouble: Trouble| Diagnostic::error(None, trouble.0);
         let saved = durable.map(|durable| durable::found(durable, k)).transpose();
@@ -450,7 +463,7 @@ impl Plan<'_> {
         if let Some(durable) = durable {
             journey.record(durable, saved)?;
         }
-        journey.go().map_err(EvalError::into_diagnostic)
+        Ok(journey)
     }
 
     /// The program run anew with the choices of a chain that is under way.
@@ -487,16 +500,21 @@ impl Plan<'_> {
             let forced = self.start.force(k, executor.model, executor.desk.rng);
             forced.map_err(EvalError::into_diagnostic)?;
         }
-        let program = match &self.kernel {
+        let program = self.read_program(&mut executor)?;
+        let predicted = executor.desk.predicted;
+        let watch = self.watch(&mut model, predicted).map_err(EvalError::into_diagnostic)?;
+        Ok(Stand { model, program, watch, marks })
+    }
+
+    /// What is to move a model, once its directives have run.
+    fn read_program(&self, executor: &mut Executor<'_>) -> Result<Program, Diagnostic> {
+        Ok(match &self.kernel {
             Some(kernel) => {
                 executor.read_program(kernel, &Scope::global(), &Environment::default())?
             }
             None if executor.desk.programs.is_empty() => Program::default_sweeps(1),
             None => Program::sequence(std::mem::take(&mut executor.desk.programs)),
-        };
-        let predicted = executor.desk.predicted;
-        let watch = self.watch(&mut model, predicted).map_err(EvalError::into_diagnostic)?;
-        Ok(Stand { model, program, watch, marks })
+        })
     }
 
     /// A program that resamples: one draw is a run of its own with new particles, of which one is

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use smidgen_engine::Model;
+use smidgen_io::Follower;
 use smidgen_lang::parser::given::{self, GivenDirective};
 use smidgen_lang::syntax::DirectiveKind;
 use smidgen_lang::{Diagnostic, SourceMap};
@@ -79,6 +80,16 @@ impl Session {
     /// A table that `[table name ...]` takes instead of reading a file.
     pub fn give_table(&mut self, name: &str, table: Arc<Table>) {
         self.catalog.give_table(name, table);
+    }
+
+    /// The table of this name will be read from a file that goes on being written, see [`Session::follower`].
+    pub fn follow_table(&mut self, name: &str) {
+        self.catalog.followed = Some((name.to_owned(), None));
+    }
+
+    /// Where the next rows of such a table come from, once it was read.
+    pub fn follower(&self) -> Option<Arc<Mutex<Follower>>> {
+        self.catalog.followed.as_ref()?.1.clone()
     }
 
     /// A value for `{name}` in what comes next.

@@ -182,10 +182,14 @@ fn draws_are_those_of_two_loops_to_the_bit() {
             let mut grown = session(&[("t", first.clone()), ("u", second.clone())]);
             run(&mut grown, &before);
             append(&mut grown, &second);
-            let mut two = session(&[("t", first), ("u", second)]);
+            // The same text but for what gives the number of a row.
+            let number = (BEFORE..ROWS).map(|row| row as f64).collect::<Vec<_>>();
+            let number = (Symbol::new("number"), Column::Reals(number.into()));
+            let own = |name: &Symbol| (*name, second.column(*name).expect("its own").clone());
+            let columns = second.names().iter().map(own).chain([number]).collect();
+            let mut two = session(&[("t", first), ("u", Table::new(columns))]);
             run(&mut two, &before);
-            let body = body.replace("row.index", &format!("(+ row.index {BEFORE})"));
-            let body = body.replace("y: ", "z: ");
+            let body = body.replace("row.index", "row.number").replace("y: ", "z: ");
             run(&mut two, &format!("[for row in u {body}]"));
             let after = format!("{SHOW} {infer} {SHOW} {infer} {SHOW}");
             let (a, b) = (run(&mut grown, &after), run(&mut two, &after));

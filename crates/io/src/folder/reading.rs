@@ -11,8 +11,8 @@ use smidgen_value::Value;
 
 use super::chain::{check_streams, out_of, stream_name};
 use super::checkpoint::{self, Found};
-use super::columns::{self, BESIDE};
-use super::{Directory, Standing, manifest, report, standing};
+use super::columns::{self, BESIDE, Row};
+use super::{Directory, Standing, events, manifest, report, standing};
 use crate::recorded;
 use crate::sink::ASIDE;
 use crate::source::DECODER;
@@ -33,19 +33,66 @@ pub struct ChainDraws {
 }
 
 /// All whole batches of a chain, in a thread of its own: the decoder may panic on damage.
-/// Only every so many draws are taken.
-pub fn read_chain(folder: &Path, chain: usize, every: usize) -> Result<ChainDraws, String> {
+/// Only every so many draws are taken, and those of one epoch: of a run whose data do not grow there is one, 0.
+pub fn read_chain(
+    folder: &Path,
+    chain: usize,
+    every: usize,
+    epoch: u32,
+) -> Result<ChainDraws, String> {
+    in_thread(chain, || decode(folder, chain, every as u64, epoch))
+}
+
+/// The last epoch that a chain has draws of.
+fn last_epoch(folder: &Path, chain: usize) -> Result<Option<u32>, String> {
+    in_thread(chain, || {
+        let mut last = None;
+        each_row(folder, chain, &mut |_, row| {
+            last = last.max((!row.is_warmup).then_some(row.epoch));
+        })?;
+        Ok(last)
+    })
+}
+
+fn in_thread<T: Send>(
+    chain: usize,
+    work: impl FnOnce() -> Result<T, String> + Send,
+) -> Result<T, String> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name(DECODER.to_owned());
-        let running = thread.spawn_scoped(scope, || decode(folder, chain, every as u64));
+        let running = thread.spawn_scoped(scope, work);
         let running = running.map_err(|error| error.to_string())?;
         running.join().unwrap_or_else(|_| Err(format!("the draws of chain {chain} are damaged")))
     })
 }
 
-fn decode(folder: &Path, chain: usize, every: u64) -> Result<ChainDraws, String> {
-    let mut names: Vec<String> = Vec::new();
+fn decode(folder: &Path, chain: usize, every: u64, epoch: u32) -> Result<ChainDraws, String> {
     let mut columns: [Vec<Vec<Value>>; 2] = Default::default();
+    let names = each_row(folder, chain, &mut |names, row| {
+        if row.epoch != epoch || row.draw % every != 0 {
+            return;
+        }
+        let into = &mut columns[usize::from(row.is_warmup)];
+        into.resize_with(names.len(), Vec::new);
+        into.iter_mut().zip(row.values).for_each(|(column, value)| column.push(value));
+    })?;
+    columns.iter_mut().for_each(|columns| columns.resize_with(names.len(), Vec::new));
+    let [draws, warmup] = columns;
+    let (draws, stats) = told_apart(&names, draws);
+    let (warmup, warmup_stats) = match warmup.iter().all(Vec::is_empty) {
+        true => Default::default(),
+        false => told_apart(&names, warmup),
+    };
+    Ok(ChainDraws { draws, stats, warmup, warmup_stats })
+}
+
+/// Shows every row of a chain, with the names of its columns, which are given at the end.
+fn each_row(
+    folder: &Path,
+    chain: usize,
+    show: &mut dyn FnMut(&[String], Row),
+) -> Result<Vec<String>, String> {
+    let mut names: Vec<String> = Vec::new();
     for number in 0.. {
         let name = stream_name(chain, number);
         let Ok(file) = File::open(folder.join(&name)) else { break };
@@ -57,26 +104,15 @@ fn decode(folder: &Path, chain: usize, every: u64) -> Result<ChainDraws, String>
         let own: Vec<String> = fields.collect();
         if number == 0 {
             names = own;
-            columns = [0, 1].map(|_| vec![Vec::new(); names.len()]);
         } else if own != names {
             return Err(wrong("it has other columns than the stream before it".to_owned()));
         }
         // The last batch may be half written.
         for batch in reader.map_while(Result::ok) {
-            let rows = columns::rows_of(&batch).map_err(wrong)?;
-            for row in rows.into_iter().filter(|row| row.draw % every == 0) {
-                let into = &mut columns[usize::from(row.is_warmup)];
-                into.iter_mut().zip(row.values).for_each(|(column, value)| column.push(value));
-            }
+            columns::rows_of(&batch).map_err(wrong)?.into_iter().for_each(|row| show(&names, row));
         }
     }
-    let [draws, warmup] = columns;
-    let (draws, stats) = told_apart(&names, draws);
-    let (warmup, warmup_stats) = match warmup.iter().all(Vec::is_empty) {
-        true => Default::default(),
-        false => told_apart(&names, warmup),
-    };
-    Ok(ChainDraws { draws, stats, warmup, warmup_stats })
+    Ok(names)
 }
 
 /// Quantities, and statistics beside them.
@@ -95,16 +131,25 @@ fn told_apart(names: &[String], columns: Vec<Vec<Value>>) -> (Draws, Draws) {
 pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
     let manifest = manifest(path).map_err(|trouble| trouble.0)?;
     let chains = manifest["chains"].as_u64().unwrap_or(0);
+    let chains = usize::try_from(chains).unwrap_or(0);
     let disk = Directory { path: path.to_owned() };
+    let follows = manifest["follow"].as_str();
+    // The last that all chains have come to: draws of several belong to several posteriors.
+    let mut epoch = 0;
+    if follows.is_some() {
+        let last: Result<Vec<_>, _> = (0..chains).map(|chain| last_epoch(path, chain)).collect();
+        epoch = last?.into_iter().min().flatten().unwrap_or(0);
+    }
     let mut read: [Vec<Draws>; 4] = Default::default();
-    for chain in 0..usize::try_from(chains).unwrap_or(0) {
+    for chain in 0..chains {
         let found = checkpoint::read(&disk, chain).map_err(|error| error.to_string())?;
         if let Found::Last(checkpoint) | Found::Previous(checkpoint) = found
             && let Some(out) = out_of(&checkpoint)
         {
             check_streams(&disk, chain, &out).map_err(|trouble| trouble.0)?;
         }
-        let ChainDraws { draws, stats, warmup, warmup_stats } = read_chain(path, chain, 1)?;
+        let ChainDraws { draws, stats, warmup, warmup_stats } =
+            read_chain(path, chain, 1, epoch)?;
         for (all, own) in read.iter_mut().zip([draws, stats, warmup, warmup_stats]) {
             all.push(own);
         }
@@ -114,14 +159,21 @@ pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
     let text = |key: &str| manifest[key].as_str().unwrap_or_default().to_owned();
     let is_finished = standing(path) == Standing::Finished;
     let mut warnings = recorded::warnings(&report["warnings"])?;
+    if let Some(table) = follows {
+        warnings.insert(0, of_epoch(path, table, epoch));
+    }
     if !is_finished {
         let counts = draws.quantities().first().map(|q| q.chains.iter().map(Vec::len).collect());
         let counts: Vec<usize> = counts.unwrap_or_default();
         let wanted = manifest["draws"].as_u64().unwrap_or(0);
         let counts: Vec<String> = counts.iter().map(ToString::to_string).collect();
         warnings.insert(0, format!(
-            "unfinished: the chains have {} of {wanted} draws; `smidgen sample --resume {}` goes on",
-            counts.join(", "), path.display()
+            "unfinished: the chains have {} of {wanted} draws{}",
+            counts.join(", "),
+            match follows {
+                Some(_) => String::new(),
+                None => format!("; `smidgen sample --resume {}` goes on", path.display()),
+            }
         ));
     }
     let run = Run {
@@ -137,6 +189,19 @@ pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
         version: text("version"),
     };
     Ok(FolderRun { run, is_finished })
+}
+
+/// What is to be said about draws of an epoch.
+fn of_epoch(path: &Path, table: &str, epoch: u32) -> String {
+    let events = events(path);
+    let of = |event: &&Json| event["epoch"].as_u64() == Some(epoch.into());
+    let rows = events.iter().find(of).and_then(|event| event["rows"].as_u64());
+    let rows = rows.map_or_else(String::new, |rows| format!(", given {rows} rows of `{table}`"));
+    let others = match epoch {
+        0 => String::new(),
+        _ => format!("; those of the {epoch} before, given fewer rows, are in the folder and in no summary with these"),
+    };
+    format!("`{table}` is followed: these are the draws of epoch {epoch}{rows}{others}")
 }
 
 /// The chains that have drawn something, side by side.

@@ -18,12 +18,15 @@ const MOST_VALUES: usize = 2_000_000;
 impl Plan<'_> {
     /// The draws of chains that wrote them to a folder.
     fn read_back(&self, chains: &mut [Chain]) -> Result<usize, SampleError> {
-        let Some(durable) = &self.request.durable else { return Ok(1) };
+        // Of an epoch the draws are here.
+        let Some(durable) = self.request.durable.as_ref().filter(|_| !self.is_followed) else {
+            return Ok(1);
+        };
         let values = |chain: &Chain| chain.made.saturating_mul(chain.diary.columns().len());
         let every = chains.iter().map(values).sum::<usize>().div_ceil(MOST_VALUES);
         let every = every.max(1).next_power_of_two();
         for chain in chains {
-            let read = read_chain(&durable.folder.path, chain.number, every);
+            let read = read_chain(&durable.folder.path, chain.number, every, 0);
             let read = read.map_err(|problem| Diagnostic::error(None, problem))?;
             chain.diary.draws = read.draws;
             chain.diary.stats = read.stats;
