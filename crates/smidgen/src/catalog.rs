@@ -99,6 +99,13 @@ impl Catalog {
         catalog
     }
 
+    /// The rows of a table in one piece, however they came.
+    pub(crate) fn unite(&mut self, name: Symbol) {
+        if let Some(grown) = self.tables.get_mut(name.as_str()) {
+            grown.parts = vec![grown.whole().clone()];
+        }
+    }
+
     /// Takes over what the text of appended rows has brought, and the rows.
     pub(crate) fn grow(&mut self, name: Symbol, part: Arc<Table>, with_part: Catalog) {
         let tables = std::mem::take(&mut self.tables);

@@ -468,8 +468,12 @@ impl Plan<'_> {
 
     /// The program run anew with the choices of a chain that is under way.
     fn restand(&self, k: usize, state: &State, marks: &[StepMark]) -> Result<Stand, Diagnostic> {
-        let mut rng = Rng::for_chain(self.request.seed, REBUILDING + k as u64);
-        self.stand(k, Some((state, marks)), &mut rng)
+        self.stand(k, Some((state, marks)), &mut self.rebuilding(k))
+    }
+
+    /// The stream of choices that a state does not have.
+    fn rebuilding(&self, k: usize) -> Rng {
+        Rng::for_chain(self.request.seed, REBUILDING + k as u64)
     }
 
     /// The directives run on an empty trace, with the choices of a former state if there is one.
@@ -479,12 +483,23 @@ impl Plan<'_> {
         former: Option<(&State, &[StepMark])>,
         rng: &mut Rng,
     ) -> Result<Stand, Diagnostic> {
+        self.stand_on((&self.steps, self.catalog), k, former, rng)
+    }
+
+    /// The same with other data.
+    fn stand_on(
+        &self,
+        (steps, catalog): (&[Arc<Step>], &Catalog),
+        k: usize,
+        former: Option<(&State, &[StepMark])>,
+        rng: &mut Rng,
+    ) -> Result<Stand, Diagnostic> {
         let mut model = Model::new();
         model.trace_mut().interrupt = self.interrupt.clone();
         model.trace_mut().set_threads(self.request.threads / self.request.chains.max(1));
         let desk = ExecutionContext::new(
             rng,
-            self.catalog,
+            catalog,
             self.sources,
             self.interrupt.clone(),
             Mode::Sample,
@@ -494,7 +509,7 @@ impl Plan<'_> {
         if let Some((state, _)) = former {
             executor.model.give(state);
         }
-        let marks = run_steps(&mut executor, &self.steps, former.map(|(_, marks)| marks))?;
+        let marks = run_steps(&mut executor, steps, former.map(|(_, marks)| marks))?;
         executor.model.give_no_more();
         if former.is_none() {
             let forced = self.start.force(k, executor.model, executor.desk.rng);

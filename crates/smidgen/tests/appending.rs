@@ -1,7 +1,9 @@
 //! Rows that are appended to a table while programs run on it: against the same rows from the start, and to the bit against a
 //! program of two loops; what cannot grow is refused with its place, and a refusal changes nothing.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use smidgen::engine::Fault;
 use smidgen::engine::environment::Environment;
@@ -10,7 +12,7 @@ use smidgen::infer::Run;
 use smidgen::infer::run::Phase;
 use smidgen::lang::Diagnostic;
 use smidgen::lang::lower::Scope;
-use smidgen::value::{Column, Missing, Rng, Symbol, Table, Texts, Value, math};
+use smidgen::value::{Buffer, Column, Missing, Rng, Symbol, Table, Texts, Value, math};
 use smidgen::{Appended, OutcomeKind, Session, Settings};
 
 const ROWS: usize = 700;
@@ -314,6 +316,44 @@ fn new_rows_with_missing_cells_are_skipped() {
     let show = "[force b 0.5] [force s 1] [log_likelihood]";
     let (a, b) = (run(&mut grown, show), run(&mut whole, show));
     assert!((a[2] - b[2]).abs() <= 1e-9 * a[2].abs(), "{a:?} {b:?}");
+}
+
+/// Cells that may not be read once they are closed.
+struct Closing {
+    cells: Vec<f64>,
+    is_closed: Arc<AtomicBool>,
+}
+
+impl AsRef<[f64]> for Closing {
+    fn as_ref(&self) -> &[f64] {
+        assert!(!self.is_closed.load(Ordering::Relaxed), "cells are read that are closed");
+        &self.cells
+    }
+}
+
+/// Appending reads no cell of the rows before, so that it costs what the new rows cost. Whoever does read them is caught.
+#[test]
+fn appending_reads_no_row_that_was_there() {
+    let is_closed = Arc::new(AtomicBool::new(false));
+    let closing = |cells: Vec<f64>| {
+        Column::Reals(Buffer::lent(Closing { cells, is_closed: is_closed.clone() }))
+    };
+    let (all, names) = (table(7), ["x", "y", "group"].map(Symbol::new));
+    let cells = |name: &Symbol, rows: std::ops::Range<usize>| {
+        let column = all.column(*name).and_then(Column::reals).expect("a column of numbers");
+        column.data[rows].to_vec()
+    };
+    let old = names.iter().map(|name| (*name, closing(cells(name, 0..BEFORE)))).collect();
+    let mut session = session(&[("t", Table::new(old))]);
+    let text = "[for row in t y: [observe (normal (+ a (* b row.x)) s) row.y]]
+        [for row in t [observe (normal (+ (m row.group) (* 0.001 row.index)) s) row.y]] [infer 5]";
+    run(&mut session, &format!("{MODEL} {text}"));
+    is_closed.store(true, Ordering::Relaxed);
+    for rows in [BEFORE..BEFORE + 200, BEFORE + 200..BEFORE + 220, BEFORE + 220..ROWS] {
+        append(&mut session, &rows_of(&all, rows));
+    }
+    let reads = || run(&mut session, "[force a 0.123] [log_joint]");
+    assert!(catch_unwind(AssertUnwindSafe(reads)).is_err(), "who reads the rows is caught");
 }
 
 /// Draws of a program that lives on while rows are appended: transitions before, rows, transitions after. The mean of the

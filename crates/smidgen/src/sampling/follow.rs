@@ -6,6 +6,10 @@
 //! follow, a short warm-up in which kernels learn on; what hangs on the data (a reference law, its sums and bounds) is
 //! made anew there. One epoch costs O(new rows) for the traces, and what its transitions cost; a kernel that prepares for
 //! the data does so once an epoch, in O(rows).
+//!
+//! When the rows have doubled, the program runs anew with the choices as they are, on one table of all rows, and the chains
+//! warm up as at the start: what was learnt of half the data is worth little, and loops that were added one by one become one again.
+//! That is O(rows), and so O(1) for each row that ever comes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -15,6 +19,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use smidgen_draws::KeepStates;
 use smidgen_infer::run::Shared;
 use smidgen_lang::Diagnostic;
+use smidgen_lang::syntax::DirectiveKind;
 use smidgen_value::{Symbol, Table};
 
 use super::durable::Durable;
@@ -22,7 +27,7 @@ use super::journey::Journey;
 use super::{Chain, Plan, Progress, SampleError, SampleRequest, Sampled, prepare, start};
 use crate::append::{self, Growth};
 use crate::catalog::Catalog;
-use crate::compile::{Step, StepKind};
+use crate::compile::{Compiler, Step, StepKind};
 use crate::contents::Contents;
 use crate::execute::infers;
 use crate::load::TopDirective;
@@ -54,7 +59,10 @@ pub struct EpochMark {
 /// More rows, as all chains get them.
 pub(super) struct Epoch {
     pub number: u32,
+    /// The loops over the new rows.
     pub step: Option<Arc<Step>>,
+    /// Or all directives, on one table of all rows.
+    pub anew: Option<Vec<Arc<Step>>>,
     pub catalog: Catalog,
     pub shared: Arc<Shared>,
 }
@@ -102,7 +110,9 @@ pub fn follow(
             let (plan, done) = (&plan, done.clone());
             scope.spawn(move || plan.followed_chain(k, &inbox, &done));
         }
-        let mut conductor = Conductor { plan: &plan, program, name, catalog: catalog.clone(), results, orders };
+        let (plan, catalog) = (&plan, catalog.clone());
+        let warmed = catalog.last_part(name).map_or(0, |table| table.rows());
+        let mut conductor = Conductor { plan, program, name, catalog, warmed, results, orders };
         let result = conductor.run(follow);
         plan.failed.fetch_or(result.is_err(), Ordering::Relaxed);
         // Chains end when nobody gives them orders any more.
@@ -117,13 +127,15 @@ struct Conductor<'c, 'p> {
     program: &'c [TopDirective],
     name: Symbol,
     catalog: Catalog,
+    /// Rows at the last warm-up.
+    warmed: usize,
     results: Receiver<Result<Chain, Diagnostic>>,
     orders: Vec<Sender<Arc<Epoch>>>,
 }
 
 impl Conductor<'_, '_> {
     fn run(&mut self, follow: Follow<'_>) -> Result<(), SampleError> {
-        let rows = self.catalog.last_part(self.name).map_or(0, |table| table.rows());
+        let rows = self.warmed;
         let mut mark = EpochMark { number: 0, rows, new: rows, sums: Vec::new() };
         loop {
             (follow.opened)(&mark)?;
@@ -167,18 +179,50 @@ impl Conductor<'_, '_> {
             sums: Contents::of(self.name.as_str(), &part).blocks,
         };
         self.catalog.grow(self.name, part, catalog);
+        let mut anew = None;
+        if mark.rows >= 2 * self.warmed {
+            self.warmed = mark.rows;
+            anew = Some(self.all_anew()?);
+        }
         let epoch = Arc::new(Epoch {
             number: mark.number,
             step: step.map(Arc::new),
+            anew,
             catalog: self.catalog.clone(),
             shared: Arc::default(),
         });
         let request = self.plan.request;
-        let more = request.chains * (settling(request.warmup) + request.draws);
+        let warmup = match epoch.anew {
+            Some(_) => request.warmup,
+            None => settling(request.warmup),
+        };
+        let more = request.chains * (warmup + request.draws);
         self.plan.progress.total.fetch_add(more as u64, Ordering::Relaxed);
         // A chain that is gone has said why.
         self.orders.iter().for_each(|order| drop(order.send(epoch.clone())));
         Ok(mark)
+    }
+}
+
+impl Conductor<'_, '_> {
+    /// All directives, with the loops over the table made for all its rows as one.
+    fn all_anew(&mut self) -> Result<Vec<Arc<Step>>, SampleError> {
+        self.catalog.unite(self.name);
+        let mut loops = append::check(&self.catalog, self.program, self.name).map_err(SampleError)?.loops;
+        let mut steps = self.plan.steps.clone();
+        let makes_step = |top: &&TopDirective| {
+            !matches!(top.directive.kind, DirectiveKind::Define { .. } | DirectiveKind::Table { .. })
+        };
+        for (step, top) in steps.iter_mut().zip(self.program.iter().filter(makes_step)) {
+            if !loops.first().is_some_and(|over| std::ptr::eq(*over, top)) {
+                continue;
+            }
+            loops.remove(0);
+            let mut compiler = Compiler::new(&mut self.catalog, self.plan.sources);
+            let made = compiler.top_level(&top.directive, top.number, &top.folder);
+            made.map_err(SampleError)?.into_iter().for_each(|made| *step = Arc::new(made));
+        }
+        Ok(steps)
     }
 }
 
@@ -214,10 +258,8 @@ impl Plan<'_> {
     /// The new rows of an epoch, and how long the chain is to settle: as long as at the start if it has forgotten what it had learnt.
     fn begin(&self, journey: &mut Journey<'_, '_>, epoch: &Epoch) -> Result<usize, Diagnostic> {
         let warmup = self.request.warmup;
-        Ok(match journey.take_rows(epoch)? {
-            true => settling(warmup),
-            false => warmup.max(LEAST_SETTLING),
-        })
+        let more = settling(warmup);
+        Ok(if journey.take_rows(epoch)? { more } else { warmup.max(more) })
     }
 }
 

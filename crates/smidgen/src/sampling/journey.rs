@@ -204,11 +204,38 @@ impl<'p, 'a> Journey<'p, 'a> {
         })
     }
 
-    /// The data have grown: the new rows join the trace, and the state stays. False if what the kernels had learnt is lost.
+    /// The data have grown: the new rows join the trace, and the state stays. False if what the kernels had learnt is gone.
     pub fn take_rows(&mut self, epoch: &Epoch) -> Result<bool, Diagnostic> {
+        let is_learnt = match &epoch.anew {
+            Some(steps) if self.stand_anew(epoch, steps)? => false,
+            anew => self.join(epoch, anew.is_none())?,
+        };
+        self.run = self.plan.run(epoch.shared.clone());
+        (self.epoch, self.made, self.divergences) = (epoch.number, 0, 0);
+        if self.plan.request.durable.is_some() {
+            self.diary.tap(true);
+        }
+        Ok(is_learnt)
+    }
+
+    /// The program runs anew on all rows, with the choices as they are. False if they cannot be written, and nothing has happened.
+    fn stand_anew(&mut self, epoch: &Epoch, steps: &[Arc<Step>]) -> Result<bool, Diagnostic> {
+        let Ok(state) = self.stand.model.state(None) else { return Ok(false) };
+        let former = Some((&state, self.stand.marks.as_slice()));
+        let mut rng = self.plan.rebuilding(self.k);
+        let stand = self.plan.stand_on((steps, &epoch.catalog), self.k, former, &mut rng)?;
+        let is_same = stand.names() == self.stand.names();
+        if is_same {
+            self.stand = stand;
+        }
+        Ok(is_same)
+    }
+
+    /// The new rows are observed as a loop of their own. Whether what was learnt is kept, if it is wanted.
+    fn join(&mut self, epoch: &Epoch, keeps: bool) -> Result<bool, Diagnostic> {
         let Journey { plan, stand: Stand { model, program, .. }, streams: [rng, ..], .. } = self;
         let mut learnt = Vec::new();
-        let is_saved = program.save(&mut learnt).is_ok();
+        let is_saved = keeps && program.save(&mut learnt).is_ok();
         let (catalog, interrupt) = (&epoch.catalog, plan.interrupt.clone());
         let desk = ExecutionContext::new(rng, catalog, plan.sources, interrupt, Mode::Sample);
         let mut executor = Executor { model, desk };
@@ -224,17 +251,11 @@ impl<'p, 'a> Journey<'p, 'a> {
             }
             plan.read_program(&mut executor)
         };
-        let mut renewed = read()?;
+        *program = read()?;
         let from = &mut Input::new(&learnt);
-        let is_learnt = is_saved && renewed.load(from).is_some() && from.is_empty();
+        let is_learnt = is_saved && program.load(from).is_some() && from.is_empty();
         if !is_learnt {
-            renewed = read()?;
-        }
-        *program = renewed;
-        self.run = plan.run(epoch.shared.clone());
-        (self.epoch, self.made, self.divergences) = (epoch.number, 0, 0);
-        if plan.request.durable.is_some() {
-            self.diary.tap(true);
+            *program = read()?;
         }
         Ok(is_learnt)
     }
