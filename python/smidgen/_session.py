@@ -35,6 +35,7 @@ class Session:
         self._core = _core.Session(self.seed)
         self._values = 0
         self._runs = 0
+        self._texts: dict[str, str] = {}
 
     # ------------------------------------------------------------ text
 
@@ -50,6 +51,7 @@ class Session:
     def _execute(self, text: str) -> list[tuple[int, str | None, str, Any, list[str]]]:
         self._runs += 1
         name = f"session {self._runs}"
+        self._texts[name] = text
         outcome: list[Any] = []
 
         def work() -> None:
@@ -68,7 +70,7 @@ class Session:
             thread.join()
             raise
         if isinstance(outcome[0], _core.Failure):
-            raise self._error(outcome[0], name, text) from None
+            raise self._error(outcome[0]) from None
         if isinstance(outcome[0], BaseException):
             raise outcome[0]
         for shown in outcome[0]:
@@ -77,12 +79,13 @@ class Session:
         found: list[tuple[int, str | None, str, Any, list[str]]] = outcome[0]
         return found
 
-    def _error(self, failure: _core.Failure, name: str, text: str) -> ModelError:
+    def _error(self, failure: _core.Failure) -> ModelError:
         from ._model import _in_python, _program_text
         from ._source import Span
 
         def find(source: str, start: int, end: int) -> "Span | None":
-            return Span(_program_text(name, text), start, end) if source == name else None
+            text = self._texts.get(source)
+            return None if text is None else Span(_program_text(source, text), start, end)
 
         return model_error([_in_python(problem) for problem in failure.args[0]], find)
 
@@ -117,15 +120,43 @@ class Session:
         """Constrains a random choice."""
         self._execute(self._labelled(label, f"[observe {self._expression(choice)} {self._value(value)}]"))
 
-    def observe_rows(self, choice: str, value: str, table: Any, label: str | None = None) -> None:
-        """Observes every row of a table; ``row.x`` is a cell: ``observe_rows("normal(mu, row.se)", "row.y", df)``."""
+    def observe_rows(
+        self, choice: str, value: str, table: Any, label: str | None = None, name: str | None = None
+    ) -> None:
+        """Observes every row of a table; ``row.x`` is a cell: ``observe_rows("normal(mu, row.se)", "row.y", df)``.
+
+        With a ``name`` the table can get more rows, see :meth:`append`.
+        """
         from ._data import table as make
 
-        self._values += 1
-        name = f"table{self._values}"
+        if name is None:
+            self._values += 1
+            name = f"table{self._values}"
         self._core.give_table(name, make(table, name))
         inner = self._labelled(label, f"[observe {_row_text(choice)} {_row_text(value)}]")
         self._execute(f"[table {name}]\n[for row in {name} {inner}]")
+
+    def append(self, name: str, table: Any) -> int:
+        """Gives a table more rows, and observes them in every loop over it; how many rows it has then.
+
+        The rows before are not looked at again. It happens whole or not at all, and what else was made of the table's
+        rows, such as their number, is an error that points at it.
+
+        >>> import smidgen as sm
+        >>> s = sm.Session(seed=1)
+        >>> s.assume("mu", "normal(0, 1)") is not None
+        True
+        >>> s.observe_rows("normal(mu, 1)", "row.y", {"y": [1.0, 2.0]}, name="t")
+        >>> s.append("t", {"y": [0.5]})
+        3
+        """
+        from ._data import table as make
+
+        try:
+            first, rows, _ = self._core.append(name, make(table, name))
+        except _core.Failure as failure:
+            raise self._error(failure) from None
+        return first + rows
 
     def predict(self, expression: Any, label: str | None = None) -> Any:
         """Evaluates in the trace and keeps it there; gives its value."""

@@ -40,3 +40,34 @@ def test_rows_and_text():
         import pickle
 
         pickle.dumps(s)
+
+
+def test_rows_that_are_appended():
+    y = np.random.default_rng(2).normal(0.3, 1, 500)
+    grown, whole = sm.Session(seed=1), sm.Session(seed=1)
+    for s, rows in [(grown, y[:300]), (whole, y)]:
+        s.assume("mu", "normal(0, 1)")
+        s.observe_rows("normal(mu, 1)", "row.y", {"y": rows}, label="y", name="t")
+    assert grown.append("t", {"y": y[300:301]}) == 301
+    assert grown.append("t", {"y": y[301:], "more": y[301:]}) == 500
+    for s in (grown, whole):
+        s.force("mu", 0.25)
+    assert abs(grown.log_joint() - whole.log_joint()) < 1e-9 * abs(whole.log_joint())
+    assert grown.report("y[499]") == y[499]
+    grown.infer(sm.kernel.nuts(n=50))
+    assert abs(grown.sample("mu") - y.mean()) < 6 / np.sqrt(500)
+
+
+def test_rows_that_cannot_be_appended_change_nothing():
+    s = sm.Session(seed=1)
+    s.assume("mu", "normal(0, 1)")
+    s.observe_rows("normal(mu, 1)", "row.y", {"y": [1.0, 2.0]}, name="t")
+    before = s.log_joint()
+    for rows, said in [({"y": ["a"]}, "numbers"), ({"x": [1.0]}, "no column `y`")]:
+        with pytest.raises(sm.ModelError, match=said):
+            s.append("t", rows)
+    s.run("[predict (rows t)]")
+    with pytest.raises(sm.ModelError, match="cannot be appended") as error:
+        s.append("t", {"y": [1.0]})
+    assert "rows t" in str(error.value)
+    assert s.log_joint() == before

@@ -203,6 +203,13 @@ pub struct SampleArgs {
     /// Begin a new run, with a warm-up of its own, where the chains of this one stood
     #[arg(long, value_name = "NAME.run", conflicts_with_all = ["resume", "init"])]
     pub restart_from: Option<PathBuf>,
+    /// Go on when the file of this table grows: every change opens an epoch with draws of its own, after settling draws (a tenth of
+    /// the warm-up, at least 50). A CSV is read up to its last whole line; of a folder, files are read in the order of their names
+    #[arg(long, value_name = "TABLE", conflicts_with_all = ["resume", "prior", "live"])]
+    pub follow: Option<String>,
+    /// With --follow: end after so many epochs [default: go on until Ctrl-C]
+    #[arg(long, value_name = "N", value_parser = at_least_one, requires = "follow")]
+    pub epochs: Option<usize>,
     /// With --out NAME.run or --resume: show the run on a page for a browser on this machine
     #[arg(long)]
     pub live: bool,

@@ -77,6 +77,7 @@ fn call(args: &SampleArgs, file: &Path) -> Call {
         init: args.init.clone(),
         restart_from: args.restart_from.clone(),
         checkpoint_every: args.checkpoint_every,
+        follow: args.follow.clone(),
         ..Call::default()
     }
 }
@@ -99,6 +100,11 @@ pub fn recalled(path: &Path, args: &SampleArgs) -> Result<SampleArgs, Failure> {
         let format = &then["format"];
         return Err(Failure::message(format!(
             "{shown}: its format is {format}, this smidgen knows {FORMAT}"
+        )));
+    }
+    if let Some(table) = then["follow"].as_str() {
+        return Err(Failure::message(format!(
+            "{shown} cannot be resumed: it followed `{table}`, and has no checkpoints\nsample again with --follow {table}; the draws of its epochs stay where they are"
         )));
     }
     let seed = then["seed"].as_u64().ok_or_else(damaged)?;

@@ -18,6 +18,7 @@ mod enumerate;
 mod experiment;
 mod explain;
 mod failure;
+mod follow;
 mod former;
 mod help;
 mod init;

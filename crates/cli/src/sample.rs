@@ -13,6 +13,7 @@ use smidgen::{SampleError, SampleRequest, Sampled, Session, TopDirective};
 use crate::args::{Format, Keep, SampleArgs};
 use crate::durable::{self, Place};
 use crate::failure::{Failure, say};
+use crate::follow::Followed;
 use crate::inputs::Seed;
 use crate::interrupt::Interrupt;
 use crate::{init, inputs, output, progress, render, report, screen, target};
@@ -33,6 +34,12 @@ pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
         let message = "--live shows a run folder: give --out NAME.run as well";
         return Err(Failure::Usage(message.to_owned()));
     }
+    if let Some(path) = args.out.as_ref().filter(|path| !durable::is_folder(path))
+        && args.follow.is_some()
+    {
+        let message = "draws of several epochs go to a folder: --out NAME.run";
+        return Err(Failure::Usage(format!("--out {}: {message}", path.display())));
+    }
     if let Some(path) = &args.html {
         target::check("--html", path)?;
     }
@@ -52,6 +59,10 @@ pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
     let mut request = request(args, seed.value)?;
     if let Some(path) = &args.resume {
         manifest::recall(&smidgen::io::folder::manifest(path)?, &mut request);
+    }
+    if args.follow.is_some() {
+        let run = Followed { args, file, request: &request, interrupt: &interrupt };
+        return run.go(&mut session, &program);
     }
     let place = Place { args, file, request: &request, interrupt: interrupt.flag.clone() };
     let (sampled, durable) = draw(&mut session, &program, &request, &place, &interrupt)?;
@@ -241,7 +252,7 @@ fn write(path: &Path, run: &Run) -> Result<(), Failure> {
 }
 
 /// The page about the draws, with what only this call knows.
-fn write_report(path: &Path, args: &SampleArgs, run: &Run) -> Result<(), Failure> {
+pub fn write_report(path: &Path, args: &SampleArgs, run: &Run) -> Result<(), Failure> {
     let file = args.file.as_deref().unwrap_or(Path::new("")).display().to_string();
     let title = format!("Draws of {file}");
     let fact = |name: &str, text: String| (name.to_owned(), text);
@@ -265,7 +276,7 @@ fn show(run: &Run, notes: &[String], format: Format) -> Result<(), Failure> {
     Ok(())
 }
 
-fn text(run: &Run, notes: &[String]) -> String {
+pub fn text(run: &Run, notes: &[String]) -> String {
     let mut text = output::summary(run);
     if run.draws.quantities().is_empty() {
         text.push_str("nothing to record: the program has no predict and assumes no random number; use --record EXPR\n");

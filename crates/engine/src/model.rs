@@ -44,7 +44,7 @@ pub struct Model {
     records: Vec<Record>,
     by_label: FxHashMap<String, u64>,
     /// Labels of observations in loops whose rows are plates.
-    plate_labels: FxHashMap<String, u64>,
+    plate_labels: FxHashMap<String, Vec<u64>>,
     /// Loops from so many rows on are observed as plates.
     plates_from: usize,
     next_number: u64,
@@ -244,16 +244,18 @@ impl Model {
                 self.by_label.insert(label.clone(), record.number);
             }
             if let Some(label) = record.plates.as_ref().and_then(|plates| plates.label()) {
-                self.plate_labels.insert(label.clone(), record.number);
+                let numbers = self.plate_labels.entry(label.clone()).or_default();
+                let place = numbers.partition_point(|known| *known < record.number);
+                numbers.insert(place, record.number);
             }
             self.records.insert(place, record);
         }
-        for record in self.records.drain(before.records.min(self.records.len())..) {
+        for record in self.records.split_off(before.records.min(self.records.len())) {
             if let Some(label) = &record.label {
                 self.by_label.remove(label);
             }
-            if let Some(label) = record.plates.as_ref().and_then(|plates| plates.label()) {
-                self.plate_labels.remove(label);
+            if let Some(label) = record.plates.as_ref().and_then(|plates| plates.label().cloned()) {
+                self.unlabel(&label, record.number);
             }
         }
         (self.suspect, self.log_weight) = (before.suspect, before.log_weight);

@@ -106,6 +106,17 @@ impl Members {
         }
     }
 
+    /// A range of rows that has them all.
+    pub fn span(&self) -> Range<u32> {
+        match self {
+            Members::Range(range) => range.clone(),
+            Members::List(rows) => match (rows.first(), rows.last()) {
+                (Some(first), Some(last)) => *first..last + 1,
+                _ => 0..0,
+            },
+        }
+    }
+
     pub fn pick(&self, place: usize) -> Pick<'_> {
         match self {
             Members::Range(range) => Pick::From(range.start as usize + place),

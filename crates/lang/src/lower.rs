@@ -244,6 +244,9 @@ impl<'a> Lowering<'a> {
             Some(Resolved::Column { depth, slot, table, column }) => {
                 self.cell_of_row(&table, Symbol::new(column), (depth, slot), (name, span))
             }
+            Some(Resolved::Number { depth, slot, numbers: column }) => {
+                make(ExprKind::Cell { column, depth, slot, name }, span)
+            }
             Some(Resolved::TwoIndices) => {
                 let message = format!(
                     "`{name}` is the number of the row, but the table has a column `index`"

@@ -197,9 +197,9 @@ impl Place {
             data: parts.data.clone().into_iter().collect(),
             frames,
             labels: labels.clone(),
-            init: None,
             restart_from: self.restart_from.clone(),
             checkpoint_every: self.every,
+            ..Call::default()
         };
         Bounded { place: self, call, said: Said::default() }
     }

@@ -38,6 +38,24 @@ impl Session {
         self.session.lock().unwrap_or_else(PoisonError::into_inner).give_table(name, table);
     }
 
+    /// Rows that come after those of a table: the number of the first, how many, and the loops that observe them.
+    fn append(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        table: &Bound<'_, Table>,
+    ) -> PyResult<(usize, usize, usize)> {
+        self.interrupt.store(false, Ordering::Relaxed);
+        let rows = table.get().table.clone();
+        let appended = py.detach(|| {
+            let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+            let appended = session.append(name, &rows);
+            appended.map_err(|found| Problem::all(&found, session.sources()))
+        });
+        let appended = appended.map_err(|problems| failure(py, &problems))?;
+        Ok((appended.first, appended.rows, appended.loops))
+    }
+
     fn give_parameter(&self, name: String, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let value = from_python(value)?;
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);

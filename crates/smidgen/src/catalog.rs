@@ -3,15 +3,35 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock};
 
+use smidgen_io::{Follower, TableOptions};
 use smidgen_lang::core::Expr;
 use smidgen_lang::lower;
 use smidgen_prob::registry;
 use smidgen_value::{Symbol, Table, Value};
 
 use crate::tables::Watcher;
+
+/// A table, and what was appended to it.
+#[derive(Clone)]
+struct Grown {
+    parts: Vec<Arc<Table>>,
+    /// All rows as one, for who asks for them.
+    whole: OnceLock<Arc<Table>>,
+    /// How it was read: appended rows are read so too.
+    options: TableOptions,
+}
+
+impl Grown {
+    fn whole(&self) -> &Arc<Table> {
+        match self.parts.as_slice() {
+            [only] => only,
+            parts => self.whole.get_or_init(|| Arc::new(Table::joined(parts))),
+        }
+    }
+}
 
 #[derive(Clone, Default)]
 pub struct Catalog {
@@ -25,7 +45,9 @@ pub struct Catalog {
     pub watcher: Option<Watcher>,
     /// Tables that a front end has made: they take the place of those that the program would read.
     given: BTreeMap<String, Arc<Table>>,
-    tables: BTreeMap<String, Arc<Table>>,
+    /// The table whose file goes on being written, and where its next rows come from once it was read.
+    pub(crate) followed: Option<(String, Option<Arc<Mutex<Follower>>>)>,
+    tables: BTreeMap<String, Grown>,
     /// Where several runs are to see the same data: files that were read, with their options.
     files: Option<BTreeMap<(PathBuf, String), Arc<Table>>>,
     constants: BTreeMap<String, Value>,
@@ -50,7 +72,48 @@ impl Catalog {
     }
 
     pub fn add_table(&mut self, name: Symbol, table: Arc<Table>) {
-        self.tables.insert(name.to_string(), table);
+        let (parts, whole, options) = (vec![table], OnceLock::new(), TableOptions::default());
+        self.tables.insert(name.to_string(), Grown { parts, whole, options });
+    }
+
+    /// How a table was read.
+    pub fn note_options(&mut self, name: Symbol, options: TableOptions) {
+        if let Some(grown) = self.tables.get_mut(name.as_str()) {
+            grown.options = options;
+        }
+    }
+
+    pub(crate) fn options(&self, name: Symbol) -> Option<&TableOptions> {
+        self.tables.get(name.as_str()).map(|grown| &grown.options)
+    }
+
+    /// The last rows that a table has got, or all if nothing was appended to it.
+    pub(crate) fn last_part(&self, name: Symbol) -> Option<&Arc<Table>> {
+        self.tables.get(name.as_str()).and_then(|grown| grown.parts.last())
+    }
+
+    /// The same, in which a table has these rows alone.
+    pub(crate) fn with_part(&self, name: Symbol, part: &Arc<Table>) -> Catalog {
+        let mut catalog = self.clone();
+        catalog.add_table(name, part.clone());
+        catalog
+    }
+
+    /// The rows of a table in one piece, however they came.
+    pub(crate) fn unite(&mut self, name: Symbol) {
+        if let Some(grown) = self.tables.get_mut(name.as_str()) {
+            grown.parts = vec![grown.whole().clone()];
+        }
+    }
+
+    /// Takes over what the text of appended rows has brought, and the rows.
+    pub(crate) fn grow(&mut self, name: Symbol, part: Arc<Table>, with_part: Catalog) {
+        let tables = std::mem::take(&mut self.tables);
+        *self = Catalog { tables, ..with_part };
+        if let Some(grown) = self.tables.get_mut(name.as_str()) {
+            grown.parts.push(part);
+            grown.whole = OnceLock::new();
+        }
     }
 
     /// The table of this name, instead of a file.
@@ -79,13 +142,17 @@ impl Catalog {
 
     /// The tables by name.
     pub(crate) fn tables(&self) -> impl Iterator<Item = (&str, &Table)> {
-        self.tables.iter().map(|(name, table)| (name.as_str(), &**table))
+        self.tables.iter().map(|(name, grown)| (name.as_str(), &**grown.whole()))
     }
 
     /// What has happened to the files in which tables still lie.
     pub fn troubles(&self) -> Vec<String> {
-        let mut troubles: Vec<String> =
-            self.tables.values().filter_map(|table| table.trouble()).collect();
+        let mut troubles: Vec<String> = self
+            .tables
+            .values()
+            .flat_map(|grown| &grown.parts)
+            .filter_map(|t| t.trouble())
+            .collect();
         troubles.dedup();
         troubles
     }
@@ -181,7 +248,7 @@ impl lower::Catalog for Catalog {
     }
 
     fn table(&self, name: Symbol) -> Option<Arc<Table>> {
-        self.tables.get(name.as_str()).cloned()
+        self.tables.get(name.as_str()).map(|grown| grown.whole().clone())
     }
 
     fn first_procedure(&self) -> u64 {

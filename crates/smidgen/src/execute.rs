@@ -160,7 +160,7 @@ impl Executor<'_> {
     ) -> Result<(), Diagnostic> {
         for i in range_of(self.model, bounds, step.span, env, self.desk.rng)? {
             let inner = env.push([Operand::Constant(Value::Number(i as f64))]);
-            body(self, &inner, &format!("{suffix}[{i}]"))?;
+            body(self, &inner, &format!("{suffix}[{}]", called(bounds, i)))?;
         }
         Ok(())
     }
@@ -292,7 +292,7 @@ impl ExecutionContext<'_> {
             let mut round = |i: i64| {
                 self.check_interrupt(step.span)?;
                 let inner = env.push([Operand::Constant(Value::Number(i as f64))]);
-                self.round(model, body, inner, &format!("{suffix}[{i}]"))
+                self.round(model, body, inner, &format!("{suffix}[{}]", called(bounds, i)))
                     .map_err(|diagnostic| in_round(diagnostic, bounds, i, step.span))
             };
             return match only {
@@ -375,7 +375,8 @@ impl ExecutionContext<'_> {
             let found = missing::rows_of(inner, model, env, rows.clone(), self.rng)
                 .map_err(|error| in_directive(error.into_diagnostic(), inner.span))?;
             apart.extend(found.apart.into_iter().map(|row| (row, inner)));
-            observations.push(RowObservation { expr, outcome, label, rows: found.together });
+            let (rows, first) = (found.together, called(bounds, 0) as u32);
+            observations.push(RowObservation { expr, outcome, label, rows, first });
         }
         let (first, all) = (model.next_number(), rows.clone());
         let taken = texts.len() * (rows.end - rows.start).max(0) as usize;
@@ -399,13 +400,13 @@ impl ExecutionContext<'_> {
                 }
             }
             let rows: Vec<_> = observations.iter().map(|o| o.rows.clone()).collect();
-            note_data(noted, model, (texts, &rows), &all, (env, suffix), self.rng)?;
+            note_data(noted, model, (texts, &rows), (bounds, &all), (env, suffix), self.rng)?;
         }
         apart.sort_by_key(|(row, _)| *row);
         for (row, inner) in apart {
             self.check_interrupt(step.span)?;
             let env = env.push([Operand::Constant(Value::Number(row as f64))]);
-            self.inside(model, inner, &env, &format!("{suffix}[{row}]"))
+            self.inside(model, inner, &env, &format!("{suffix}[{}]", called(bounds, row)))
                 .map_err(|diagnostic| in_round(diagnostic, row))?;
         }
         Ok(true)
@@ -494,7 +495,7 @@ fn note_data(
     noted: &mut Noted,
     model: &mut Model,
     (texts, rows): (&[Step], &[Option<Vec<u32>>]),
-    all: &std::ops::Range<i64>,
+    (bounds, all): (&Bounds, &std::ops::Range<i64>),
     (env, suffix): (&Environment, &str),
     rng: &mut Rng,
 ) -> Result<(), Diagnostic> {
@@ -511,7 +512,8 @@ fn note_data(
             let environment = &env.push([Operand::Constant(Value::Number(row as f64))]);
             let datum = model.constant(Code { expr: value, environment }, rng);
             let datum = datum.map_err(|error| in_directive(error.into_diagnostic(), inner.span))?;
-            noted.datum((&inner.label, name), &format!("{suffix}[{row}]"), datum);
+            let suffix = format!("{suffix}[{}]", called(bounds, row));
+            noted.datum((&inner.label, name), &suffix, datum);
         }
     }
     Ok(())
@@ -533,11 +535,20 @@ pub(crate) fn in_directive(mut diagnostic: Diagnostic, span: Span) -> Diagnostic
     diagnostic
 }
 
+/// What a round of a loop is called: rows that come after others are counted on.
+fn called(bounds: &Bounds, i: i64) -> i64 {
+    match bounds {
+        Bounds::Rows(table) => table.first_row() as i64 + i,
+        Bounds::Range { .. } => i,
+    }
+}
+
 /// Which round of a loop a mistake is in.
 fn in_round(mut diagnostic: Diagnostic, bounds: &Bounds, i: i64, span: Span) -> Diagnostic {
+    let row = called(bounds, i);
     let round = match bounds {
-        Bounds::Rows(_) => format!("in row {i} of the table, counted from 0"),
-        Bounds::Range { .. } => format!("in the round for {i}"),
+        Bounds::Rows(_) => format!("in row {row} of the table, counted from 0"),
+        Bounds::Range { .. } => format!("in the round for {row}"),
     };
     diagnostic.path.insert(0, (round, span));
     diagnostic

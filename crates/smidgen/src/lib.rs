@@ -23,6 +23,7 @@
 //! }
 //! ```
 
+mod append;
 pub mod background;
 pub mod calibrate;
 pub mod catalog;
@@ -55,6 +56,7 @@ pub mod steps;
 pub mod stopwatch;
 pub mod tables;
 
+pub use append::Appended;
 pub use background::{Background, Task};
 pub use catalog::Catalog;
 pub use compare::CompareRequest;

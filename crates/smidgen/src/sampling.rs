@@ -6,6 +6,7 @@
 mod assemble;
 mod diary;
 mod durable;
+mod follow;
 mod init;
 mod journey;
 pub mod legs;
@@ -44,6 +45,7 @@ use crate::steps::run_steps;
 use crate::stopwatch::Stopwatch;
 use diary::Diary;
 pub use durable::{Durable, last_states};
+pub use follow::{EpochMark, Follow, follow};
 pub use init::Init;
 use init::Start;
 use journey::{Journey, Stand};
@@ -172,6 +174,8 @@ struct Plan<'a> {
     start: Start,
     /// What is observed instead of what the program says.
     data: Option<Arc<[Value]>>,
+    /// Whether its data will grow: then the chains go on in their traces, and make no checkpoints.
+    is_followed: bool,
 }
 
 struct Chain {
@@ -254,6 +258,7 @@ impl Prepared {
             shared: Arc::default(),
             start: Start::Anywhere,
             data: None,
+            is_followed: false,
         }
     }
 
@@ -380,6 +385,12 @@ impl Session {
     }
 }
 
+/// A broken invariant of ours.
+fn broken() -> Diagnostic {
+    Diagnostic::error(None, "internal error in a chain: this is a bug of smidgen")
+        .hint("please report it with the program and the seed")
+}
+
 impl Plan<'_> {
     fn run_chains(&self) -> Result<Vec<Chain>, SampleError> {
         let next = AtomicUsize::new(0);
@@ -418,16 +429,18 @@ impl Plan<'_> {
 
     /// A broken invariant of ours must not take the other chains, or the user's terminal, down.
     fn guarded_chain(&self, k: usize) -> Result<Chain, Diagnostic> {
-        catch_unwind(AssertUnwindSafe(|| self.chain(k))).unwrap_or_else(|_| {
-            Err(Diagnostic::error(None, "internal error in a chain: this is a bug of smidgen")
-                .hint("please report it with the program and the seed"))
-        })
+        catch_unwind(AssertUnwindSafe(|| self.chain(k))).unwrap_or_else(|_| Err(broken()))
     }
 
     fn chain(&self, k: usize) -> Result<Chain, Diagnostic> {
         if self.kernel.is_none() && self.steps.iter().any(|step| makes_particles(step)) {
             return self.particle_chain(k);
         }
+        self.journey(k)?.go().map_err(EvalError::into_diagnostic)
+    }
+
+    /// A chain before its first transition, or where its last checkpoint is.
+    fn journey(&self, k: usize) -> Result<Journey<'_, '_>, Diagnostic> {
         let durable = self.request.durable.as_ref();
         let failed = |trouble: Trouble| Diagnostic::error(None, trouble.0);
         let saved = durable.map(|durable| durable::found(durable, k)).transpose();
@@ -451,13 +464,17 @@ impl Plan<'_> {
         if let Some(durable) = durable {
             journey.record(durable, saved)?;
         }
-        journey.go().map_err(EvalError::into_diagnostic)
+        Ok(journey)
     }
 
     /// The program run anew with the choices of a chain that is under way.
     fn restand(&self, k: usize, state: &State, marks: &[StepMark]) -> Result<Stand, Diagnostic> {
-        let mut rng = Rng::for_chain(self.request.seed, REBUILDING + k as u64);
-        self.stand(k, Some((state, marks)), &mut rng)
+        self.stand(k, Some((state, marks)), &mut self.rebuilding(k))
+    }
+
+    /// The stream of choices that a state does not have.
+    fn rebuilding(&self, k: usize) -> Rng {
+        Rng::for_chain(self.request.seed, REBUILDING + k as u64)
     }
 
     /// The directives run on an empty trace, with the choices of a former state if there is one.
@@ -467,37 +484,48 @@ impl Plan<'_> {
         former: Option<(&State, &[StepMark])>,
         rng: &mut Rng,
     ) -> Result<Stand, Diagnostic> {
+        self.stand_on((&self.steps, self.catalog), k, former, rng)
+    }
+
+    /// The same with other data.
+    fn stand_on(
+        &self,
+        (steps, catalog): (&[Arc<Step>], &Catalog),
+        k: usize,
+        former: Option<(&State, &[StepMark])>,
+        rng: &mut Rng,
+    ) -> Result<Stand, Diagnostic> {
         let mut model = Model::new();
         model.trace_mut().interrupt = self.interrupt.clone();
         model.trace_mut().set_threads(self.request.threads / self.request.chains.max(1));
-        let desk = ExecutionContext::new(
-            rng,
-            self.catalog,
-            self.sources,
-            self.interrupt.clone(),
-            Mode::Sample,
-        );
+        let desk =
+            ExecutionContext::new(rng, catalog, self.sources, self.interrupt.clone(), Mode::Sample);
         let mut executor = Executor { model: &mut model, desk };
         executor.desk.simulated = self.data.clone().map(Simulated::new);
         if let Some((state, _)) = former {
             executor.model.give(state);
         }
-        let marks = run_steps(&mut executor, &self.steps, former.map(|(_, marks)| marks))?;
+        let marks = run_steps(&mut executor, steps, former.map(|(_, marks)| marks))?;
         executor.model.give_no_more();
         if former.is_none() {
             let forced = self.start.force(k, executor.model, executor.desk.rng);
             forced.map_err(EvalError::into_diagnostic)?;
         }
-        let program = match &self.kernel {
+        let program = self.read_program(&mut executor)?;
+        let predicted = executor.desk.predicted;
+        let watch = self.watch(&mut model, predicted).map_err(EvalError::into_diagnostic)?;
+        Ok(Stand { model, program, watch, marks })
+    }
+
+    /// What is to move a model, once its directives have run.
+    fn read_program(&self, executor: &mut Executor<'_>) -> Result<Program, Diagnostic> {
+        Ok(match &self.kernel {
             Some(kernel) => {
                 executor.read_program(kernel, &Scope::global(), &Environment::default())?
             }
             None if executor.desk.programs.is_empty() => Program::default_sweeps(1),
             None => Program::sequence(std::mem::take(&mut executor.desk.programs)),
-        };
-        let predicted = executor.desk.predicted;
-        let watch = self.watch(&mut model, predicted).map_err(EvalError::into_diagnostic)?;
-        Ok(Stand { model, program, watch, marks })
+        })
     }
 
     /// A program that resamples: one draw is a run of its own with new particles, of which one is

@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use smidgen_engine::Model;
+use smidgen_io::Follower;
 use smidgen_lang::parser::given::{self, GivenDirective};
 use smidgen_lang::syntax::DirectiveKind;
 use smidgen_lang::{Diagnostic, SourceMap};
 use smidgen_value::{Rng, Symbol, Table, Value};
 
+use crate::append::{self, Appended, Growth};
 use crate::catalog::Catalog;
-use crate::compile::{Compiler, mentioned_parameters};
+use crate::compile::{Compiler, Step, mentioned_parameters};
 use crate::contents::Contents;
 use crate::impute::observed_columns;
 use crate::load::{Loader, TopDirective};
@@ -38,6 +40,8 @@ pub struct Session {
     pub(crate) interrupt: Arc<AtomicBool>,
     stage: ParticlePopulation,
     directives: usize,
+    /// What was executed, for rows that are appended to a table.
+    executed: Vec<TopDirective>,
 }
 
 impl Session {
@@ -51,6 +55,7 @@ impl Session {
             stage: ParticlePopulation::new(Rng::for_chain(settings.seed, 0), &settings.interrupt),
             interrupt: settings.interrupt,
             directives: 0,
+            executed: Vec::new(),
         }
     }
 
@@ -75,6 +80,16 @@ impl Session {
     /// A table that `[table name ...]` takes instead of reading a file.
     pub fn give_table(&mut self, name: &str, table: Arc<Table>) {
         self.catalog.give_table(name, table);
+    }
+
+    /// The table of this name will be read from a file that goes on being written, see [`Session::follower`].
+    pub fn follow_table(&mut self, name: &str) {
+        self.catalog.followed = Some((name.to_owned(), None));
+    }
+
+    /// Where the next rows of such a table come from, once it was read.
+    pub fn follower(&self) -> Option<Arc<Mutex<Follower>>> {
+        self.catalog.followed.as_ref()?.1.clone()
     }
 
     /// A value for `{name}` in what comes next.
@@ -169,14 +184,37 @@ impl Session {
         self.directives = self.directives.max(top.number);
         let mut compiler = Compiler::new(&mut self.catalog, &self.sources);
         let step = compiler.top_level(&top.directive, top.number, &top.folder)?;
-        let Some(step) = step else { return Ok(Vec::new()) };
-        let context =
-            Context { catalog: &self.catalog, sources: &self.sources, interrupt: &self.interrupt };
-        let outcomes =
-            self.stage.execute(&Arc::new(step), &context).map_err(|diagnostic| vec![diagnostic])?;
+        let outcomes = match step {
+            Some(step) => self.perform(step)?,
+            None => Vec::new(),
+        };
         if matches!(top.directive.kind, DirectiveKind::Clear) {
             self.catalog.clear();
+            self.executed.clear();
+        } else {
+            self.executed.push(top.clone());
         }
         Ok(outcomes)
+    }
+
+    fn perform(&mut self, step: Step) -> Result<Vec<Outcome>, Vec<Diagnostic>> {
+        let context =
+            Context { catalog: &self.catalog, sources: &self.sources, interrupt: &self.interrupt };
+        self.stage.execute(&Arc::new(step), &context).map_err(|diagnostic| vec![diagnostic])
+    }
+
+    /// Gives a table more rows: they come after those that it has, and the loops over the table observe them, as if
+    /// each loop had gone on. Whole or not at all; what the program has made of the rows as a whole cannot grow, which
+    /// is an error that points at it. O(new rows); nothing that was there is looked at.
+    pub fn append(&mut self, table: &str, rows: &Table) -> Result<Appended, Vec<Diagnostic>> {
+        let name = Symbol::new(table);
+        let growth = append::plan(&self.catalog, &self.sources, &self.executed, name, rows)?;
+        let Growth { part, step, catalog, loops } = growth;
+        if let Some(step) = step {
+            self.perform(step)?;
+        }
+        let appended = Appended { first: part.first_row(), rows: part.rows(), loops };
+        self.catalog.grow(name, part, catalog);
+        Ok(appended)
     }
 }

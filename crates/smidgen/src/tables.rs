@@ -1,11 +1,11 @@
 //! `[table name "path" option ...]`: which file, with which options, watched and stopped from outside.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use smidgen_io::{
-    ColumnSelection, DataError, Progress, Reading, TableOptions, VectorColumn, bind_vectors,
-    read_table_with,
+    ColumnSelection, DataError, Follower, Progress, Reading, TableOptions, VectorColumn,
+    bind_vectors, read_table_with,
 };
 use smidgen_lang::Diagnostic;
 use smidgen_lang::syntax::{Named, Syntax, SyntaxKind};
@@ -30,6 +30,7 @@ pub fn load(
     let add = |catalog: &mut Catalog, table: &Table| {
         let table = table.clone().with_rule(name.name, rule);
         catalog.add_table(name.name, Arc::new(table));
+        catalog.note_options(name.name, options.clone());
         Ok(())
     };
     if let Some(mut table) = catalog.given_table(name.name) {
@@ -56,14 +57,28 @@ pub fn load(
     let progress = Progress::default();
     let reading = Reading { progress: &progress, stop: &catalog.interrupt };
     let mut read = None;
-    let mut work = || read = Some(read_table_with(&path, &options, reading));
+    let is_followed =
+        catalog.followed.as_ref().is_some_and(|(followed, _)| followed == name.name.as_str());
+    let mut follower = None;
+    let mut work = || {
+        read = Some(match is_followed {
+            true => Follower::open(&path, &options, reading).map(|(next, table)| {
+                follower = Some(next);
+                table
+            }),
+            false => read_table_with(&path, &options, reading).map_err(|error| error.to_string()),
+        });
+    };
     match &catalog.watcher {
         Some(watch) => watch(&format!("reading {}", path.display()), &progress, &mut work),
         None => work(),
     }
     let table = read.expect("a watcher does the work");
-    let table = table.map_err(|error| vec![Diagnostic::error(name.span, error.to_string())])?;
+    let table = table.map_err(|error| vec![Diagnostic::error(name.span, error)])?;
     let table = Arc::new(table);
+    if let (Some((_, next)), Some(follower)) = (&mut catalog.followed, follower) {
+        *next = Some(Arc::new(Mutex::new(follower)));
+    }
     catalog.remember(key, &table);
     add(catalog, &table)
 }

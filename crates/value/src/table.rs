@@ -188,6 +188,10 @@ pub struct Table {
     /// What the program calls the table.
     called: Option<Symbol>,
     lender: Option<Arc<dyn Lender>>,
+    /// Where its rows are the continuation of others: the number of the first.
+    first: usize,
+    /// The numbers of its rows then, as cells.
+    numbers: Option<Column>,
 }
 
 impl Table {
@@ -288,6 +292,16 @@ impl Table {
         self.rows
     }
 
+    /// The number of its first row: not 0 if others came before, see [`Table::continuing`].
+    pub fn first_row(&self) -> usize {
+        self.first
+    }
+
+    /// The numbers of its rows, if they do not begin at 0.
+    pub fn numbers(&self) -> Option<&Column> {
+        self.numbers.as_ref()
+    }
+
     pub fn names(&self) -> &[Symbol] {
         &self.names
     }
@@ -306,6 +320,8 @@ impl Table {
         self.unusable.iter().find(|(n, _)| *n == name).map(|(_, reason)| reason.as_str())
     }
 }
+
+mod growing;
 
 #[cfg(test)]
 mod tests {

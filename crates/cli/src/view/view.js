@@ -36,7 +36,8 @@ function figure(number) {
 function show(run) {
   $("name").textContent = run.run;
   document.title = run.run;
-  $("state").textContent = run.finished ? "finished" : `unfinished, ${run.wanted} draws per chain wanted`;
+  const epoch = run.epoch === null ? "" : `epoch ${run.epoch}, `;
+  $("state").textContent = epoch + (run.finished ? "finished" : `unfinished, ${run.wanted} draws per chain wanted`);
   const rows = run.chains.map((chain, k) => {
     const row = document.createElement("tr");
     for (const text of [k, chain.phase, chain.draws, short(chain.rate)]) {

@@ -16,6 +16,8 @@ const POINTS: usize = 400;
 
 struct Chain {
     tail: Tail,
+    /// Its draws are of this epoch: when the data grow, those before are no draws of the posterior any more.
+    epoch: u32,
     /// Draws seen, and kept: every so many.
     seen: u64,
     every: u64,
@@ -39,6 +41,7 @@ impl Watcher {
         let chains = chains_of(&manifest);
         let chain = |k: usize| Chain {
             tail: Tail::new(path, k),
+            epoch: 0,
             seen: 0,
             every: 1,
             rows: Vec::new(),
@@ -57,7 +60,7 @@ impl Watcher {
             let (draws, time) = chain.before;
             let passed = time.elapsed().as_secs_f64();
             if passed > 0.5 {
-                chain.rate = Some((chain.seen - draws) as f64 / passed);
+                chain.rate = Some(chain.seen.saturating_sub(draws) as f64 / passed);
                 chain.before = (chain.seen, Instant::now());
             }
         }
@@ -82,10 +85,16 @@ impl Watcher {
             "run": self.path.file_name().and_then(|name| name.to_str()),
             "finished": is_finished,
             "wanted": wanted,
+            "epoch": self.manifest["follow"].as_str().map(|_| self.epoch()),
             "seed": self.manifest["seed"],
             "chains": chains,
             "numbers": self.numbers(),
         })
+    }
+
+    /// The last epoch that a chain has come to.
+    fn epoch(&self) -> u32 {
+        self.chains.iter().map(|chain| chain.epoch).max().unwrap_or(0)
     }
 
     /// Every number that is recorded, with what can be said about it so far.
@@ -100,7 +109,10 @@ impl Watcher {
                 let step = (every / chain.every) as usize;
                 chain.rows.iter().step_by(step).map(|row| row[k].clone()).collect::<Vec<Value>>()
             };
-            let drawn = self.chains.iter().filter(|chain| !chain.rows.is_empty());
+            let drawn = self
+                .chains
+                .iter()
+                .filter(|chain| !chain.rows.is_empty() && chain.epoch == self.epoch());
             draws.add(Quantity::new(name.clone(), drawn.map(column).collect()));
         }
         let scalars = draws.scalars();
@@ -165,6 +177,12 @@ impl Chain {
     }
 
     fn add(&mut self, row: Row) {
+        if row.epoch != self.epoch {
+            (self.epoch, self.seen, self.every) = (row.epoch, 0, 1);
+            self.rows.clear();
+            self.added_up.clear();
+            self.before.0 = 0;
+        }
         self.add_up(&row.values);
         if self.seen.is_multiple_of(self.every) {
             self.rows.push(row.values);

@@ -6,6 +6,7 @@ mod data;
 mod durable;
 mod errors;
 mod explain;
+mod follow;
 mod hardening;
 mod help;
 mod interrupt;

@@ -30,18 +30,14 @@ impl Model {
         if self.by_label.contains_key(label) {
             return None;
         }
-        let mut rows: Vec<i64> = match self.plate_labels.get(label) {
-            Some(number) => {
-                let place = self.records.binary_search_by_key(number, |record| record.number);
-                self.rows_of_plates(place.ok()?)
-            }
-            None => {
-                let round = |known: &String| {
-                    known.strip_prefix(label)?.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
-                };
-                self.by_label.keys().filter_map(round).collect()
-            }
+        let round = |known: &String| {
+            known.strip_prefix(label)?.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
         };
+        // Few rows of a loop are no plate: what was appended to it may be some of both.
+        let mut rows: Vec<i64> = self.by_label.keys().filter_map(round).collect();
+        for place in self.places_of(label) {
+            rows.extend(self.rows_of_plates(place));
+        }
         rows.sort_unstable();
         let named = rows.into_iter().map(|row| format!("{label}[{row}]"));
         Some(named.collect()).filter(|rows: &Vec<String>| !rows.is_empty())
@@ -64,10 +60,13 @@ impl Model {
         if let Some((place, row)) = self.plate_row(label) {
             return self.forget_row(place, row);
         }
-        if let Some(number) = self.plate_labels.get(label)
-            && let Ok(place) = self.records.binary_search_by_key(number, |record| record.number)
-        {
-            return self.forget_plates(place);
+        // From the last on, so that the places of the others stay.
+        let places = self.places_of(label);
+        for place in places.iter().rev() {
+            self.forget_plates(*place)?;
+        }
+        if !places.is_empty() && self.labels_of_rows(label).is_none() {
+            return Ok(());
         }
         if let Some(rows) = self.labels_of_rows(label) {
             return rows.iter().try_for_each(|row| self.forget(row));

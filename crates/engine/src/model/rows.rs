@@ -37,6 +37,8 @@ pub struct RowObservation<'a> {
     pub label: Option<String>,
     /// The rows in which it is made, in order; None for all.
     pub rows: Option<Vec<u32>>,
+    /// What row 0 is called: not 0 if other rows came before.
+    pub first: u32,
 }
 
 /// A mistake, and the row that it was made in.
@@ -49,6 +51,8 @@ pub struct RowError {
 #[derive(Clone)]
 pub(super) struct PlateRecord {
     label: Option<String>,
+    /// What row 0 is called.
+    first: u32,
     plates: Vec<(NodeId, FamilyId)>,
     text: Text,
 }
@@ -79,7 +83,8 @@ impl Model {
         let made = |o: &RowObservation| o.rows.as_ref().map_or(n, Vec::len);
         let fewest = observations.iter().map(made).min().unwrap_or(n);
         let fits = rows.start >= 0 && rows.end < i64::from(u32::MAX) && fewest >= self.plates_from;
-        if !fits || observations.iter().any(|o| self.clashes(o.label.as_deref())) {
+        let called = |o: &RowObservation| o.first..o.first.saturating_add(rows.end as u32);
+        if !fits || observations.iter().any(|o| self.clashes(o.label.as_deref(), called(o))) {
             return Ok(false);
         }
         let (savepoint, stream) = (self.trace.savepoint(), rng.place());
@@ -107,7 +112,7 @@ impl Model {
         for (k, (record, observation)) in records.into_iter().zip(observations).enumerate() {
             let number = self.next_number + k as u64;
             if let Some(label) = &record.label {
-                self.plate_labels.insert(label.clone(), number);
+                self.plate_labels.entry(label.clone()).or_default().push(number);
             }
             self.records.push(Record {
                 number,
@@ -126,13 +131,49 @@ impl Model {
         Ok(true)
     }
 
-    /// Whether a directive has this label, or that of a row of it.
-    fn clashes(&self, label: Option<&str>) -> bool {
-        label.is_some_and(|label| {
-            let rows = format!("{label}[");
-            self.plate_labels.contains_key(label)
-                || self.by_label.keys().any(|known| known.starts_with(&rows))
-        })
+    /// Whether one of these rows of a directive has its label already.
+    fn clashes(&self, label: Option<&str>, called: Range<u32>) -> bool {
+        let Some(label) = label else { return false };
+        let of_plates = self.places_of(label).into_iter().any(|place| {
+            let Some(record) = self.records[place].plates.as_ref() else { return false };
+            let spans = record.plates.iter().filter_map(|(id, _)| match &self.trace.node(*id).op {
+                Op::Plate(plate) => Some(plate.members.span()),
+                _ => None,
+            });
+            let (first, mut spans) = (record.first, spans);
+            spans.any(|span| first + span.start < called.end && called.start < first + span.end)
+        });
+        // Whichever are fewer are looked through.
+        let rows = format!("{label}[");
+        let is_among = |known: &String| {
+            let behind = known.strip_prefix(&rows).and_then(|row| row.strip_suffix(']'));
+            behind.and_then(|row| row.parse().ok()).is_some_and(|row: u32| called.contains(&row))
+        };
+        let is_known = |row: u32| self.by_label.contains_key(&format!("{rows}{row}]"));
+        of_plates
+            || match self.by_label.len() < called.len() {
+                true => self.by_label.keys().any(is_among),
+                false => called.clone().any(is_known),
+            }
+    }
+
+    /// Where the records are that have a label for all their rows.
+    pub(super) fn places_of(&self, label: &str) -> Vec<usize> {
+        let place =
+            |number: &u64| self.records.binary_search_by_key(number, |record| record.number).ok();
+        self.plate_labels
+            .get(label)
+            .map_or_else(Vec::new, |all| all.iter().filter_map(place).collect())
+    }
+
+    /// A label no longer stands for the rows of this record.
+    pub(super) fn unlabel(&mut self, label: &str, number: u64) {
+        if let Some(numbers) = self.plate_labels.get_mut(label) {
+            numbers.retain(|known| *known != number);
+            if numbers.is_empty() {
+                self.plate_labels.remove(label);
+            }
+        }
     }
 
     /// Writes the programs of all kinds of rows.
@@ -224,7 +265,8 @@ impl Model {
             for (id, _) in &plates {
                 log_p += self.weigh_plate(*id, &mut doubtful)?;
             }
-            records.push(PlateRecord { label: observation.label.clone(), plates, text });
+            let (label, first) = (observation.label.clone(), observation.first);
+            records.push(PlateRecord { label, first, plates, text });
         }
         Ok((records, log_p, doubtful))
     }
@@ -285,10 +327,12 @@ impl Model {
     /// The record and the row that a label like `y[17]` names.
     pub(super) fn plate_row(&self, label: &str) -> Option<(usize, u32)> {
         let (name, row) = label.strip_suffix(']')?.rsplit_once('[')?;
-        let number = self.plate_labels.get(name)?;
-        let row = row.parse().ok()?;
-        let place = self.records.binary_search_by_key(number, |record| record.number).ok()?;
-        self.plate_of(place, row).map(|_| (place, row))
+        let called: u32 = row.parse().ok()?;
+        self.places_of(name).into_iter().find_map(|place| {
+            let record = self.records[place].plates.as_ref()?;
+            let row = called.checked_sub(record.first)?;
+            self.plate_of(place, row).map(|_| (place, row))
+        })
     }
 
     fn plate_of(&self, place: usize, row: u32) -> Option<(NodeId, FamilyId)> {
@@ -299,7 +343,7 @@ impl Model {
         })
     }
 
-    /// The rows of an observation in a loop that are still there.
+    /// What the rows of an observation in a loop are called that are still there.
     pub(super) fn rows_of_plates(&self, place: usize) -> Vec<i64> {
         let Some(record) = self.records[place].plates.as_ref() else { return Vec::new() };
         let plates = record.plates.iter().filter_map(|(id, _)| match &self.trace.node(*id).op {
@@ -307,7 +351,7 @@ impl Model {
             _ => None,
         });
         let rows = plates.flat_map(|plate| (0..plate.rows()).map(|k| plate.members.row(k)));
-        rows.map(i64::from).collect()
+        rows.map(|row| i64::from(record.first) + i64::from(row)).collect()
     }
 
     /// What was observed in a row.
@@ -359,8 +403,8 @@ impl Model {
     /// Takes the record of plates away that are gone.
     fn remove_plates(&mut self, place: usize) {
         let record = self.records.remove(place);
-        if let Some(label) = record.plates.as_ref().and_then(|plates| plates.label.as_ref()) {
-            self.plate_labels.remove(label);
+        if let Some(label) = record.plates.as_ref().and_then(|plates| plates.label.clone()) {
+            self.unlabel(&label, record.number);
         }
         self.removed.push((place, record));
     }

@@ -33,6 +33,8 @@ pub enum Fault {
     KeptDensity,
     /// A scaffold that was kept counts whatever edges have come and gone.
     KeptScaffold,
+    /// Sums and bounds over rows count whatever rows have come.
+    KeptRows,
 }
 
 impl Trace {

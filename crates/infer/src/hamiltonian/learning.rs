@@ -186,6 +186,12 @@ impl Learning {
         self.metrics = Metrics::Draws;
     }
 
+    /// A warm-up begins again, above other data: the metric stays, and the step size settles anew from where it was.
+    pub fn reopen(&mut self) {
+        self.step = DualAveraging::new(self.step(), self.target);
+        (self.seen, self.early, self.end, self.frozen) = (0, 0, Some(0), false);
+    }
+
     pub fn freeze(&mut self) {
         self.frozen = true;
     }

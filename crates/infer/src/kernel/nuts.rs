@@ -282,7 +282,7 @@ impl Blocks {
                     return Ok(false);
                 }
                 let mut known = match learnt {
-                    Some(learnt) => learnt.with(smoothed, trace)?,
+                    Some(learnt) => learnt.with(smoothed, trace, phase)?,
                     None => self.first(smoothed, trace, phase, planned, rng)?,
                 };
                 let drawn = known.transition(trace, phase, self.options, Since::Nothing, rng)?;

@@ -82,7 +82,7 @@ pub struct FolderRun {
     pub is_finished: bool,
 }
 
-pub fn read_chain(_: &Path, _: usize, _: usize) -> Result<ChainDraws, String> {
+pub fn read_chain(_: &Path, _: usize, _: usize, _: u32) -> Result<ChainDraws, String> {
     Err(NONE.to_owned())
 }
 

@@ -153,11 +153,14 @@ pub fn beginning(schema: &SchemaRef) -> Result<Vec<u8>, ArrowError> {
 
 /// The rows of a batch, or why it has none.
 pub fn rows_of(batch: &RecordBatch) -> Result<Vec<Row>, String> {
-    every_row_of(batch, 1)
+    chosen_rows(batch, |_, _| true)
 }
 
-/// The rows of every so many draws.
-pub fn every_row_of(batch: &RecordBatch, every: u64) -> Result<Vec<Row>, String> {
+/// The rows of a batch whose draw and epoch are wanted.
+pub fn chosen_rows(
+    batch: &RecordBatch,
+    is_wanted: impl Fn(u64, u32) -> bool,
+) -> Result<Vec<Row>, String> {
     let typed = |place: usize, wanted: &DataType| {
         let column = batch.columns().get(place).filter(|column| column.data_type() == wanted);
         column.ok_or_else(|| "it has not the columns of a run".to_owned())
@@ -165,7 +168,7 @@ pub fn every_row_of(batch: &RecordBatch, every: u64) -> Result<Vec<Row>, String>
     let draws = typed(0, &DataType::Int64)?.as_primitive::<Int64Type>();
     let epochs = typed(1, &DataType::Int32)?.as_primitive::<Int32Type>();
     let warm = typed(2, &DataType::Boolean)?.as_boolean();
-    let is_taken = |k: &usize| (draws.value(*k) as u64).is_multiple_of(every);
+    let is_taken = |k: &usize| is_wanted(draws.value(*k) as u64, epochs.value(*k) as u32);
     let row = |k: usize| {
         let columns = batch.columns()[BESIDE..].iter();
         Ok(Row {
@@ -179,12 +182,16 @@ pub fn every_row_of(batch: &RecordBatch, every: u64) -> Result<Vec<Row>, String>
 }
 
 /// Adds up the draws of a batch, column by column and entry by entry: None from there on where there are no numbers, or not always
-/// as many. Rows of the warm-up are left out.
-pub fn add_up(batch: &RecordBatch, sums: &mut [Option<Vec<Online>>]) {
-    let Some(warm) = batch.columns().get(BESIDE - 1).and_then(|column| column.as_boolean_opt())
-    else {
+/// as many. Rows of the warm-up and of other epochs are left out.
+pub fn add_up(batch: &RecordBatch, epoch: u32, sums: &mut [Option<Vec<Online>>]) {
+    let beside = |place: usize| batch.columns().get(place);
+    let (Some(epochs), Some(warm)) = (
+        beside(1).and_then(|column| column.as_primitive_opt::<Int32Type>()),
+        beside(2).and_then(|column| column.as_boolean_opt()),
+    ) else {
         return;
     };
+    let counts = |k: usize| !warm.value(k) && epochs.value(k) as u32 == epoch;
     for (column, sums) in batch.columns()[BESIDE..].iter().zip(sums) {
         let numbers: Option<(ArrayRef, usize)> = match column.data_type() {
             _ if column.null_count() > 0 => None,
@@ -208,8 +215,8 @@ pub fn add_up(batch: &RecordBatch, sums: &mut [Option<Vec<Online>>]) {
         };
         own.resize_with(width, Online::default);
         let numbers = numbers.as_primitive::<Float64Type>().values();
-        let rows = numbers.chunks(width.max(1)).zip(warm.iter());
-        for (row, _) in rows.filter(|(_, is_warm)| *is_warm == Some(false)) {
+        let rows = numbers.chunks(width.max(1)).take(batch.num_rows()).enumerate();
+        for (_, row) in rows.filter(|(k, _)| counts(*k)) {
             own.iter_mut().zip(row).for_each(|(online, x)| online.push(*x));
         }
     }

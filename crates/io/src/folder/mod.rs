@@ -4,6 +4,7 @@
 //! ```text
 //! NAME.run/run.json                what is run: program, options, seed, tables by content
 //!          lock                    held by the process that runs it
+//!          events.jsonl            what has happened to its data, a line each
 //!          chain-0.arrows          draws as an Arrow stream; chain-0.1.arrows after a change of shape
 //!          chain-0.ckpt, .prev     the last two checkpoints, see [`checkpoint`]
 //!          report.json             what there is to say at the end: there is none as long as the run is unfinished
@@ -53,6 +54,7 @@ pub use tail::Tail;
 const MANIFEST: &str = "run.json";
 const REPORT: &str = "report.json";
 const LOCK: &str = "lock";
+const EVENTS: &str = "events.jsonl";
 
 /// What stands at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,6 +147,14 @@ impl Folder {
         self.patience.until(&self.disk.shown(REPORT), || replace(&*self.disk, REPORT, report))
     }
 
+    /// Notes what has happened, on a line of its own.
+    pub fn note(&self, event: &Json) -> Result<(), Trouble> {
+        let line = format!("{event}\n");
+        let wrong = |error: std::io::Error| Trouble::new(self.disk.shown(EVENTS), &error);
+        self.disk.append(EVENTS, line.as_bytes()).map_err(wrong)?;
+        self.disk.sync(EVENTS).map_err(wrong)
+    }
+
     /// The run goes on.
     pub fn unfinish(&self) -> Result<(), Trouble> {
         let name = self.disk.shown(REPORT);
@@ -181,6 +191,12 @@ pub fn begun_chains(path: &Path, manifest: &Json) -> usize {
     chains_of(manifest).min(most)
 }
 
+/// What has happened to the data of a run, in order.
+pub fn events(path: &Path) -> Vec<Json> {
+    let text = fs::read_to_string(path.join(EVENTS)).unwrap_or_default();
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
 /// What a finished run says at its end.
 pub fn report(path: &Path) -> Option<Json> {
     serde_json::from_str(&fs::read_to_string(path.join(REPORT)).ok()?).ok()
@@ -194,7 +210,7 @@ pub fn discard(path: &Path) -> Result<(), Trouble> {
         let entry = entry.map_err(wrong)?;
         let name = entry.file_name();
         let is_ours = name.to_str().is_some_and(|name| {
-            [MANIFEST, REPORT, LOCK].contains(&name)
+            [MANIFEST, REPORT, LOCK, EVENTS].contains(&name)
                 || name.starts_with("chain-")
                 || name.ends_with(".new")
         });

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
 use std::path::Path;
 
+use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use serde_json::Value as Json;
 use smidgen_draws::{Draws, Online, Quantity, Run, STATISTICS};
@@ -12,7 +13,7 @@ use smidgen_value::Value;
 use super::chain::{check_streams, out_of, stream_name};
 use super::checkpoint::{self, Found};
 use super::columns::{self, BESIDE};
-use super::{Directory, Standing, begun_chains, manifest, report, standing};
+use super::{Directory, Standing, begun_chains, events, manifest, report, standing};
 use crate::recorded;
 use crate::sink::ASIDE;
 use crate::source::DECODER;
@@ -35,34 +36,53 @@ pub struct ChainDraws {
 }
 
 /// All whole batches of a chain, in a thread of its own: the decoder may panic on damage.
-/// Only every so many draws are taken; the others are added up.
-pub fn read_chain(folder: &Path, chain: usize, every: usize) -> Result<ChainDraws, String> {
-    let open = |name: &str| Some(BufReader::new(File::open(folder.join(name)).ok()?));
-    apart(chain, || decode((0..).map_while(|k| named(chain, k, &open)), every as u64))
+/// Of one epoch (there is one, 0, where the data do not grow) only every so many draws are taken; all are added up.
+pub fn read_chain(
+    folder: &Path,
+    chain: usize,
+    every: usize,
+    epoch: u32,
+) -> Result<ChainDraws, String> {
+    apart(chain, || decode(streams_of(folder, chain), every as u64, epoch))
 }
 
-/// The same from the bytes of streams, in order.
+/// The draws of a chain from the bytes of its streams, in order.
 pub fn read_streams(chain: usize, streams: Vec<Vec<u8>>) -> Result<ChainDraws, String> {
     let streams = streams.into_iter().enumerate();
     apart(chain, || {
-        decode(streams.map(|(k, bytes)| (stream_name(chain, k), Cursor::new(bytes))), 1)
+        decode(streams.map(|(k, bytes)| (stream_name(chain, k), Cursor::new(bytes))), 1, 0)
     })
 }
 
-/// A stream with its name.
-fn named<R>(chain: usize, number: usize, open: impl Fn(&str) -> Option<R>) -> Option<(String, R)> {
-    let name = stream_name(chain, number);
-    let stream = open(&name)?;
-    Some((name, stream))
+/// The last epoch that a chain has draws of.
+fn last_epoch(folder: &Path, chain: usize) -> Result<Option<u32>, String> {
+    apart(chain, || {
+        let mut last = None;
+        each_batch(streams_of(folder, chain), &mut |_, batch| {
+            let rows = columns::rows_of(batch)?.into_iter().filter(|row| !row.is_warmup);
+            last = last.max(rows.map(|row| row.epoch).max());
+            Ok(())
+        })?;
+        Ok(last)
+    })
 }
 
-fn apart(
+/// The streams of a chain, each with its name.
+fn streams_of(folder: &Path, chain: usize) -> impl Iterator<Item = (String, BufReader<File>)> {
+    (0..).map_while(move |number| {
+        let name = stream_name(chain, number);
+        let file = File::open(folder.join(&name)).ok()?;
+        Some((name, BufReader::new(file)))
+    })
+}
+
+fn apart<T: Send>(
     chain: usize,
-    decode: impl FnOnce() -> Result<ChainDraws, String> + Send,
-) -> Result<ChainDraws, String> {
+    work: impl FnOnce() -> Result<T, String> + Send,
+) -> Result<T, String> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name(DECODER.to_owned());
-        let running = thread.spawn_scoped(scope, decode);
+        let running = thread.spawn_scoped(scope, work);
         let running = running.map_err(|error| error.to_string())?;
         running.join().unwrap_or_else(|_| Err(format!("the draws of chain {chain} are damaged")))
     })
@@ -71,36 +91,24 @@ fn apart(
 fn decode<R: Read>(
     streams: impl Iterator<Item = (String, R)>,
     every: u64,
+    epoch: u32,
 ) -> Result<ChainDraws, String> {
-    let mut names: Vec<String> = Vec::new();
     let mut columns: [Vec<Vec<Value>>; 2] = Default::default();
     let mut sums: Vec<Option<Vec<Online>>> = Vec::new();
-    for (number, (name, stream)) in streams.enumerate() {
-        let wrong = |error: String| format!("{name}: {error}");
-        // A stream that has only just begun has no schema yet.
-        let Ok(reader) = StreamReader::try_new(stream, None) else { break };
-        let schema = reader.schema();
-        let fields = schema.fields().iter().skip(BESIDE).map(|field| field.name().clone());
-        let own: Vec<String> = fields.collect();
-        if number == 0 {
-            names = own;
-            columns = [0, 1].map(|_| vec![Vec::new(); names.len()]);
-            sums = vec![Some(Vec::new()); names.len()];
-        } else if own != names {
-            return Err(wrong("it has other columns than the stream before it".to_owned()));
+    let names = each_batch(streams, &mut |names, batch| {
+        columns.iter_mut().for_each(|columns| columns.resize_with(names.len(), Vec::new));
+        sums.resize_with(names.len(), || Some(Vec::new()));
+        let is_wanted = |draw: u64, of: u32| of == epoch && draw.is_multiple_of(every);
+        for row in columns::chosen_rows(batch, is_wanted)? {
+            let into = &mut columns[usize::from(row.is_warmup)];
+            into.iter_mut().zip(row.values).for_each(|(column, value)| column.push(value));
         }
-        // The last batch may be half written.
-        for batch in reader.map_while(Result::ok) {
-            let rows = columns::every_row_of(&batch, every).map_err(wrong)?;
-            if every > 1 {
-                columns::add_up(&batch, &mut sums);
-            }
-            for row in rows {
-                let into = &mut columns[usize::from(row.is_warmup)];
-                into.iter_mut().zip(row.values).for_each(|(column, value)| column.push(value));
-            }
+        if every > 1 {
+            columns::add_up(batch, epoch, &mut sums);
         }
-    }
+        Ok(())
+    })?;
+    columns.iter_mut().for_each(|columns| columns.resize_with(names.len(), Vec::new));
     let [draws, warmup] = columns;
     let (draws, stats) = told_apart(&names, draws);
     let (warmup, warmup_stats) = match warmup.iter().all(Vec::is_empty) {
@@ -110,6 +118,35 @@ fn decode<R: Read>(
     let added_up = names.into_iter().zip(sums).filter_map(|(name, sums)| Some((name, sums?)));
     let added_up = added_up.filter(|(_, sums)| !sums.is_empty()).collect();
     Ok(ChainDraws { draws, stats, warmup, warmup_stats, added_up })
+}
+
+/// What is done with a batch of rows, with the names of its columns.
+type Show<'a> = &'a mut dyn FnMut(&[String], &RecordBatch) -> Result<(), String>;
+
+/// Shows all whole batches of a chain; at the end the names of its columns.
+fn each_batch<R: Read>(
+    streams: impl Iterator<Item = (String, R)>,
+    show: Show<'_>,
+) -> Result<Vec<String>, String> {
+    let mut names: Vec<String> = Vec::new();
+    for (number, (name, stream)) in streams.enumerate() {
+        let wrong = |error: String| format!("{name}: {error}");
+        // A stream that has only just begun has no schema yet.
+        let Ok(reader) = StreamReader::try_new(stream, None) else { break };
+        let schema = reader.schema();
+        let fields = schema.fields().iter().skip(BESIDE).map(|field| field.name().clone());
+        let own: Vec<String> = fields.collect();
+        if number == 0 {
+            names = own;
+        } else if own != names {
+            return Err(wrong("it has other columns than the stream before it".to_owned()));
+        }
+        // The last batch may be half written.
+        for batch in reader.map_while(Result::ok) {
+            show(&names, &batch).map_err(wrong)?;
+        }
+    }
+    Ok(names)
 }
 
 /// Quantities, and statistics beside them.
@@ -127,16 +164,25 @@ fn told_apart(names: &[String], columns: Vec<Vec<Value>>) -> (Draws, Draws) {
 /// The run of a folder, finished or not. Draws that a checkpoint was made after are checked against its sums.
 pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
     let manifest = manifest(path).map_err(|trouble| trouble.0)?;
+    let chains = begun_chains(path, &manifest);
     let disk = Directory { path: path.to_owned() };
+    let follows = manifest["follow"].as_str();
+    // The last that all chains have come to: draws of several belong to several posteriors.
+    let mut epoch = 0;
+    if follows.is_some() {
+        let last: Result<Vec<_>, _> = (0..chains).map(|chain| last_epoch(path, chain)).collect();
+        epoch = last?.into_iter().min().flatten().unwrap_or(0);
+    }
     let mut read: [Vec<Draws>; 4] = Default::default();
-    for chain in 0..begun_chains(path, &manifest) {
+    for chain in 0..chains {
         let found = checkpoint::read(&disk, chain).map_err(|error| error.to_string())?;
         if let Found::Last(checkpoint) | Found::Previous(checkpoint) = found
             && let Some(out) = out_of(&checkpoint)
         {
             check_streams(&disk, chain, &out).map_err(|trouble| trouble.0)?;
         }
-        let ChainDraws { draws, stats, warmup, warmup_stats, .. } = read_chain(path, chain, 1)?;
+        let ChainDraws { draws, stats, warmup, warmup_stats, .. } =
+            read_chain(path, chain, 1, epoch)?;
         for (all, own) in read.iter_mut().zip([draws, stats, warmup, warmup_stats]) {
             all.push(own);
         }
@@ -146,15 +192,25 @@ pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
     let text = |key: &str| manifest[key].as_str().unwrap_or_default().to_owned();
     let is_finished = standing(path) == Standing::Finished;
     let mut warnings = recorded::warnings(&report["warnings"])?;
+    if let Some(table) = follows {
+        warnings.insert(0, of_epoch(path, table, epoch));
+    }
     if !is_finished {
         let counts = draws.quantities().first().map(|q| q.chains.iter().map(Vec::len).collect());
         let counts: Vec<usize> = counts.unwrap_or_default();
         let wanted = manifest["draws"].as_u64().unwrap_or(0);
         let counts: Vec<String> = counts.iter().map(ToString::to_string).collect();
-        warnings.insert(0, format!(
-            "unfinished: the chains have {} of {wanted} draws; `smidgen sample --resume {}` goes on",
-            counts.join(", "), path.display()
-        ));
+        warnings.insert(
+            0,
+            format!(
+                "unfinished: the chains have {} of {wanted} draws{}",
+                counts.join(", "),
+                match follows {
+                    Some(_) => String::new(),
+                    None => format!("; `smidgen sample --resume {}` goes on", path.display()),
+                }
+            ),
+        );
     }
     let run = Run {
         seed: manifest["seed"].as_u64().unwrap_or(0),
@@ -170,6 +226,21 @@ pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
         version: text("version"),
     };
     Ok(FolderRun { run, is_finished })
+}
+
+/// What is to be said about draws of an epoch.
+fn of_epoch(path: &Path, table: &str, epoch: u32) -> String {
+    let events = events(path);
+    let of = |event: &&Json| event["epoch"].as_u64() == Some(epoch.into());
+    let rows = events.iter().find(of).and_then(|event| event["rows"].as_u64());
+    let rows = rows.map_or_else(String::new, |rows| format!(", given {rows} rows of `{table}`"));
+    let others = match epoch {
+        0 => String::new(),
+        _ => format!(
+            "; those of the {epoch} before, given fewer rows, are in the folder and in no summary with these"
+        ),
+    };
+    format!("`{table}` is followed: these are the draws of epoch {epoch}{rows}{others}")
 }
 
 /// The chains that have drawn something, side by side.

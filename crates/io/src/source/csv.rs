@@ -35,6 +35,18 @@ pub(super) fn read(
     File { input, plan, name: &file }.read()
 }
 
+/// A text with a header, which is part of a file of this name.
+pub(super) fn read_bytes(
+    name: &str,
+    bytes: Vec<u8>,
+    options: &TableOptions,
+    reading: Reading,
+) -> Result<Table, Problem> {
+    let input = Input { source: Source::Bytes(bytes), reading };
+    let plan = Plan::new(read_header(&input)?, options)?;
+    File { input, plan, name }.read()
+}
+
 // ---------------------------------------------------------------- the bytes
 
 /// Something that can be read more than once.

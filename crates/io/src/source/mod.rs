@@ -12,6 +12,7 @@ mod cells;
 mod columnar;
 mod csv;
 mod error;
+mod follow;
 mod given;
 mod growing;
 mod holes;
@@ -26,6 +27,7 @@ use std::sync::atomic::AtomicBool;
 use smidgen_value::Table;
 
 pub use error::DataError;
+pub use follow::Follower;
 pub use given::bind_vectors;
 pub use reading::{Progress, Reading};
 pub use selection::{ColumnSelection, VectorColumn};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use smidgen_value::{Symbol, Table};
+use smidgen_value::{Column, Symbol, Table};
 
 /// The frames around an expression, innermost last.
 #[derive(Clone, Default)]
@@ -42,6 +42,12 @@ pub(super) enum Resolved<'n> {
         slot: u32,
         table: Arc<Table>,
         column: &'n str,
+    },
+    /// `row.index` in rows that are not counted from 0.
+    Number {
+        depth: u32,
+        slot: u32,
+        numbers: Column,
     },
     /// `row.index` where a column has that name too.
     TwoIndices,
@@ -154,7 +160,12 @@ impl Scope {
                     if let Some(column) = behind.and_then(|behind| behind.strip_prefix('.')) {
                         return Some(match column {
                             "index" if table.has(Symbol::new("index")) => Resolved::TwoIndices,
-                            "index" => Resolved::Local { depth, slot: 0 },
+                            "index" => match table.numbers() {
+                                Some(numbers) => {
+                                    Resolved::Number { depth, slot: 0, numbers: numbers.clone() }
+                                }
+                                None => Resolved::Local { depth, slot: 0 },
+                            },
                             _ => Resolved::Column { depth, slot: 0, table: table.clone(), column },
                         });
                     }

@@ -20,7 +20,9 @@ const KEPT: usize = 8192;
 impl Plan<'_> {
     /// The draws of chains that wrote them to a folder; what all of them say, if there are too many to take them.
     fn read_back(&self, chains: &mut [Chain]) -> Result<Option<LongRun>, SampleError> {
-        let Some(durable) = &self.request.durable else { return Ok(None) };
+        // Of an epoch the draws are here.
+        let durable = self.request.durable.as_ref().filter(|_| !self.is_followed);
+        let Some(durable) = durable else { return Ok(None) };
         let values = |chain: &Chain| chain.made.saturating_mul(chain.diary.columns().len());
         let every = match chains.iter().map(values).sum::<usize>() {
             0..=MOST_VALUES => 1,
@@ -32,7 +34,7 @@ impl Plan<'_> {
         let mut long = LongRun { every, ..LongRun::default() };
         let n = chains.len();
         for chain in chains {
-            let read = read_chain(&durable.folder.path, chain.number, every);
+            let read = read_chain(&durable.folder.path, chain.number, every, 0);
             let read = read.map_err(|problem| Diagnostic::error(None, problem))?;
             chain.diary.draws = read.draws;
             chain.diary.stats = read.stats;

@@ -3,7 +3,7 @@
 use smidgen_draws::states::StepMark;
 use smidgen_engine::model::Ties;
 use smidgen_engine::{EvalError, Model};
-use smidgen_infer::run::Phase;
+use smidgen_infer::run::{Phase, Shared};
 use smidgen_infer::{Program, Run};
 use smidgen_io::folder::{Row, Trouble};
 use smidgen_lang::Diagnostic;
@@ -12,10 +12,12 @@ use smidgen_value::{Rng, State};
 
 use super::diary::Diary;
 use super::durable::{Counts, Durable, Recorder, Saved, phase};
+use super::follow::Epoch;
 use super::live::Pulse;
 use super::watch::Watch;
 use super::{Chain, Plan};
 use crate::compile::{Bounds, Step, StepKind};
+use crate::execute::{ExecutionContext, Executor, Mode};
 use crate::stopwatch::Stopwatch;
 
 use std::sync::Arc;
@@ -55,6 +57,8 @@ pub(super) struct Journey<'p, 'a> {
     recorder: Option<Recorder>,
     /// Whether it has come to where somebody else goes on.
     is_handed_on: bool,
+    /// How often its data have grown.
+    epoch: u32,
 }
 
 /// Draws in which a trajectory diverged that are remembered.
@@ -64,25 +68,32 @@ fn troubled(trouble: &Trouble) -> EvalError {
     EvalError::other(None, trouble.to_string())
 }
 
-impl<'p, 'a> Journey<'p, 'a> {
-    pub fn new(plan: &'p Plan<'a>, k: usize, stand: Stand, streams: [Rng; 3]) -> Self {
-        let request = plan.request;
-        let run = Run {
-            interrupt: plan.interrupt.clone(),
+impl Plan<'_> {
+    /// What a chain is to keep beside its trace.
+    fn run(&self, shared: Arc<Shared>) -> Run {
+        let request = self.request;
+        Run {
+            interrupt: self.interrupt.clone(),
             exact: request.exact,
             approximate: request.approximate,
             detailed: request.detailed,
             audit: request.audit,
-            shared: plan.shared.clone(),
+            shared,
             ..Run::default()
-        };
+        }
+    }
+}
+
+impl<'p, 'a> Journey<'p, 'a> {
+    pub fn new(plan: &'p Plan<'a>, k: usize, stand: Stand, streams: [Rng; 3]) -> Self {
+        let request = plan.request;
         Journey {
             plan,
             k,
             diary: Diary::new(&stand.watch, request),
             stand,
             streams,
-            run,
+            run: plan.run(plan.shared.clone()),
             made: 0,
             times: Vec::new(),
             ties: Vec::new(),
@@ -92,6 +103,7 @@ impl<'p, 'a> Journey<'p, 'a> {
             pulse: request.live.as_ref().map(|live| live.chain(k)),
             recorder: None,
             is_handed_on: false,
+            epoch: 0,
         }
     }
 
@@ -101,7 +113,8 @@ impl<'p, 'a> Journey<'p, 'a> {
         let out = saved.as_ref().and_then(|saved| saved.out.clone());
         let names = self.diary.columns();
         let writer = durable.folder.writer(self.k, names, out.as_ref()).map_err(failed)?;
-        self.diary.tap(self.plan.request.live.as_ref().is_some_and(|live| live.keeps_draws()));
+        let keeps_draws = self.plan.request.live.as_ref().is_some_and(|live| live.keeps_draws());
+        self.diary.tap(keeps_draws || self.plan.is_followed);
         self.recorder = Some(Recorder::new(writer, durable));
         if let Some(saved) = saved {
             self.take(saved).map_err(EvalError::into_diagnostic)?;
@@ -114,12 +127,18 @@ impl<'p, 'a> Journey<'p, 'a> {
 
     /// The warm-up and the draws, to the end or as far as it comes.
     pub fn go(mut self) -> Result<Chain, EvalError> {
+        let warmup = self.plan.request.warmup;
+        self.stretch(warmup)
+    }
+
+    /// The same with a warm-up of so many steps. It can go on afterwards, with other data.
+    pub fn stretch(&mut self, warmup: usize) -> Result<Chain, EvalError> {
         let from_the_start = Stopwatch::start();
         let mut begun = Stopwatch::start();
         let mut spent = false;
         let result = (|| {
             if self.made == 0 && self.run.phase == Phase::Free {
-                if !self.warm_up()? {
+                if !self.warm_up(warmup)? {
                     return Ok(());
                 }
                 self.begin_draws()?;
@@ -147,7 +166,7 @@ impl<'p, 'a> Journey<'p, 'a> {
         self.end(begun, spent)
     }
 
-    fn end(mut self, begun: Stopwatch, spent: bool) -> Result<Chain, EvalError> {
+    fn end(&mut self, begun: Stopwatch, spent: bool) -> Result<Chain, EvalError> {
         let Stand { model, program, watch, marks } = &mut self.stand;
         let [_, _, before] = &mut self.streams;
         if self.run.phase == Phase::Warmup {
@@ -161,7 +180,7 @@ impl<'p, 'a> Journey<'p, 'a> {
         self.diary.end(model, watch, before);
         let complete = spent || self.made >= self.plan.request.draws;
         if let Some(recorder) = &mut self.recorder {
-            let ended = match complete {
+            let ended = match complete && !self.plan.is_followed {
                 true => recorder.writer.finish(),
                 false => recorder.writer.flush(),
             };
@@ -169,38 +188,101 @@ impl<'p, 'a> Journey<'p, 'a> {
         }
         let run = &mut self.run;
         let records = (0..program.kernels.len()).map(|k| std::mem::take(run.kernel(k))).collect();
+        let had_moved = &self.moved;
         let moved = |(k, ties): (usize, Ties)| {
-            let moved = self.moved.get(k) == Some(&true) || model.has_moved(&ties);
+            let moved = had_moved.get(k) == Some(&true) || model.has_moved(&ties);
             (ties.entries, moved)
         };
         Ok(Chain {
             number: self.k,
             made: self.made,
-            marks: std::mem::take(marks),
+            marks: marks.clone(),
             kernels: program.kernels.clone(),
             records,
             warnings: std::mem::take(&mut run.warnings),
             seconds: begun.seconds(),
-            times: self.times,
-            ties: self.ties.into_iter().enumerate().map(moved).collect(),
-            diverged: self.diverged,
-            diary: self.diary,
+            times: std::mem::take(&mut self.times),
+            ties: std::mem::take(&mut self.ties).into_iter().enumerate().map(moved).collect(),
+            diverged: std::mem::take(&mut self.diverged),
+            diary: std::mem::replace(&mut self.diary, Diary::new(watch, self.plan.request)),
             complete,
         })
     }
 
+    /// The data have grown: the new rows join the trace, and the state stays. False if what the kernels had learnt is gone.
+    pub fn take_rows(&mut self, epoch: &Epoch) -> Result<bool, Diagnostic> {
+        let is_learnt = match &epoch.anew {
+            Some(steps) if self.stand_anew(epoch, steps)? => false,
+            anew => self.join(epoch, anew.is_none())?,
+        };
+        self.run = self.plan.run(epoch.shared.clone());
+        (self.epoch, self.made, self.divergences) = (epoch.number, 0, 0);
+        if self.plan.request.durable.is_some() {
+            self.diary.tap(true);
+        }
+        Ok(is_learnt)
+    }
+
+    /// The program runs anew on all rows, with the choices as they are. False if they cannot be written, and nothing has happened.
+    fn stand_anew(&mut self, epoch: &Epoch, steps: &[Arc<Step>]) -> Result<bool, Diagnostic> {
+        let Ok(state) = self.stand.model.state(None) else { return Ok(false) };
+        let former = Some((&state, self.stand.marks.as_slice()));
+        let mut rng = self.plan.rebuilding(self.k);
+        let stand = self.plan.stand_on((steps, &epoch.catalog), self.k, former, &mut rng)?;
+        let is_same = stand.names() == self.stand.names();
+        if is_same {
+            self.stand = stand;
+        }
+        Ok(is_same)
+    }
+
+    /// The new rows are observed as a loop of their own. Whether what was learnt is kept, if it is wanted.
+    fn join(&mut self, epoch: &Epoch, keeps: bool) -> Result<bool, Diagnostic> {
+        let Journey { plan, stand: Stand { model, program, .. }, streams: [rng, ..], .. } = self;
+        let mut learnt = Vec::new();
+        let is_saved = keeps && program.save(&mut learnt).is_ok();
+        let (catalog, interrupt) = (&epoch.catalog, plan.interrupt.clone());
+        let desk = ExecutionContext::new(rng, catalog, plan.sources, interrupt, Mode::Sample);
+        let mut executor = Executor { model, desk };
+        if let Some(step) = &epoch.step {
+            executor.execute(step)?;
+        }
+        // What a kernel keeps about the rows goes with it; what it has learnt is written in numbers.
+        let mut read = || {
+            for step in &plan.steps {
+                if let StepKind::Infer { .. } = step.kind {
+                    executor.execute(step)?;
+                }
+            }
+            plan.read_program(&mut executor)
+        };
+        *program = read()?;
+        let from = &mut Input::new(&learnt);
+        let is_learnt = is_saved && program.load(from).is_some() && from.is_empty();
+        if !is_learnt {
+            *program = read()?;
+        }
+        Ok(is_learnt)
+    }
+
+    /// Nothing comes any more. What cannot be written has been said, and the draws are whole without it.
+    pub fn close(&mut self) {
+        if let Some(recorder) = &mut self.recorder {
+            let _ = recorder.writer.finish();
+        }
+    }
+
     /// False when the chain has to stop.
-    fn warm_up(&mut self) -> Result<bool, EvalError> {
+    fn warm_up(&mut self, warmup: usize) -> Result<bool, EvalError> {
         let Journey { plan, stand: Stand { model, program, watch, .. }, run, diary, .. } = self;
         let request = plan.request;
         let [rng, _, before] = &mut self.streams;
-        if request.warmup > 0 {
+        if warmup > 0 {
             run.phase = Phase::Warmup;
-            let warmup = request.warmup as u64;
-            let planned = |n: Option<u64>| n.map(|n| n.saturating_mul(warmup));
+            let planned = |n: Option<u64>| n.map(|n| n.saturating_mul(warmup as u64));
             run.planned = program.transitions().into_iter().map(planned).collect();
         }
-        for step in 0..request.warmup {
+        for step in 0..warmup {
             program.execute(model, rng, run)?;
             plan.progress.done.fetch_add(1, Ordering::Relaxed);
             if plan.is_stopped() {
@@ -209,7 +291,8 @@ impl<'p, 'a> Journey<'p, 'a> {
             if request.keep_warmup {
                 diary.warm_up(model, watch, run, before)?;
                 if let (Some(recorder), Some(values)) = (&mut self.recorder, diary.tapped()) {
-                    let row = Row { draw: step as u64, epoch: 0, is_warmup: true, values };
+                    let (draw, epoch) = (step as u64, self.epoch);
+                    let row = Row { draw, epoch, is_warmup: true, values };
                     recorder.writer.push(row).map_err(|trouble| troubled(&trouble))?;
                 }
             }
@@ -255,7 +338,8 @@ impl<'p, 'a> Journey<'p, 'a> {
         }
         let mut is_due = false;
         if let (Some(recorder), Some(values)) = (&mut self.recorder, diary.tapped()) {
-            let row = Row { draw: self.made as u64, epoch: 0, is_warmup: false, values };
+            let (draw, epoch) = (self.made as u64, self.epoch);
+            let row = Row { draw, epoch, is_warmup: false, values };
             recorder.writer.push(row).map_err(|trouble| troubled(&trouble))?;
             is_due = recorder.is_due(run.total());
         }
@@ -271,7 +355,7 @@ impl<'p, 'a> Journey<'p, 'a> {
     /// The chain goes on from what it writes, if it can be written.
     fn rebase(&mut self) -> Result<(), EvalError> {
         let Some(durable) = self.plan.request.durable.clone() else { return Ok(()) };
-        if self.recorder.is_none() {
+        if self.recorder.is_none() || self.plan.is_followed {
             return Ok(());
         }
         let why = match self.save() {

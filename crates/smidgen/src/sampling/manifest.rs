@@ -37,6 +37,8 @@ pub struct Call {
     /// The run folder at whose ends the chains began.
     pub restart_from: Option<PathBuf>,
     pub checkpoint_every: Option<u64>,
+    /// The table that grows, whose rows are taken as they come.
+    pub follow: Option<String>,
 }
 
 /// Why a folder cannot be written.
@@ -93,6 +95,7 @@ pub fn manifest(call: &Call, request: &SampleRequest, session: &Session) -> Json
         "init_values": request.init.as_deref().and_then(init_to_json),
         "restart_from": path(&call.restart_from),
         "checkpoint_every": call.checkpoint_every,
+        "follow": call.follow,
     })
 }
 

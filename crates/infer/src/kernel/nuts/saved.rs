@@ -8,6 +8,7 @@ use super::{Blocks, Known};
 use crate::hamiltonian::Smoothed;
 use crate::hamiltonian::learning::Learning;
 use crate::hamiltonian::trajectory::Sampler;
+use crate::run::Phase;
 
 /// What a checkpoint holds of a block.
 pub(super) struct Learnt {
@@ -21,10 +22,19 @@ bytes_of_fields!(Learnt { learning, made, planned, warned });
 
 impl Learnt {
     /// The block as it was left, for a density that was compiled anew.
-    pub fn with(self, smoothed: Smoothed, trace: &mut Trace) -> Result<Known, EvalError> {
+    pub fn with(
+        self,
+        smoothed: Smoothed,
+        trace: &mut Trace,
+        phase: Phase,
+    ) -> Result<Known, EvalError> {
         let at = smoothed.start(trace, "nuts")?;
         let sampler = Sampler::new(at.z.len());
-        let Learnt { learning, made, planned, warned } = self;
+        let Learnt { mut learning, made, mut planned, warned } = self;
+        if phase == Phase::Warmup {
+            learning.reopen();
+            planned = None;
+        }
         Ok(Known { smoothed, sampler, learning, at, made, planned, warned })
     }
 

@@ -7,7 +7,7 @@ mod sweeps;
 
 use smidgen_engine::smooth::{Density, Validity};
 use smidgen_engine::taylor::Patches;
-use smidgen_engine::{EvalError, Trace};
+use smidgen_engine::{EvalError, Fault, Trace};
 use smidgen_value::Rng;
 
 use super::{First, WORTH_IT, near, order, origin};
@@ -134,7 +134,7 @@ impl PatchedBlock {
         block: Block<'_>,
         rng: &mut Rng,
     ) -> Result<Result<(), String>, EvalError> {
-        if self.left == Some(trace.revision()) {
+        if self.left == Some(trace.revision()) || trace.has_fault(Fault::KeptRows) {
             return Ok(Ok(()));
         }
         let validity = self.smoothed.refresh(trace, block, "reference_mh")?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smidgen_engine::smooth::{Density, Validity};
 use smidgen_engine::taylor::{Sums, Taylor, Wanted};
-use smidgen_engine::{EvalError, Trace};
+use smidgen_engine::{EvalError, Fault, Trace};
 use smidgen_value::Rng;
 
 use super::{First, LEAST_ROWS, MOST_COORDINATES, WORTH_IT, near, order, origin};
@@ -170,7 +170,7 @@ impl TallBlock {
         block: Block<'_>,
         want: Want,
     ) -> Result<Result<(), String>, EvalError> {
-        if self.left == Some(trace.revision()) {
+        if self.left == Some(trace.revision()) || trace.has_fault(Fault::KeptRows) {
             return Ok(Ok(()));
         }
         let validity = self.smoothed.refresh(trace, block, "reference_mh")?;

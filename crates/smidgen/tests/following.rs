@@ -1,0 +1,166 @@
+//! Runs that follow a table: every change is an epoch with draws of its own, each from the posterior of the rows so far.
+
+use std::sync::Arc;
+
+use smidgen::draws::summary::summarise;
+use smidgen::sampling::{EpochMark, Follow, Progress, SampleRequest, follow};
+use smidgen::value::{Column, Rng, Symbol, Table, math};
+use smidgen::{SampleError, Sampled, Session, Settings};
+
+fn table(ys: &[f64]) -> Table {
+    Table::new(vec![(Symbol::new("y"), Column::Reals(ys.into()))])
+}
+
+fn noise(n: usize) -> Vec<f64> {
+    let mut rng = Rng::from_seed(4);
+    let mut noise = || (12.0 * rng.uniform() - 6.0) / math::sqrt(12.0);
+    // The mean wanders: draws of two epochs would not be of one posterior.
+    (0..n).map(|row| 3.0 * (row as f64 / n as f64) + noise()).collect()
+}
+
+const MODEL: &str =
+    "[table t] [assume mu (normal 0 10)] [assume nu (normal mu 1)] [observe (normal nu 1) 0.5]
+    [for row in t [observe (normal mu 1) row.y]] [predict mu] [predict nu]";
+
+/// The epochs of a run whose table gets rows in these steps.
+fn epochs(
+    model: &str,
+    ys: &[f64],
+    steps: &[usize],
+    request: &SampleRequest,
+) -> Result<Vec<(EpochMark, Sampled)>, SampleError> {
+    let mut session = Session::new(Settings::default());
+    session.give_table("t", Arc::new(table(&ys[..steps[0]])));
+    let program =
+        session.parse_text("test", model).unwrap_or_else(|_| panic!("cannot read {model}"));
+    let (mut left, mut at) = (steps[1..].iter(), steps[0]);
+    let mut rows = || {
+        Ok(left.next().map(|n| {
+            at += n;
+            table(&ys[at - n..at])
+        }))
+    };
+    let (mut found, mut marks) = (Vec::new(), Vec::new());
+    let mut opened = |mark: &EpochMark| {
+        marks.push(mark.clone());
+        Ok(())
+    };
+    let mut done = |mark: &EpochMark, sampled: Sampled| {
+        found.push((mark.clone(), sampled));
+        Ok(())
+    };
+    let follows = Follow { table: "t", rows: &mut rows, opened: &mut opened, done: &mut done };
+    let progress = Progress::default();
+    follow(&mut session, &program, request, &progress, |_| Ok(None), follows)?;
+    assert_eq!(marks, found.iter().map(|(mark, _)| mark.clone()).collect::<Vec<_>>());
+    Ok(found)
+}
+
+fn request(kernel: &str) -> SampleRequest {
+    SampleRequest {
+        kernel: (!kernel.is_empty()).then(|| kernel.to_owned()),
+        draws: 500,
+        warmup: 200,
+        chains: 2,
+        seed: 3,
+        threads: 2,
+        ..SampleRequest::default()
+    }
+}
+
+/// 20 epochs of two numbers, by three kernels: 120 means, each off by 4.5 of its errors with probability 7e-6; 1e-3 in all.
+#[test]
+fn every_epoch_is_the_posterior_of_the_rows_so_far() {
+    let steps: Vec<usize> = [300].into_iter().chain((1..20).map(|k| 20 + 40 * (k % 5))).collect();
+    let ys = noise(steps.iter().sum());
+    for kernel in [
+        "",
+        "(nuts default all 1)",
+        "(cycle ((reference_mh default all 1) (slice default one 1)) 1)",
+    ] {
+        let found = epochs(MODEL, &ys, &steps, &request(kernel));
+        let found = found.unwrap_or_else(|e| panic!("{}: {kernel}", e.0[0].message));
+        assert_eq!(found.len(), steps.len());
+        let mut rows = 0;
+        for (k, (mark, sampled)) in found.iter().enumerate() {
+            rows += steps[k];
+            assert_eq!((mark.number as usize, mark.rows, mark.new), (k, rows, steps[k]));
+            // nu is 0.5 with an error of 1, mu is nu with another.
+            let precision = rows as f64 + 0.01 + 0.5;
+            let mean = (ys[..rows].iter().sum::<f64>() + 0.25) / precision;
+            let sd = 1.0 / math::sqrt(precision);
+            let expected = [(mean, sd), ((mean + 0.5) / 2.0, math::sqrt(0.5 + sd * sd / 4.0))];
+            let of = summarise(&sampled.run.draws);
+            for (row, (mean, sd)) in of.iter().zip(expected) {
+                let lengths = sampled.run.draws.quantities().iter().flat_map(|q| &q.chains);
+                assert!(lengths.map(Vec::len).all(|n| n == 500), "draws of one epoch");
+                let shown = format!("{kernel}, epoch {k}: {} ± {}, {mean}", row.mean, row.mcse);
+                assert!((row.mean - mean).abs() < 4.5 * row.mcse, "{shown}");
+                assert!((0.7..1.4).contains(&(row.sd / sd)), "{shown}: sd {} of {sd}", row.sd);
+            }
+        }
+        // The last epoch pooled with the first would be noticed.
+        let first = summarise(&found[0].1.run.draws)[0].mean;
+        let last = &summarise(&found[19].1.run.draws)[0];
+        assert!((first - last.mean).abs() > 20.0 * last.mcse);
+    }
+}
+
+#[test]
+fn threads_change_no_draw() {
+    let (ys, steps) = (noise(700), [300, 150, 250]);
+    let runs = [1, 2].map(|threads| {
+        let request = SampleRequest { threads, draws: 60, ..request("") };
+        epochs(MODEL, &ys, &steps, &request).unwrap_or_else(|e| panic!("{}", e.0[0].message))
+    });
+    for ((_, a), (_, b)) in runs[0].iter().zip(&runs[1]) {
+        let bits = |sampled: &Sampled| -> Vec<u64> {
+            let chains = sampled.run.draws.quantities().iter().flat_map(|q| &q.chains);
+            chains.flatten().map(|x| x.as_number().unwrap_or(0.0).to_bits()).collect()
+        };
+        assert_eq!(bits(a), bits(b));
+    }
+}
+
+/// Groups come up with new rows. Means of the last epoch against those of a run that had all rows from the start: three, off by
+/// 5 errors with probability 2e-6.
+#[test]
+fn new_groups_join_the_model() {
+    let model = "[table t] [assume m (normal 0 3)] [assume s (gamma 2 1)]
+        [assume level (mem (lambda (g) (normal m s)))]
+        [for row in t [observe (normal (level (int_div row.index 250)) 1) row.y]]
+        [predict m] [predict s] [predict (level 3)]";
+    let ys = noise(1000);
+    let request = SampleRequest { draws: 2000, ..request("") };
+    let grown = epochs(model, &ys, &[400, 100, 500], &request);
+    let grown = grown.unwrap_or_else(|e| panic!("{}", e.0[0].message));
+    let whole = epochs(model, &ys, &[1000], &SampleRequest { seed: 9, ..request });
+    let whole = whole.unwrap_or_else(|e| panic!("{}", e.0[0].message));
+    let (grown, whole) = (summarise(&grown[2].1.run.draws), summarise(&whole[0].1.run.draws));
+    for (a, b) in grown.iter().zip(&whole) {
+        let error = math::hypot(a.mcse, b.mcse);
+        assert!((a.mean - b.mean).abs() < 5.0 * error, "{}: {} and {}", a.name, a.mean, b.mean);
+    }
+}
+
+#[test]
+fn what_cannot_be_followed_is_said_before_the_chains_run() {
+    let ys = noise(400);
+    let request = request("");
+    let refusal = |model: &str, request: &SampleRequest| -> String {
+        let result = epochs(model, &ys, &[300, 100], request);
+        result.map(|_| String::new()).unwrap_or_else(|e| e.0[0].message.clone())
+    };
+    let with = |more: &str| format!("{MODEL} {more}");
+    let said = refusal(&with("[predict (/ mu (rows t))]"), &request);
+    assert!(said.contains("cannot be appended to `t`"), "{said}");
+    let said = refusal(&with("[for row in t [predict (* mu row.y)]]"), &request);
+    assert!(said.contains("does more than observe"), "{said}");
+    let said = refusal(&with("[infer (resample 5)]"), &request);
+    assert!(said.contains("resamples"), "{said}");
+    let record = SampleRequest { record: vec!["(rows t)".to_owned()], ..request.clone() };
+    let said = refusal(MODEL, &record);
+    assert!(said.contains("cannot be appended to `t`"), "{said}");
+    let said = refusal("[table u] [predict (normal 0 1)]", &request);
+    assert!(said.contains("no file") || said.contains("no table"), "{said}");
+}
