@@ -79,6 +79,34 @@ impl Column {
         self.len() == 0
     }
 
+    /// Some of its cells, in the order given.
+    fn take(&self, rows: &[usize]) -> Column {
+        match self {
+            Column::Reals(xs) => {
+                Column::Reals(rows.iter().map(|i| xs[*i]).collect::<Vec<_>>().into())
+            }
+            Column::Booleans(xs) => Column::Booleans(rows.iter().map(|i| xs[*i]).collect()),
+            Column::Vectors { data, width } => {
+                let cells = rows.iter().flat_map(|i| &data[i * width..(i + 1) * width]);
+                Column::Vectors { data: cells.copied().collect::<Vec<_>>().into(), width: *width }
+            }
+            Column::Texts(texts) => {
+                // Words stand in the order of their first cells here too.
+                let (mut places, mut words) = (vec![u32::MAX; texts.words.len()], Vec::new());
+                let mut code = |old: u32| {
+                    let place = &mut places[old as usize];
+                    if *place == u32::MAX {
+                        *place = words.len() as u32;
+                        words.push(texts.words[old as usize].clone());
+                    }
+                    *place
+                };
+                let codes = rows.iter().map(|i| code(texts.codes[*i])).collect();
+                Column::Texts(Texts { codes, words: words.into() })
+            }
+        }
+    }
+
     /// The numbers of a column of numbers (width 1) or of vectors.
     pub fn reals(&self) -> Option<Reals<'_>> {
         match self {
@@ -282,6 +310,16 @@ impl Table {
     /// Why the cells may no longer be what they were.
     pub fn trouble(&self) -> Option<String> {
         self.lender.as_ref()?.trouble()
+    }
+
+    /// Some of its rows, in the order given. What is said about missing cells is left behind: there must be none.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn take(&self, rows: &[usize]) -> Table {
+        let each =
+            self.names().iter().filter_map(|name| Some((*name, self.column(*name)?.take(rows))));
+        Table::with_rows(rows.len(), each.collect())
     }
 
     pub fn rows(&self) -> usize {

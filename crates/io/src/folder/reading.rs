@@ -36,7 +36,7 @@ pub struct ChainDraws {
 /// Only every so many draws are taken.
 pub fn read_chain(folder: &Path, chain: usize, every: usize) -> Result<ChainDraws, String> {
     let open = |name: &str| Some(BufReader::new(File::open(folder.join(name)).ok()?));
-    apart(chain, || decode((0..).map_while(|k| named(chain, k, &open)), every as u64))
+    apart(chain, || decode((0..).map_while(|k| named(chain, k, open)), every as u64))
 }
 
 /// The same from the bytes of streams, in order.
