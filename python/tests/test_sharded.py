@@ -70,26 +70,82 @@ def rare():
     return x, (rng.random(2000) < 1 / (1 + np.exp(4.5 - x))).astype(float)
 
 
-def test_where_rows_object_often_the_posterior_is_right(rare, tmp_path):
-    """Reels are used up, and rows decide: by cubature of the exact posterior."""
-    x, y = rare
-    files = parts(tmp_path, x, y, 250)
-    fit = sm.distributed.exact(sm.program(TEXT, t={"x": x, "y": y}), 2, files, draws=30_000, tune=200, seed=5, reel=2048)
-    a, b = np.meshgrid(np.linspace(-7, -3, 300), np.linspace(-1, 3, 300), indexing="ij")
-    eta = a[..., None] + b[..., None] * x[y > 0]
-    log_p = -(a**2 + b**2) / 8 + eta.sum(-1)
+def exact_answer(x, y):
+    """Means and sds of the exact posterior, by cubature."""
+    a, b = np.meshgrid(np.linspace(-6.5, -3.5, 80), np.linspace(-0.5, 2.5, 80), indexing="ij")
+    log_p = -(a**2 + b**2) / 8 + (a[..., None] + b[..., None] * x[y > 0]).sum(-1)
     for part in np.array_split(x, 20):
         log_p -= np.logaddexp(0, a[..., None] + b[..., None] * part).sum(-1)
     p = np.exp(log_p - log_p.max())
     p /= p.sum()
-    for name, grid in (("a", a), ("b", b)):
-        mean = (p * grid).sum()
-        sd = np.sqrt((p * (grid - mean) ** 2).sum())
+    means = [(p * grid).sum() for grid in (a, b)]
+    return {name: (mean, np.sqrt((p * (grid - mean) ** 2).sum())) for name, mean, grid in zip("ab", means, (a, b))}
+
+
+def objections(fit, answer):
+    """How far means and sds are from those of the exact posterior, in standard errors."""
+    found = []
+    for name, (mean, sd) in answer.items():
         row = fit.summary().rows[name]
-        # 4.5 standard errors: false alarms 2e-5.
-        assert abs(row["mean"] - mean) < 4.5 * sd / np.sqrt(row["ess_bulk"]), (name, row, mean, sd)
-        assert abs(row["sd"] / sd - 1) < 4.5 / np.sqrt(row["ess_tail"])
-    assert fit._later["sharded"]["reels"] > 10
+        found += [(row["mean"] - mean) / sd * np.sqrt(row["ess_bulk"]), (row["sd"] / sd - 1) * np.sqrt(row["ess_tail"])]
+    return max(abs(z) for z in found)
+
+
+def test_where_rows_object_often_the_posterior_is_right(rare, tmp_path, monkeypatch):
+    x, y = rare
+    model, files, asked = sm.program(TEXT, t={"x": x, "y": y}), parts(tmp_path, x, y, 250), []
+    ask, answer = _sharded.Parts.ask, exact_answer(x, y)
+
+    def spied(self, question):
+        answer = ask(self, question)
+        asked.append((question, answer))
+        return answer
+
+    monkeypatch.setattr(_sharded.Parts, "ask", spied)
+    request = dict(draws=20_000, tune=200, seed=5, reel=4096)
+    # Four comparisons at 4.5 standard errors: false alarms 3e-5.
+    fit = sm.distributed.exact(model, 2, files, **request)
+    assert objections(fit, answer) < 4.5
+    # Rows are drawn in proportion to their bounds: blocks by C_b, places uniformly in [0, C_b). 17 comparisons at 5
+    # standard errors: false alarms 1e-5.
+    bounds = np.array(next(answer for question, answer in asked if question[0] == "bounds"))
+    places = [place for question, _ in asked if question[0] == "reel" for place in question[1]]
+    assert len(places) == 4096 * fit._later["sharded"]["reels"] > 50_000
+    blocks = np.array([block for block, _ in places])
+    for block, share in enumerate(bounds / bounds.sum()):
+        inside = np.array([place for own, place in places if own == block]) / bounds[block]
+        assert abs(inside.size - share * len(places)) < 5 * np.sqrt(len(places) * share * (1 - share))
+        assert (inside >= 0).all() and (inside < 1).all() and abs(inside.mean() - 0.5) < 5 / np.sqrt(12 * inside.size)
+    assert set(blocks) == set(range(8))
+
+    def mild(self, question):
+        answer = ask(self, question)
+        return (answer[0], [50 * c for c in answer[1]]) if question[0] == "reel" else answer
+
+    # A broken twin: rows that hardly ever object.
+    monkeypatch.setattr(_sharded.Parts, "ask", mild)
+    assert objections(sm.distributed.exact(model, 2, files, **request), answer) > 4.5
+
+
+def test_a_row_is_where_its_bound_is(rare):
+    """Places at equal distances in a block find each row as often as its bound is long, give or take one."""
+    x, y = rare
+    model = sm.program(TEXT, t={"x": x, "y": y})
+    order = model._order(
+        draws=1, tune=0, chains=1, cores=1, seed=1, kernel=None, thin=1, record=None, init=None, approximate=False,
+        exact=False, audit=None, max_seconds=None, keep_states=False, keep_tune=False, stats=False,
+    )  # fmt: skip
+    shard = model._core.shard(order, "t")
+    ball = ([-4.5, 1.0], [0.2, 0.0, -0.05, 0.15], 8.0)
+    (total,) = shard.bounds(ball)
+    n = 10_000
+    bounds, cells = shard.rows_at(ball, [(0, (k + 0.5) / n * total) for k in range(n)])
+    found = np.array(cells[0][2])
+    assert cells[0][0] == "x" and np.array_equal(found[np.sort(np.unique(found, return_index=True)[1])], x[np.isin(x, found)])
+    for row in range(x.size):
+        here = found == x[row]
+        if here.any():
+            assert abs(here.sum() - np.array(bounds)[here][0] / total * n) <= 1
 
 
 def test_bounds_that_are_too_small_are_noticed(rare, tmp_path, monkeypatch):
