@@ -371,4 +371,32 @@ mod tests {
         assert_eq!(table.unusable(Symbol::new("date")), Some("a date"));
         assert_eq!(table.unusable(Symbol::new("r")), None);
     }
+
+    #[test]
+    fn rows_are_taken_in_the_order_given_with_words_of_their_own() {
+        let words = ["a", "b", "c"].map(|word| Arc::new(word.to_owned()));
+        let columns = vec![
+            (Symbol::new("x"), Column::Reals([1.0, 2.0, 3.0].into())),
+            (
+                Symbol::new("v"),
+                Column::Vectors { data: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0].into(), width: 2 },
+            ),
+            (Symbol::new("t"), Column::Texts(Texts::new(Arc::new([0, 1, 2]), Arc::new(words)))),
+            (Symbol::new("b"), Column::Booleans(Arc::new([true, false, true]))),
+        ];
+        let table = Table::new(columns);
+        let rows = [2, 1, 2];
+        let taken = table.take(&rows);
+        assert_eq!(taken.rows(), 3);
+        for name in table.names() {
+            let (from, to) = (table.column(*name).expect("it"), taken.column(*name).expect("it"));
+            for (k, row) in rows.iter().enumerate() {
+                assert_eq!(to.cell(k), from.cell(*row), "{name}");
+            }
+        }
+        let texts = taken.column(Symbol::new("t")).and_then(Column::texts).expect("texts");
+        let words: Vec<&str> = texts.words().iter().map(|word| word.as_str()).collect();
+        assert_eq!((texts.codes(), words), (&[0, 1, 0][..], vec!["c", "b"]));
+        assert_eq!(table.take(&[]).rows(), 0);
+    }
 }
