@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _known: dict[str, "BoundModel"] = {}
 _MOST_KNOWN = 2
 
+#: Files that a worker has read, by model, path and sums of their rows.
+_shards: dict[tuple[str, str, str], _core.Shard] = {}
+_MOST_SHARDS = 256
+
 
 def versions() -> tuple[int, int, int]:
     """What has to be equal wherever parts of one run are computed."""
@@ -84,7 +88,36 @@ def _compare(model: "BoundModel", task: dict[str, Any]) -> Any:
     return _result(model._core.compare(**task["order"]))
 
 
-_KINDS = {"walk": _walk, "part of a calibration": _part, "compare": _compare}
+def _shard(model: "BoundModel", task: dict[str, Any]) -> Any:
+    """An answer about the rows of a file, which is read when somebody asks for the first time."""
+    key = (task["digest"], task["path"], task["contents"])
+    if key not in _shards:
+        shard = _opened_shard(model, task)
+        while len(_shards) >= _MOST_SHARDS:
+            del _shards[next(iter(_shards))]
+        # Whoever asks again knows what the file holds.
+        _shards[(task["digest"], task["path"], shard.about()[3])] = shard
+        key = (task["digest"], task["path"], shard.about()[3])
+    return getattr(_shards[key], task["what"])(*task["args"])
+
+
+def _opened_shard(model: "BoundModel", task: dict[str, Any]) -> _core.Shard:
+    from ._model import BoundModel
+
+    m, path = model, task["path"]
+    made = BoundModel(
+        m.name, m._written, m._text, m._params, m._tables, {task["table"]: path}, m._dims, m._renamed, m._folder,
+        m._arrays, m._lengths,
+    )  # fmt: skip
+    shard = made._core.shard(task["order"], task["table"])
+    then = task["contents"]
+    what = None if then is None else _core.tables_differ(then, shard.about()[3])
+    if what is not None:
+        raise _core.Failure([{"is_error": True, "message": f"{path}: {what}", "label": "", "place": None, "path": [], "hints": []}])
+    return shard
+
+
+_KINDS = {"walk": _walk, "part of a calibration": _part, "compare": _compare, "shard": _shard}
 
 
 # ---------------------------------------------------------------- a worker of our own

@@ -7,6 +7,7 @@ machine, however many workers there are.
 
 from __future__ import annotations
 
+import os
 import pickle
 import time
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ._model import BoundModel
     from .kernel import Kernel
 
-__all__ = ["calibrate", "compare", "sample"]
+__all__ = ["calibrate", "compare", "exact", "sample"]
 
 #: Seconds that a round should take, if nobody says how many draws it has.
 ROUND = 30.0
@@ -84,6 +85,45 @@ def sample(
     job = model._core.gather(order, ends, time.monotonic() - begun)
     outcome: _core.Outcome = wait_for(job, model, False)
     result = Result(outcome, model, {"tune": tune, "draws": draws, "chains": chains, "thin": thin})
+    result._warn(stacklevel=3)
+    return result
+
+
+def exact(
+    model: "BoundModel",
+    client: Any,
+    files: Sequence[str | os.PathLike[str]],
+    draws: int = 1000,
+    *,
+    tune: int = 100,
+    chains: int = 1,
+    thin: int = 1,
+    seed: int | None = None,
+    record: Mapping[str, str] | list[str] | None = None,
+    reel: int = 4096,
+) -> Result:
+    """Exact draws from the posterior given all rows of ``files``, the parts of the model's one table, which stay with the
+    workers: no row is approximated, and a draw waits for hardly any of them.
+
+    The model moves continuous choices that all rows share (a regression) and goes through the rows once. Sums and
+    bounds are made by the workers, a chain then has ``reel`` rows brought at a time, drawn ahead. The draws are the same
+    for any number of workers, and for files cut elsewhere at multiples of 65,536 rows. What the model was bound to as
+    its table does not matter.
+    """
+    from ._jobs import whole
+    from ._model import _seed
+    from ._sharded import run
+
+    whole({
+        "draws": (draws, 1), "tune": (tune, 0), "chains": (chains, 1), "thin": (thin, 1), "reel": (reel, 1),
+    })  # fmt: skip
+    order = model._order(
+        draws=draws, tune=tune, chains=chains, cores=1, seed=_seed(seed), kernel=None, thin=thin, record=record, init=None,
+        approximate=False, exact=True, audit=None, max_seconds=None, keep_states=False, keep_tune=False, stats=False,
+    )  # fmt: skip
+    outcome, reels, total = run(model, client, files, order, reel)
+    result = Result(outcome, model, {"tune": tune, "draws": draws, "chains": chains, "thin": thin})
+    result._later["sharded"] = {"reels": reels, "bound": total}
     result._warn(stacklevel=3)
     return result
 

@@ -15,14 +15,13 @@ import five
 import smidgen as sm
 from smidgen import _crew, _tasks
 
-distributed = pytest.importorskip("distributed", reason="Dask is not installed: runs on its workers are not tested")
-
 SPREAD = {key: value for key, value in REQUEST.items() if key != "progress"}
 
 
 @pytest.fixture(scope="module")
 def cluster():
     """Two workers in processes of their own, on this machine alone."""
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed: runs on its workers are not tested")
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None, silence_logs=50
     ) as cluster:

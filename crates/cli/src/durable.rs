@@ -67,11 +67,9 @@ fn patience(interrupt: Arc<AtomicBool>) -> Patience {
 
 /// What the folder says about a run.
 fn call(args: &SampleArgs, file: &Path) -> Call {
-    // A run that goes on may have no file: then its folder has the program.
-    let then = args.resume.as_deref().and_then(|path| folder::manifest(path).ok());
-    let is_text = then.is_some_and(|then| then["file"].is_null());
     Call {
-        file: (!is_text).then(|| file.to_owned()),
+        // A run that goes on may have no file: then its folder has the program.
+        file: Some(file.to_owned()).filter(|file| !file.as_os_str().is_empty()),
         params: args.inputs.params.clone(),
         data: args.inputs.data.clone(),
         init: args.init.clone(),

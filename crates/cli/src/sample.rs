@@ -47,7 +47,8 @@ pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::listen(true);
     let mut session = inputs::session(&args.inputs, seed.value, interrupt.flag.clone())?;
     let file = args.file.as_deref().unwrap_or(Path::new(""));
-    let program = match args.resume.as_deref().and_then(durable::text_of) {
+    let text = args.resume.as_deref().filter(|_| file.as_os_str().is_empty());
+    let program = match text.and_then(durable::text_of) {
         Some((text, folder)) => inputs::parse_text(&mut session, &text, &folder)?,
         None => inputs::parse(&mut session, file)?,
     };

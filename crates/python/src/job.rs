@@ -23,6 +23,7 @@ use smidgen::report::{
     comparison_text,
 };
 use smidgen::sampling::legs::{self, Leg, Walked};
+use smidgen::sampling::sharded::Exact;
 use smidgen::sampling::{Progress, SampleError};
 use smidgen::{SampleRequest, Session, Task, TopDirective, replay};
 
@@ -30,6 +31,7 @@ use crate::error::{Problem, failure};
 use crate::likelihood::Likelihood;
 use crate::program::Parts;
 use crate::result::{About, Outcome, labelled};
+use crate::shard::{self, Asked};
 use crate::value::to_python;
 
 /// Runs of a comparison.
@@ -54,6 +56,8 @@ enum Answer {
     Tables(String),
     Shares(Shares),
     Places(Places),
+    /// A chain above rows elsewhere, the reels that it took, and the sum of all bounds.
+    Sharded(Outcome, u64, f64),
 }
 
 #[pyclass(frozen, module = "smidgen._core")]
@@ -227,6 +231,17 @@ impl Job {
         })
     }
 
+    pub fn sharded(front: shard::Front, mut asked: Asked, request: Exact, about: About) -> Job {
+        let interrupt = Arc::new(AtomicBool::new(false));
+        let stop = interrupt.clone();
+        let task = Task::start(interrupt, Problem::failed, move |progress| {
+            let (outcome, reels, total) =
+                shard::run(front, &mut asked, &request, about, (progress, &*stop))?;
+            Ok(Answer::Sharded(outcome, reels, total))
+        });
+        Job { task, begun: Instant::now() }
+    }
+
     pub fn tables(parts: Parts, request: SampleRequest) -> Job {
         Job::start(parts, request.seed, move |mut desk| {
             let tables =
@@ -321,6 +336,9 @@ impl Job {
                     Err(message) => (None, Some(message)),
                 };
                 places.into_iter().map(apart).collect::<Vec<_>>().into_bound_py_any(py)
+            }
+            Some(Ok(Answer::Sharded(outcome, reels, total))) => {
+                (outcome, reels, total).into_bound_py_any(py)
             }
             Some(Ok(Answer::Tables(text))) => text.into_bound_py_any(py),
             Some(Err(problems)) => Err(failure(py, &problems)),

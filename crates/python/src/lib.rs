@@ -8,6 +8,7 @@
 //! * [`run`]: a run in threads of its own; the caller waits as long as it likes;
 //! * [`result`]: what was drawn, as NumPy sees it and as an Arrow stream;
 //! * [`job`]: everything else that takes long; [`likelihood`] and [`groups`]: what comes of it;
+//! * [`shard`]: a part of a table for a chain that runs elsewhere;
 //! * [`session`]: directives one after the other on one trace;
 //! * [`error`]: diagnostics as Python data.
 //!
@@ -26,6 +27,7 @@ mod program;
 mod result;
 mod run;
 mod session;
+mod shard;
 mod value;
 
 use pyo3::pymodule;
@@ -51,6 +53,8 @@ mod _core {
     use crate::run::Run;
     #[pymodule_export]
     use crate::session::Session;
+    #[pymodule_export]
+    use crate::shard::{Shard, tables_differ};
 
     use pyo3::prelude::*;
 

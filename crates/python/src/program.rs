@@ -13,6 +13,7 @@ use smidgen::lang::Diagnostic;
 use smidgen::likelihood::LikelihoodRequest;
 use smidgen::noted::split_rounds;
 use smidgen::predict::PredictRequest;
+use smidgen::sampling::sharded::Exact;
 use smidgen::value::{self, Value};
 use smidgen::{CompareRequest, SampleRequest, Session, Settings, TopDirective};
 
@@ -22,6 +23,7 @@ use crate::job::Job;
 use crate::order::{CalibrationOrder, Order, Place, Stretch};
 use crate::result::Outcome;
 use crate::run::Run;
+use crate::shard::{Asked, Shard};
 use crate::value::{from_python, to_python as to_python_value};
 
 /// What a run needs, on whatever thread it is.
@@ -190,6 +192,32 @@ impl Program {
     fn tables(&self, order: Order<'_>) -> PyResult<Job> {
         let (request, _) = order.request()?;
         Ok(Job::tables(self.parts.clone(), request))
+    }
+
+    /// A part of its table, in blocks.
+    fn shard(&self, py: Python<'_>, order: Order<'_>, table: &str) -> PyResult<Shard> {
+        let (request, _) = order.request()?;
+        let opened = py.detach(|| Shard::open(&self.parts, &request, table));
+        opened.map_err(|problems| failure(py, &problems))
+    }
+
+    /// A chain above rows elsewhere: `front` has some of them, `ask` knows who has the others.
+    fn sharded(
+        &self,
+        py: Python<'_>,
+        order: Order<'_>,
+        front: &Bound<'_, Shard>,
+        ask: Py<PyAny>,
+        rows: usize,
+        reel: usize,
+    ) -> PyResult<Job> {
+        let (request, labels) = order.request()?;
+        let SampleRequest { chains, draws, warmup: tune, thin, seed, .. } = request;
+        let exact = Exact { chains, draws, tune, thin, seed, reel };
+        let front = front.get().only_desk();
+        let front = front.ok_or_else(|| failure(py, &[Problem::plain("a front is one block")]))?;
+        let about = crate::shard::about(labels, &self.parts);
+        Ok(Job::sharded(front, Asked { ask, rows }, exact, about))
     }
 
     /// Draws from the prior: (chains, draws of each).

@@ -102,6 +102,12 @@ impl Outcome {
         Outcome { inner: Arc::new(Inner { run, blocks, seconds, interrupted, notes, states }) }
     }
 
+    /// A run with the names that somebody gave.
+    pub fn finished(mut run: draws::Run, about: About, seconds: f64) -> Outcome {
+        about.put_on(&mut run);
+        Outcome::of(run, seconds, false, None)
+    }
+
     fn no_blocks(run: &draws::Run) -> Vec<OnceLock<Option<draws::Numbers>>> {
         run.draws.quantities().iter().map(|_| OnceLock::new()).collect()
     }

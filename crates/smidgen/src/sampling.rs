@@ -12,6 +12,7 @@ mod journey;
 pub mod legs;
 mod live;
 pub mod manifest;
+pub mod sharded;
 pub(crate) mod watch;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

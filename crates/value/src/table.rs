@@ -79,6 +79,34 @@ impl Column {
         self.len() == 0
     }
 
+    /// Some of its cells, in the order given.
+    fn take(&self, rows: &[usize]) -> Column {
+        match self {
+            Column::Reals(xs) => {
+                Column::Reals(rows.iter().map(|i| xs[*i]).collect::<Vec<_>>().into())
+            }
+            Column::Booleans(xs) => Column::Booleans(rows.iter().map(|i| xs[*i]).collect()),
+            Column::Vectors { data, width } => {
+                let cells = rows.iter().flat_map(|i| &data[i * width..(i + 1) * width]);
+                Column::Vectors { data: cells.copied().collect::<Vec<_>>().into(), width: *width }
+            }
+            Column::Texts(texts) => {
+                // Words stand in the order of their first cells here too.
+                let (mut places, mut words) = (vec![u32::MAX; texts.words.len()], Vec::new());
+                let mut code = |old: u32| {
+                    let place = &mut places[old as usize];
+                    if *place == u32::MAX {
+                        *place = words.len() as u32;
+                        words.push(texts.words[old as usize].clone());
+                    }
+                    *place
+                };
+                let codes = rows.iter().map(|i| code(texts.codes[*i])).collect();
+                Column::Texts(Texts { codes, words: words.into() })
+            }
+        }
+    }
+
     /// The numbers of a column of numbers (width 1) or of vectors.
     pub fn reals(&self) -> Option<Reals<'_>> {
         match self {
@@ -288,6 +316,16 @@ impl Table {
         self.lender.as_ref()?.trouble()
     }
 
+    /// Some of its rows, in the order given. What is said about missing cells is left behind: there must be none.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn take(&self, rows: &[usize]) -> Table {
+        let each =
+            self.names().iter().filter_map(|name| Some((*name, self.column(*name)?.take(rows))));
+        Table::with_rows(rows.len(), each.collect())
+    }
+
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -348,5 +386,33 @@ mod tests {
         assert_eq!((table.rows(), table.names().len()), (2, 4));
         assert_eq!(table.unusable(Symbol::new("date")), Some("a date"));
         assert_eq!(table.unusable(Symbol::new("r")), None);
+    }
+
+    #[test]
+    fn rows_are_taken_in_the_order_given_with_words_of_their_own() {
+        let words = ["a", "b", "c"].map(|word| Arc::new(word.to_owned()));
+        let columns = vec![
+            (Symbol::new("x"), Column::Reals([1.0, 2.0, 3.0].into())),
+            (
+                Symbol::new("v"),
+                Column::Vectors { data: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0].into(), width: 2 },
+            ),
+            (Symbol::new("t"), Column::Texts(Texts::new(Arc::new([0, 1, 2]), Arc::new(words)))),
+            (Symbol::new("b"), Column::Booleans(Arc::new([true, false, true]))),
+        ];
+        let table = Table::new(columns);
+        let rows = [2, 1, 2];
+        let taken = table.take(&rows);
+        assert_eq!(taken.rows(), 3);
+        for name in table.names() {
+            let (from, to) = (table.column(*name).expect("it"), taken.column(*name).expect("it"));
+            for (k, row) in rows.iter().enumerate() {
+                assert_eq!(to.cell(k), from.cell(*row), "{name}");
+            }
+        }
+        let texts = taken.column(Symbol::new("t")).and_then(Column::texts).expect("texts");
+        let words: Vec<&str> = texts.words().iter().map(|word| word.as_str()).collect();
+        assert_eq!((texts.codes(), words), (&[0, 1, 0][..], vec!["c", "b"]));
+        assert_eq!(table.take(&[]).rows(), 0);
     }
 }

@@ -206,11 +206,12 @@ impl Chain {
         let cubes = [self.at.cube, self.to.cube];
         self.clock.pass(bounds.total * (cubes[0] + cubes[1]));
         while self.clock.rings(rng) {
-            let Some(row) = bounds.draw(rng) else { break };
+            let own = |rng: &mut Rng| bounds.draw(rng).map(|row| (row, bounds.each[row as usize]));
+            let Some((row, c)) = tall.drawn_ahead().or_else(|| own(rng)) else { break };
             let mut remainder = [[0.0; 2]];
             tall.remainders(centre, &[row], at, &mut remainder);
             moved.rows += 1;
-            let c = f64::from(bounds.each[row as usize]);
+            let c = f64::from(c);
             let [[from, to]] = remainder;
             let beyond = |r: f64, cube: f64| r.is_nan() || r.abs() > c * cube + ROUNDING;
             moved.violations += u64::from(beyond(from, cubes[0]) || beyond(to, cubes[1]));

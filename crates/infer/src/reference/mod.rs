@@ -55,4 +55,14 @@ pub trait Tall {
 
     /// R_i at two points, for the sections asked for.
     fn remainders(&mut self, centre: &[f64], rows: &[u32], at: [&[f64]; 2], out: &mut [[f64; 2]]);
+
+    /// C = Σ c_i, where the sections lie elsewhere and their bounds with them.
+    fn total_bound(&mut self, _centre: &[f64], _lower: &[f64], _radius: f64) -> Option<f64> {
+        None
+    }
+
+    /// The next of the sections that were drawn ahead in proportion to their bounds, and its bound, where they lie elsewhere.
+    fn drawn_ahead(&mut self) -> Option<(u32, f32)> {
+        None
+    }
 }

@@ -169,6 +169,26 @@ impl Preparation {
         Ok(prepared)
     }
 
+    /// For sections that lie elsewhere, to be moved by thinning: what is known of their bounds is their sum.
+    pub fn from_afar(tall: &mut dyn Tall, start: &[f64]) -> Result<Preparation, Unfit> {
+        let reference = mode(tall, start, Want::This(Test::Thinned))?;
+        let d = reference.dimension();
+        let sums =
+            tall.sums(&reference.centre, 1).ok_or(Unfit::NoReference(NoReference::NoCurvature))?;
+        let radius = BALL + math::sqrt(d as f64);
+        let total = tall.total_bound(&reference.centre, &reference.lower, radius);
+        let total = total.filter(|total| total.is_finite()).ok_or(Unfit::NoBounds)?;
+        Ok(Preparation {
+            reference,
+            sums,
+            radius,
+            bounds: Some(Bounds::elsewhere(total)),
+            law: Law::new(vec![0.0; d]),
+            test: Test::Thinned,
+            forecast: Forecast::unknown(tall.rows()),
+        })
+    }
+
     /// The same sums and bounds for sections that have changed.
     pub fn renew(&mut self, tall: &mut dyn Tall) -> Result<(), Unfit> {
         let centre = &self.reference.centre;

@@ -98,6 +98,11 @@ impl Bounds {
         Some(Bounds { each, total, alias, hard })
     }
 
+    /// Of sections that are drawn elsewhere.
+    pub fn elsewhere(total: f64) -> Bounds {
+        Bounds { each: Vec::new(), total, alias: None, hard: Vec::new() }
+    }
+
     /// A section, drawn in proportion to its bound.
     pub fn draw(&self, rng: &mut Rng) -> Option<u32> {
         self.alias.as_ref().map(|alias| alias.draw(rng) as u32)

@@ -104,7 +104,8 @@ pub fn tables(session: &Session) -> Json {
     session.contents().iter().map(table_to_json).collect()
 }
 
-fn table_to_json(contents: &Contents) -> Json {
+/// Sums of a table.
+pub fn table_to_json(contents: &Contents) -> Json {
     let blocks: Vec<String> = contents.blocks.iter().map(|sum| format!("{sum:016x}")).collect();
     let Contents { name, rows, columns, .. } = contents;
     json!({"name": name, "rows": rows, "columns": columns, "blocks": blocks})
