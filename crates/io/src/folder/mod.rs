@@ -32,7 +32,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 #[cfg(not(feature = "columnar"))]
-pub use absent::{ChainWriter, FolderRun, Out, Row, Tail, out_of, read_chain, read_folder};
+pub use absent::{ChainWriter, FolderRun, Out, Row, Tail, bytes_of_chain, out_of, read_chain, read_folder};
 #[cfg(feature = "columnar")]
 pub use chain::{ChainWriter, Out, out_of};
 pub use checkpoint::{Checkpoint, Found};
@@ -41,7 +41,7 @@ pub use columns::Row;
 pub use disk::{Directory, Disk};
 pub use patience::{Patience, Trouble};
 #[cfg(feature = "columnar")]
-pub use reading::{FolderRun, read_chain, read_folder};
+pub use reading::{FolderRun, bytes_of_chain, read_chain, read_folder};
 #[cfg(feature = "columnar")]
 pub use tail::Tail;
 

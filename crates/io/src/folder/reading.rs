@@ -34,6 +34,12 @@ pub struct ChainDraws {
     pub added_up: Vec<(String, Vec<Online>)>,
 }
 
+/// How long the streams of a chain are.
+pub fn bytes_of_chain(folder: &Path, chain: usize) -> u64 {
+    let length = |number| std::fs::metadata(folder.join(stream_name(chain, number))).ok();
+    (0..).map_while(length).map(|file| file.len()).sum()
+}
+
 /// All whole batches of a chain, in a thread of its own: the decoder may panic on damage.
 /// Only every so many draws are taken; the others are added up.
 pub fn read_chain(folder: &Path, chain: usize, every: usize) -> Result<ChainDraws, String> {
