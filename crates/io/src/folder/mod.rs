@@ -17,6 +17,8 @@ pub mod checkpoint;
 #[cfg(feature = "columnar")]
 pub mod columns;
 pub mod disk;
+#[cfg(feature = "columnar")]
+mod frames;
 pub mod patience;
 #[cfg(feature = "columnar")]
 mod reading;

@@ -1,7 +1,7 @@
 //! A run folder as a run: what its chains have drawn so far.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read, Seek};
 use std::path::Path;
 
 use arrow_ipc::reader::StreamReader;
@@ -12,6 +12,7 @@ use smidgen_value::Value;
 use super::chain::{check_streams, out_of, stream_name};
 use super::checkpoint::{self, Found};
 use super::columns::{self, BESIDE};
+use super::frames;
 use super::{Directory, Standing, begun_chains, manifest, report, standing};
 use crate::recorded;
 use crate::sink::ASIDE;
@@ -57,10 +58,14 @@ fn decode(folder: &Path, chain: usize, every: u64) -> Result<ChainDraws, String>
     let mut sums: Vec<Option<Vec<Online>>> = Vec::new();
     for number in 0.. {
         let name = stream_name(chain, number);
-        let Ok(file) = File::open(folder.join(&name)) else { break };
+        let Ok(mut file) = File::open(folder.join(&name)) else { break };
         let wrong = |error: String| format!("{name}: {error}");
+        let length = file.metadata().map_or(0, |file| file.len());
+        let whole = frames::whole(&mut file, length);
+        file.rewind().map_err(|error| wrong(error.to_string()))?;
         // A stream that has only just begun has no schema yet.
-        let Ok(reader) = StreamReader::try_new(BufReader::new(file), None) else { break };
+        let whole = BufReader::new(file.take(whole));
+        let Ok(reader) = StreamReader::try_new(whole, None) else { break };
         let schema = reader.schema();
         let fields = schema.fields().iter().skip(BESIDE).map(|field| field.name().clone());
         let own: Vec<String> = fields.collect();
