@@ -2,12 +2,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use smidgen::value::Rng;
 use smidgen_fuzzing::directives::soak;
 use smidgen_fuzzing::mutation::changed;
-use smidgen_fuzzing::{TARGETS, Target, leave_decoders_alone};
+use smidgen_fuzzing::{TARGETS, Target, leave_decoders_alone, programs};
 
 /// Nothing that is this small may take longer, however busy the machine.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -57,33 +58,47 @@ fn survives(name: &str, changes: usize) {
 
 #[test]
 fn any_text_is_read() {
-    survives("text", 3000);
+    survives("text", 20_000);
 }
 
 #[test]
 fn any_program_runs_or_is_refused() {
-    survives("programs", 400);
+    survives("programs", 3000);
 }
 
 #[test]
 fn any_table_is_read_or_refused() {
     for name in ["csv", "parquet", "arrow", "npy", "npz"] {
-        survives(name, 500);
+        survives(name, 1500);
     }
 }
 
 #[test]
 fn any_draws_and_run_folders_are_read_or_refused() {
-    survives("draws", 500);
-    survives("folders", 150);
+    survives("draws", 1500);
+    survives("folders", 300);
 }
 
 #[test]
 fn any_directives_leave_the_trace_in_order() {
-    let (counts, faults) = soak(400, 1, |_, _| {});
+    let (counts, faults) = soak(3000, 1, |_, _| {});
     assert!(faults.is_empty(), "sequence {} fails:\n{}", faults[0].0, faults[0].1);
     // Or the test would be idle.
-    assert!(counts.done > 1000 && counts.refused > 200, "{counts:?}");
+    assert!(counts.done > 8000 && counts.refused > 1500, "{counts:?}");
+}
+
+/// Whatever a directive leaves shows in what is compared after one that failed.
+#[test]
+fn what_a_directive_leaves_would_be_noticed() {
+    let mut session = programs::session(Arc::default());
+    for text in
+        ["[assume a (normal 0 1)]", "[predict (+ a 1)]", "[observe (normal a 1) 2]", "[force a 3]"]
+    {
+        let before = programs::Standing::of(session.model());
+        let program = session.parse_text("a.smg", text).unwrap_or_else(|_| panic!("{text}"));
+        assert!(program.iter().all(|directive| programs::step(&mut session, directive)), "{text}");
+        assert_ne!(before, programs::Standing::of(session.model()), "{text}");
+    }
 }
 
 /// A reader with a mistake, which believes what a file says about its length, is caught.

@@ -73,6 +73,17 @@ impl Buffers {
     }
 }
 
+/// Room for so many numbers. New memory comes from the system as zeros page by page when it is written to, step by step: to fill
+/// it here would take a second for a million particles, in which nobody could interrupt.
+fn make_room(numbers: &mut Vec<f64>, n: usize) {
+    if numbers.capacity() < n {
+        // First the old one goes.
+        *numbers = Vec::new();
+        *numbers = vec![0.0; n];
+    }
+    numbers.resize(n, 0.0);
+}
+
 pub(super) struct CompiledPass<'a> {
     trace: &'a mut Trace,
     plan: &'a PassPlan,
@@ -94,10 +105,10 @@ impl<'a> CompiledPass<'a> {
     ) -> Result<CompiledPass<'a>, EvalError> {
         buffers.ask_for(plan, particles)?;
         let Buffers { numbers, boxed, ancestors, carried, next, .. } = &mut *buffers;
-        numbers.resize(plan.number_columns * particles, 0.0);
+        make_room(numbers, plan.number_columns * particles);
         boxed.resize(plan.boxed_columns * particles, Value::Nil);
         for carried in [carried, next] {
-            carried.numbers.resize(plan.most_numbers * particles, 0.0);
+            make_room(&mut carried.numbers, plan.most_numbers * particles);
             carried.boxed.resize(plan.most_boxed * particles, Value::Nil);
         }
         ancestors.clear();

@@ -17,6 +17,7 @@ use smidgen_draws::Online;
 use smidgen_value::Value;
 use smidgen_value::bytes::{Bytes, Input};
 
+use super::frames;
 use crate::json::{json_to_value, value_to_json};
 use crate::source::DECODER;
 
@@ -253,7 +254,9 @@ pub fn is_same(read: &Value, drawn: &Value) -> bool {
 }
 
 /// The whole batches that bytes of a stream hold, in a thread of its own: the decoder may panic on damage.
-pub fn decoded(bytes: Vec<u8>) -> Vec<RecordBatch> {
+pub fn decoded(mut bytes: Vec<u8>) -> Vec<RecordBatch> {
+    let length = bytes.len() as u64;
+    bytes.truncate(frames::whole(&mut Cursor::new(&bytes), length) as usize);
     let thread = std::thread::Builder::new().name(DECODER.to_owned());
     let decode = move || match StreamReader::try_new(Cursor::new(bytes), None) {
         Ok(reader) => reader.map_while(Result::ok).collect(),

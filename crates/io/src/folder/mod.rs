@@ -18,6 +18,8 @@ pub mod checkpoint;
 #[cfg(feature = "columnar")]
 pub mod columns;
 pub mod disk;
+#[cfg(feature = "columnar")]
+mod frames;
 mod memory;
 pub mod patience;
 #[cfg(feature = "columnar")]
@@ -35,8 +37,8 @@ use serde_json::Value as Json;
 
 #[cfg(not(feature = "columnar"))]
 pub use absent::{
-    ChainWriter, FolderRun, OUT, Out, Row, Tail, out_of, read_chain, read_folder, read_streams,
-    streams,
+    ChainWriter, FolderRun, OUT, Out, Row, Tail, bytes_of_chain, out_of, read_chain, read_folder,
+    read_streams, streams,
 };
 #[cfg(feature = "columnar")]
 pub use chain::{ChainWriter, OUT, Out, out_of, streams};
@@ -47,7 +49,7 @@ pub use disk::{Directory, Disk};
 pub use memory::Memory;
 pub use patience::{Patience, Trouble};
 #[cfg(feature = "columnar")]
-pub use reading::{FolderRun, read_chain, read_folder, read_streams};
+pub use reading::{FolderRun, bytes_of_chain, read_chain, read_folder, read_streams};
 #[cfg(feature = "columnar")]
 pub use tail::Tail;
 

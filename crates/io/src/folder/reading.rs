@@ -1,7 +1,7 @@
 //! A run folder as a run: what its chains have drawn so far.
 
 use std::fs::File;
-use std::io::{BufReader, Cursor, Read};
+use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use arrow_array::RecordBatch;
@@ -13,6 +13,7 @@ use smidgen_value::Value;
 use super::chain::{check_streams, out_of, stream_name};
 use super::checkpoint::{self, Found};
 use super::columns::{self, BESIDE};
+use super::frames;
 use super::{Directory, Standing, begun_chains, events, manifest, report, standing};
 use crate::recorded;
 use crate::sink::ASIDE;
@@ -33,6 +34,12 @@ pub struct ChainDraws {
     pub warmup_stats: Draws,
     /// All draws of a quantity added up, entry by entry; of those that have numbers, if only some draws were taken.
     pub added_up: Vec<(String, Vec<Online>)>,
+}
+
+/// How long the streams of a chain are.
+pub fn bytes_of_chain(folder: &Path, chain: usize) -> u64 {
+    let length = |number| std::fs::metadata(folder.join(stream_name(chain, number))).ok();
+    (0..).map_while(length).map(|file| file.len()).sum()
 }
 
 /// All whole batches of a chain, in a thread of its own: the decoder may panic on damage.
@@ -68,11 +75,11 @@ fn last_epoch(folder: &Path, chain: usize) -> Result<Option<u32>, String> {
 }
 
 /// The streams of a chain, each with its name.
-fn streams_of(folder: &Path, chain: usize) -> impl Iterator<Item = (String, BufReader<File>)> {
+fn streams_of(folder: &Path, chain: usize) -> impl Iterator<Item = (String, File)> {
     (0..).map_while(move |number| {
         let name = stream_name(chain, number);
         let file = File::open(folder.join(&name)).ok()?;
-        Some((name, BufReader::new(file)))
+        Some((name, file))
     })
 }
 
@@ -88,7 +95,7 @@ fn apart<T: Send>(
     })
 }
 
-fn decode<R: Read>(
+fn decode<R: Read + Seek>(
     streams: impl Iterator<Item = (String, R)>,
     every: u64,
     epoch: u32,
@@ -124,15 +131,20 @@ fn decode<R: Read>(
 type Show<'a> = &'a mut dyn FnMut(&[String], &RecordBatch) -> Result<(), String>;
 
 /// Shows all whole batches of a chain; at the end the names of its columns.
-fn each_batch<R: Read>(
+fn each_batch<R: Read + Seek>(
     streams: impl Iterator<Item = (String, R)>,
     show: Show<'_>,
 ) -> Result<Vec<String>, String> {
     let mut names: Vec<String> = Vec::new();
-    for (number, (name, stream)) in streams.enumerate() {
+    for (number, (name, mut stream)) in streams.enumerate() {
         let wrong = |error: String| format!("{name}: {error}");
+        let failed = |error: std::io::Error| wrong(error.to_string());
+        let length = stream.seek(SeekFrom::End(0)).map_err(failed)?;
+        let whole = frames::whole(&mut stream, length);
+        stream.rewind().map_err(failed)?;
         // A stream that has only just begun has no schema yet.
-        let Ok(reader) = StreamReader::try_new(stream, None) else { break };
+        let whole = BufReader::new(stream.take(whole));
+        let Ok(reader) = StreamReader::try_new(whole, None) else { break };
         let schema = reader.schema();
         let fields = schema.fields().iter().skip(BESIDE).map(|field| field.name().clone());
         let own: Vec<String> = fields.collect();
@@ -141,7 +153,6 @@ fn each_batch<R: Read>(
         } else if own != names {
             return Err(wrong("it has other columns than the stream before it".to_owned()));
         }
-        // The last batch may be half written.
         for batch in reader.map_while(Result::ok) {
             show(&names, &batch).map_err(wrong)?;
         }

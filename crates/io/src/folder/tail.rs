@@ -7,6 +7,7 @@ use arrow_ipc::reader::StreamReader;
 
 use super::chain::stream_name;
 use super::columns::{self, BESIDE, Row};
+use super::frames;
 use super::{Directory, Disk};
 use crate::source::DECODER;
 
@@ -72,7 +73,9 @@ impl Tail {
 }
 
 /// In a thread of its own: the decoder may panic on damage.
-fn decoded(bytes: Vec<u8>) -> Read {
+fn decoded(mut bytes: Vec<u8>) -> Read {
+    let length = bytes.len() as u64;
+    bytes.truncate(frames::whole(&mut Cursor::new(&bytes), length) as usize);
     let read = move || -> Read {
         let Ok(mut reader) = StreamReader::try_new(Cursor::new(bytes), None) else {
             return Default::default();

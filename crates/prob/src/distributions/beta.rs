@@ -36,8 +36,13 @@ fn parameters(args: Args<'_>) -> Result<(f64, f64), ArgumentError> {
 #[inline]
 pub(crate) fn draw(a: f64, b: f64, rng: &mut Rng) -> f64 {
     let x = if a < 1.0 || b < 1.0 {
-        // Gamma draws of small shape leave the range of doubles, their logarithms do not.
-        logistic(gamma::draw_log(a, rng) - gamma::draw_log(b, rng))
+        // Gamma draws of small shape leave the range of doubles, their logarithms do not, but of the smallest shapes. Then
+        // all that is left of the law are its ends.
+        let (first, second) = (gamma::draw_log(a, rng), gamma::draw_log(b, rng));
+        match first == f64::NEG_INFINITY && second == f64::NEG_INFINITY {
+            true => f64::from(u8::from(rng.uniform() * (a + b) < a)),
+            false => logistic(first - second),
+        }
     } else {
         let (first, second) = (gamma::draw(a, 1.0, rng), gamma::draw(b, 1.0, rng));
         1.0 / (1.0 + second / first)

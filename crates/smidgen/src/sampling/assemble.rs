@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use smidgen_draws::stuck::whereabouts;
 use smidgen_draws::{self as draws, Draws, KeepStates, KernelReport, LongRun, States};
 use smidgen_infer::KernelRecord;
-use smidgen_io::folder::read_chain;
+use smidgen_io::folder::{bytes_of_chain, read_chain};
 use smidgen_lang::Diagnostic;
 
 use super::diary::Diary;
 use super::{Chain, Plan, SampleError, Sampled};
 use crate::load::TopDirective;
 
-/// Values of draws that are taken from a folder into memory.
-const MOST_VALUES: usize = 2_000_000;
+/// Bytes of draws in a folder that are taken into memory: two million numbers.
+const MOST_BYTES: u64 = 16_000_000;
 /// Of more, so many draws of a chain, at equal distances; all are added up.
 const KEPT: usize = 8192;
 
@@ -23,9 +23,9 @@ impl Plan<'_> {
         // Of an epoch the draws are here.
         let durable = self.request.durable.as_ref().filter(|_| !self.is_followed);
         let Some(durable) = durable else { return Ok(None) };
-        let values = |chain: &Chain| chain.made.saturating_mul(chain.diary.columns().len());
-        let every = match chains.iter().map(values).sum::<usize>() {
-            0..=MOST_VALUES => 1,
+        let bytes = |chain: &Chain| bytes_of_chain(&durable.folder.path, chain.number);
+        let every = match chains.iter().map(bytes).sum::<u64>() {
+            0..=MOST_BYTES => 1,
             _ => {
                 let made = chains.iter().map(|chain| chain.made).max().unwrap_or(0);
                 made.div_ceil(KEPT).next_power_of_two()
