@@ -165,7 +165,8 @@ impl<T: Copy> LastTwo<T> {
         let known = |kept: &Option<(Vec<f64>, T)>| {
             kept.as_ref().filter(|(known, _)| same(known)).map(|(_, found)| *found)
         };
-        if let Some((k, found)) = kept.iter().map(known).enumerate().find_map(|(k, f)| Some((k, f?)))
+        if let Some((k, found)) =
+            kept.iter().map(known).enumerate().find_map(|(k, f)| Some((k, f?)))
         {
             kept.swap(0, k);
             return Ok(found);
@@ -420,7 +421,8 @@ impl Plate {
     /// goes by. A block where something stops that no density reads counts as one. None where nothing can be computed.
     pub(crate) fn unclear_rows(&self, desk: &mut PlateScratch, numbers: &[f64]) -> Option<u64> {
         let mut unclear = self.unclear.lock().unwrap_or_else(PoisonError::into_inner);
-        let counted = unclear.get_or_find(numbers, || Ok::<_, Infallible>(self.count(desk, numbers)));
+        let counted =
+            unclear.get_or_find(numbers, || Ok::<_, Infallible>(self.count(desk, numbers)));
         counted.unwrap_or_else(|never| match never {})
     }
 

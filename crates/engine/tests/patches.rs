@@ -292,8 +292,9 @@ fn derivatives_of_wide_rows() {
                 let (above, below) = (at([a, b]), at([-a, -b]));
                 above.iter().zip(&below).map(|(a, b)| (a - b) / (2.0 * h)).collect::<Vec<f64>>()
             });
-            let far: Vec<Vec<f64>> =
-                (0..81).map(|k| at([0.1 * f64::from(k % 9 - 4), 0.05 * f64::from(k / 9 - 4)])).collect();
+            let far: Vec<Vec<f64>> = (0..81)
+                .map(|k| at([0.1 * f64::from(k % 9 - 4), 0.05 * f64::from(k / 9 - 4)]))
+                .collect();
             let mut most = vec![0.0; 4 * TERMS * n];
             patches.most_of_wide(rows, [&eta, &zeta], [0.4, 0.2], TERMS - 1, &mut most);
             for j in 0..3 {

@@ -63,7 +63,11 @@ impl Ball {
 }
 
 /// M_3, M_4 and M_{m+1} of wide rows, from h_g, h'_g and the largest |∂_ζ^j ∂_η^k f| as `most(j, k)`.
-pub fn most_of_wide(m: usize, [h, other]: [f64; 2], most: impl Fn(usize, usize) -> f64) -> [f64; 3] {
+pub fn most_of_wide(
+    m: usize,
+    [h, other]: [f64; 2],
+    most: impl Fn(usize, usize) -> f64,
+) -> [f64; 3] {
     let larger = h.max(other);
     if larger == 0.0 {
         return [0.0, 0.0, most(0, m + 1)];

@@ -232,9 +232,8 @@ impl Bend {
             }
             for l in 0..=j {
                 let [zj, zl] = [z(j), z(l)];
-                let crossed = |x: &[f64], z: Option<&[f64]>| {
-                    z.map_or(0.0, |z| dot3(chunk.part(1, 1), x, z))
-                };
+                let crossed =
+                    |x: &[f64], z: Option<&[f64]>| z.map_or(0.0, |z| dot3(chunk.part(1, 1), x, z));
                 self.second[cell] += crossed(chunk.x(j), zl) + crossed(chunk.x(l), zj);
                 if let (Some(zj), Some(zl)) = (zj, zl) {
                     self.second[cell] += dot3(chunk.part(2, 0), zj, zl);

@@ -114,9 +114,8 @@ impl<T: Coefficient> Coefficient for Wide<T> {
 
     fn times(self, other: Wide<T>) -> Wide<T> {
         let (Wide(a), Wide(b)) = (self, other);
-        let part = |j: usize| {
-            (1..=j).fold(a[0].times(b[j]), |sum, i| sum.plus(a[i].times(b[j - i])))
-        };
+        let part =
+            |j: usize| (1..=j).fold(a[0].times(b[j]), |sum, i| sum.plus(a[i].times(b[j - i])));
         Wide(std::array::from_fn(part))
     }
 

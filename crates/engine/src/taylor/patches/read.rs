@@ -30,7 +30,13 @@ impl PatchPlate {
     }
 
     /// A form of wide rows, as it hangs on ζ, and its slope in η.
-    fn wide_form<T: Coefficient>(&self, store: &Store, lane: usize, k: usize, at: [T; 2]) -> (Wide<T>, f64) {
+    fn wide_form<T: Coefficient>(
+        &self,
+        store: &Store,
+        lane: usize,
+        k: usize,
+        at: [T; 2],
+    ) -> (Wide<T>, f64) {
         let [eta, zeta] = at;
         let mut out = Wide::of(0.0);
         match &self.forms {
@@ -174,7 +180,8 @@ impl Patches {
                 let series = desk.wide_enclosures.run(at, form, order + 1);
                 for j in 0..WIDTH {
                     for k in 0..=order {
-                        let most = series.map_or(f64::INFINITY, |series| series[k].0[j].magnitude());
+                        let most =
+                            series.map_or(f64::INFINITY, |series| series[k].0[j].magnitude());
                         let most = if most.is_finite() { most } else { f64::INFINITY };
                         let most = FACTORIAL[j] * FACTORIAL[k] * most;
                         out[(j * (order + 1) + k) * rows.count + place + lane] = most;

@@ -181,7 +181,9 @@ impl Density {
             z: Vec::new(),
         };
         match patches.is_wide() && !patches.is_simple() {
-            true => Err(Unserved::NoPatches("a row hangs on several effects and on several linear forms")),
+            true => Err(Unserved::NoPatches(
+                "a row hangs on several effects and on several linear forms",
+            )),
             false => Ok(patches),
         }
     }

@@ -180,8 +180,7 @@ impl PatchedBlock {
         let PatchedBlock { smoothed, patches, prepared, sweeps, left, is_faulty, z, .. } = self;
         let mut density = smoothed.density();
         let (swept, to) = {
-            let mut model =
-                PatchedDensity::new(&mut density, patches, *is_faulty);
+            let mut model = PatchedDensity::new(&mut density, patches, *is_faulty);
             sweeps.sweep(&mut model, prepared, rng)
         };
         let Point { shared, effects, log_scales } = to;
