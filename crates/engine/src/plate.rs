@@ -13,6 +13,7 @@
 //! row from the same text as nodes would, and decides wherever the program comes to something that is no finite number. What is no plate (choices of the row's own, structure that can change) becomes
 //! nodes, row by row.
 
+use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -141,8 +142,9 @@ impl Members {
 pub struct Plate {
     pub(crate) program: Arc<RowProgram>,
     pub(crate) members: Members,
-    /// Totals at the last two values of the numbers around it: of a move, those before and after.
-    totals: Mutex<[Option<Total>; 2]>,
+    totals: Mutex<LastTwo<f64>>,
+    /// About how many rows cannot be, where somebody asked.
+    unclear: Mutex<LastTwo<Option<u64>>>,
 }
 
 impl Clone for Plate {
@@ -151,10 +153,40 @@ impl Clone for Plate {
     }
 }
 
-/// The numbers around a plate, and the log density of its rows there.
-struct Total {
-    numbers: Vec<f64>,
-    log_p: f64,
+/// What was found at the last two values of the numbers around a plate: of a move, those before and after.
+struct LastTwo<T>([Option<(Vec<f64>, T)>; 2]);
+
+impl<T> Default for LastTwo<T> {
+    fn default() -> LastTwo<T> {
+        LastTwo([None, None])
+    }
+}
+
+impl<T: Copy> LastTwo<T> {
+    fn get_or_find<E>(
+        &mut self,
+        numbers: &[f64],
+        find: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let LastTwo(kept) = self;
+        let same = |known: &[f64]| {
+            known.len() == numbers.len()
+                && known.iter().zip(numbers).all(|(a, b)| a.to_bits() == b.to_bits())
+        };
+        let known = |kept: &Option<(Vec<f64>, T)>| {
+            kept.as_ref().filter(|(known, _)| same(known)).map(|(_, found)| *found)
+        };
+        if let Some((k, found)) =
+            kept.iter().map(known).enumerate().find_map(|(k, f)| Some((k, f?)))
+        {
+            kept.swap(0, k);
+            return Ok(found);
+        }
+        let found = find()?;
+        kept.swap(0, 1);
+        kept[0] = Some((numbers.to_vec(), found));
+        Ok(found)
+    }
 }
 
 /// What plates are evaluated on; one for a whole trace.
@@ -186,7 +218,7 @@ pub(crate) struct Unclear(pub Range<usize>);
 
 impl Plate {
     pub(crate) fn new(program: Arc<RowProgram>, members: Members) -> Plate {
-        Plate { program, members, totals: Mutex::default() }
+        Plate { program, members, totals: Mutex::default(), unclear: Mutex::default() }
     }
 
     /// The number of rows.
@@ -224,20 +256,7 @@ impl Plate {
     /// log p of all rows, given the numbers around it.
     pub(crate) fn total(&self, desk: &mut PlateScratch, numbers: &[f64]) -> Result<f64, Unclear> {
         let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |known: &[f64]| {
-            known.len() == numbers.len()
-                && known.iter().zip(numbers).all(|(a, b)| a.to_bits() == b.to_bits())
-        };
-        let known =
-            totals.iter().position(|t| t.as_ref().is_some_and(|total| same(&total.numbers)));
-        if let Some(k) = known {
-            totals.swap(0, k);
-        } else {
-            let log_p = self.scan(desk, numbers, None)?;
-            totals.swap(0, 1);
-            totals[0] = Some(Total { numbers: numbers.to_vec(), log_p });
-        }
-        Ok(totals[0].as_ref().map_or(0.0, |total| total.log_p))
+        totals.get_or_find(numbers, || self.scan(desk, numbers, None))
     }
 
     /// The same with its gradient, which is added to `slopes`.
@@ -407,6 +426,36 @@ impl Plate {
             program.rows.terms(store, out);
         }
         Ok(())
+    }
+
+    /// About how many rows come to no finite number, given the numbers around the plate, as the program has it: what a search for a start
+    /// goes by. A block where something stops that no density reads counts as one. None where nothing can be computed.
+    pub(crate) fn unclear_rows(&self, desk: &mut PlateScratch, numbers: &[f64]) -> Option<u64> {
+        let mut unclear = self.unclear.lock().unwrap_or_else(PoisonError::into_inner);
+        let counted =
+            unclear.get_or_find(numbers, || Ok::<_, Infallible>(self.count(desk, numbers)));
+        counted.unwrap_or_else(|never| match never {})
+    }
+
+    fn count(&self, desk: &mut PlateScratch, numbers: &[f64]) -> Option<u64> {
+        let RowProgram { prelude, rows, .. } = &*self.program;
+        let (globals, store) = desk.parts();
+        if !begin(prelude, globals, numbers) {
+            return None;
+        }
+        rows.fit(store);
+        rows.begin(store, &globals.values);
+        let (mut count, mut terms) = (0, vec![0.0; rows.stride()]);
+        for (start, lanes) in blocks(0..self.rows(), rows.stride()) {
+            let pick = self.members.pick(start);
+            rows.load(store, &globals.values, pick, lanes);
+            if !rows.value(store, &globals.values, pick, lanes).is_finite() {
+                rows.terms(store, &mut terms[..lanes]);
+                let unclear = terms[..lanes].iter().filter(|log_p| !log_p.is_finite()).count();
+                count += unclear.max(1) as u64;
+            }
+        }
+        Some(count)
     }
 }
 

@@ -42,6 +42,33 @@ const COUNTS: Grouped = Grouped {
     look: &["a", "b", "(effect 0)", "(effect 3)", "(* a (effect 1))"],
 };
 
+/// A scale of the errors is unknown: rows hang on it as well as on their linear predictors.
+const ERRORS: Grouped = Grouped {
+    assumed: "[assume m (normal -1 1)] [assume s (gamma 3 4)] [assume b (normal 0 1)] [assume t (gamma 6 6)]
+              [assume effect (mem (lambda (g) (normal m s)))]
+              [predict (map effect (range 0 4))]",
+    observed: "(normal (+ (effect row.group) (* b row.x)) t)",
+    look: &["m", "s", "b", "t", "(* t t)", "(effect 0)", "(effect 3)", "(* t (effect 1))"],
+};
+
+/// The same with heavy tails, slopes, and a scale by the row.
+const HEAVY: Grouped = Grouped {
+    assumed: "[assume a (normal 0 1)] [assume s (gamma 3 4)] [assume c (normal -0.5 0.5)] [assume d (student_t 5)]
+              [assume effect (mem (lambda (g) (normal 0.5 s)))]
+              [predict (map effect (range 0 4))]",
+    observed: "(student_t 4 (+ a (* (effect row.group) row.x)) (exp (+ c (* 0.2 d row.x))))",
+    look: &["a", "s", "c", "d", "(* c c)", "(effect 0)", "(effect 3)", "(* c (effect 1))"],
+};
+
+/// Counts that spread more than those of a Poisson law.
+const SPREAD: Grouped = Grouped {
+    assumed: "[assume m (normal 0 0.7)] [assume s (gamma 4 8)] [assume r (gamma 4 2)]
+              [assume effect (mem (lambda (g) (normal m s)))]
+              [predict (map effect (range 0 4))]",
+    observed: "(negative_binomial r (logistic (- (log r) (+ (effect row.group) (* 0.2 row.x)))))",
+    look: &["m", "s", "r", "(log r)", "(effect 0)", "(effect 3)", "(* r (effect 1))"],
+};
+
 /// A level and a slope for each group.
 const SLOPES: Grouped = Grouped {
     assumed: "[assume m (normal -1 1)] [assume s (gamma 3 4)] [assume u (gamma 3 6)]
@@ -131,7 +158,7 @@ impl Grouped {
 
 #[test]
 fn the_rows_fall_into_patches() {
-    for story in [COINS, COUNTS] {
+    for story in [COINS, COUNTS, ERRORS, HEAVY, SPREAD] {
         let mut pair = story.start(1);
         let choices: Vec<NodeId> = pair.world.model.choices().to_vec();
         let found = Density::compile(pair.world.model.trace_mut(), &choices, Form::Plain);
@@ -148,8 +175,15 @@ fn the_rows_fall_into_patches() {
 
 #[test]
 fn sweeps_keep_the_law() {
-    let stories =
-        [("coins", COINS), ("counts", COUNTS), ("slopes by group", SLOPES), ("crossed", CROSSED)];
+    let stories = [
+        ("coins", COINS),
+        ("counts", COUNTS),
+        ("unknown errors", ERRORS),
+        ("heavy errors", HEAVY),
+        ("spread counts", SPREAD),
+        ("slopes by group", SLOPES),
+        ("crossed", CROSSED),
+    ];
     for (name, story) in stories {
         let kernel = |world: &mut World| world.infer("(reference_mh default all 4)");
         demand(&format!("exact start: patches, {name}"), REPEATS, story.test(kernel));
@@ -164,6 +198,8 @@ fn other_kernels_before_and_after() {
         demand(&format!("exact start: patches and {others}"), REPEATS, COINS.test(kernel));
         let claim = format!("exact start: crossed patches and {others}");
         demand(&claim, REPEATS, CROSSED.test(kernel));
+        let claim = format!("exact start: patches with unknown errors and {others}");
+        demand(&claim, REPEATS, ERRORS.test(kernel));
     }
 }
 
@@ -177,7 +213,7 @@ fn violations(story: &Grouped, fault: Option<Fault>) -> u64 {
 
 #[test]
 fn bounds_that_are_too_small_are_noticed() {
-    for story in [COINS, SLOPES, CROSSED] {
+    for story in [COINS, ERRORS, HEAVY, SPREAD, SLOPES, CROSSED] {
         assert_eq!(violations(&story, None), 0);
         let found = violations(&story, Some(Fault::NoBounds));
         assert!(found > 3, "{}: {found} violations", story.observed);

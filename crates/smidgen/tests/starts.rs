@@ -50,7 +50,7 @@ fn numbers(sampled: &Sampled, name: &str) -> Vec<f64> {
 }
 
 /// Each with a condition that every state must fulfil.
-const PROGRAMS: [(&str, &str); 19] = [
+const PROGRAMS: [(&str, &str); 20] = [
     ("[assume s (normal 0 1)] [observe (normal 0 s) 1.5]", "(> s 0)"),
     ("[assume n (poisson 10)] [observe (binomial n 0.5) 11]", "(>= n 11)"),
     ("[assume n (poisson 10)] [assume k (binomial n 0.5)] [observe k 11]", "(>= n 11)"),
@@ -65,6 +65,12 @@ const PROGRAMS: [(&str, &str); 19] = [
         "[assume a (normal 0 300)] [assume b (normal 0 300)]
          [for i in (range 0 150) [observe (poisson (exp (+ a (* b (/ i 50))))) 2]]",
         "(< (+ a (* 2 b)) 709)",
+    ),
+    // Hardly a draw of the prior fits: how many rows do not leads there.
+    (
+        "[assume a (normal 0 1000)] [assume b (normal 0 1000)]
+         [for i in (range 0 160) [observe (bernoulli (cdf normal (+ a (* b (- (/ i 80) 1))) 0 1)) (= 0 (int_mod i 2))]]",
+        "(and (< (+ a (* 0.9 b)) 9) (< (- a (* 0.9 b)) 9))",
     ),
     // One draw of the prior in 5,040 fits.
     (

@@ -99,11 +99,15 @@ impl Kind {
         Kind::below(sheet, &around, scan, members)
     }
 
-    /// A plate below a global part that has been followed for many: there is nothing in it that a sheet would have to know.
-    pub(super) fn of_plate_below(around: &Followed, term: &PlateTerm) -> Result<Kind, Unserved> {
+    /// A plate below a global part that has been followed for many, on this sheet.
+    pub(super) fn of_plate_below(
+        sheet: Sheet,
+        around: &Followed,
+        term: &PlateTerm,
+    ) -> Result<Kind, Unserved> {
         let (program, registers) = (term.plate.program.clone(), term.registers.clone());
         let scan = Scan::Plate { program, registers };
-        Kind::below(Sheet::default(), around, scan, term.plate.members.clone())
+        Kind::below(sheet, around, scan, term.plate.members.clone())
     }
 
     fn below(

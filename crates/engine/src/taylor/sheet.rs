@@ -80,7 +80,7 @@ impl Linear {
 }
 
 /// What is written about the rows of one kind.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Sheet {
     pub data: Program,
     pub cells: Vec<Cells>,

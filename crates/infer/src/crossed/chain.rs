@@ -308,12 +308,12 @@ impl Chain {
         let eta = offset[0] + own + linalg::dot(x, &centre.shared);
         let mut f = [0.0; MOST_ORDER + 1];
         let f = &mut f[..=prepared.order()];
-        model.derivatives(rows, &[eta], f);
+        model.derivatives(rows, [&[eta], &[]], f);
         let remainder = ends.map(|End { s, d, .. }| {
             let along: f64 = u.iter().zip(s).map(|(u, s)| u * s).sum();
             let sheared = members.iter().map(|effect| prepared.sheared(*effect as usize, d));
             let t = linalg::dot(x, d) + u.iter().zip(sheared).map(|(u, k)| u * k).sum::<f64>();
-            let log_weight = model.log_weight(rows, &[eta + along + t]);
+            let log_weight = model.log_weight(rows, [&[eta + along + t], &[]]);
             (log_weight - polynomial(f, along, t), log_weight.abs())
         });
         (remainder[1].0 - remainder[0].0, remainder[0].1.max(remainder[1].1))

@@ -323,7 +323,7 @@ impl Maker<'_> {
         reader.derivatives(model, rows, at, 0, |model, chunk| {
             let bounds = &mut bounds[..chunk.rows.count];
             for (order, most) in [3, 4, order + 1].into_iter().zip(&mut ball.most) {
-                model.most(chunk.rows, chunk.eta, radius, order, bounds);
+                model.most(chunk.rows, chunk.at[0], radius, order, bounds);
                 // `max` would pass over what is no number.
                 *most = bounds.iter().fold(*most, |a, b| if *b <= a { a } else { *b });
             }

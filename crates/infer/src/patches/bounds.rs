@@ -7,6 +7,10 @@
 //! * s → s': |ΔR| ≤ M_{m+1}/(m+1)! |φ(s') − φ(s)| + M_4/6 T³ |s' − s|, φ = sgn(s)(E^{m+1} − T^{m+1});
 //! * β → β': |ΔR| ≤ h_g |Lᵀ(β' − β)| (M_{m+1}/m! E^m + ½ M_3 T²), E and T at the larger ρ.
 //!
+//! *Wide* rows: with h'_g = max_i |L⁻¹ z_i|, a derivative along β is h ∂_η + h' ∂_ζ at most. The formulas hold with the larger reach as h_g and
+//! M's so large that they bound what stands in their places: h³ M_3 ≥ Σ_j C(3, j) h^{3−j} h'^j |∂_η^{3−j} ∂_ζ^j f|, the same with one more
+//! ∂_η for h³ M_4, and M_{m+1}, h M_{m+1}, h² M_{m+1} ≥ what the last derivative, with none, one or two of them along β, may be.
+//!
 //! Times n_g this is Λ_g, for rows picked uniformly: within a patch bounds are much alike.
 
 use super::sums::{INVERSE, MOST_SUMS};
@@ -30,6 +34,8 @@ pub struct Bounds {
     quartic: Vec<f64>,
     /// n_g M_{m+1}/m!
     last: Vec<f64>,
+    /// ρ reaches no further in any patch: of wide rows ζ is bounded by it.
+    pub most_rho: f64,
 }
 
 /// M_3, M_4 and M_{m+1} of a patch, n_g, max |u_i|, h_g and r_g.
@@ -56,6 +62,33 @@ impl Ball {
     }
 }
 
+/// M_3, M_4 and M_{m+1} of wide rows, from h_g, h'_g and the largest |∂_ζ^j ∂_η^k f| as `most(j, k)`.
+pub fn most_of_wide(
+    m: usize,
+    [h, other]: [f64; 2],
+    most: impl Fn(usize, usize) -> f64,
+) -> [f64; 3] {
+    let larger = h.max(other);
+    if larger == 0.0 {
+        return [0.0, 0.0, most(0, m + 1)];
+    }
+    // What cannot be reached is 0 even where there is no bound.
+    let times = |by: f64, most: f64| if by == 0.0 { 0.0 } else { by * most };
+    let (h, other) = (h / larger, other / larger);
+    let thirds = |more: usize| {
+        times(h * h * h, most(0, 3 + more))
+            + times(3.0 * h * h * other, most(1, 2 + more))
+            + times(3.0 * h * other * other, most(2, 1 + more))
+            + times(other * other * other, most(3, more))
+    };
+    let none = most(0, m + 1);
+    let one = times(h, most(0, m + 1)) + times(other, most(1, m));
+    let two = times(h * h, most(0, m + 1))
+        + times(2.0 * h * other, most(1, m))
+        + times(other * other, most(2, m - 1));
+    [thirds(0), thirds(1), none.max(one).max(two)]
+}
+
 /// x^k
 pub fn power(x: f64, k: usize) -> f64 {
     (1..k).fold(x, |power, _| power * x)
@@ -76,12 +109,14 @@ impl Bounds {
             cubic: each(|ball| SLACK * 0.5 * ball.rows * ball.most[0]),
             quartic: each(|ball| SLACK * ball.rows * ball.most[1] / 6.0),
             last: balls.iter().map(last).collect(),
+            most_rho: f64::INFINITY,
         }
     }
 
     /// Whether a patch stays in its ball.
     pub fn holds(&self, patch: usize, s: f64, rho: f64) -> bool {
-        self.lever[patch] * s.abs() + self.reach[patch] * rho <= self.radius[patch]
+        rho <= self.most_rho
+            && self.lever[patch] * s.abs() + self.reach[patch] * rho <= self.radius[patch]
     }
 
     /// Λ_g of a move s → s' at ρ.

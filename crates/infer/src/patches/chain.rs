@@ -1,5 +1,6 @@
 //! The state of a block with patches, and which rows object to a move.
 
+use smallvec::SmallVec;
 use smidgen_prob::linalg;
 use smidgen_value::{Rng, math};
 
@@ -7,7 +8,7 @@ use super::arrowhead::Point;
 use super::preparation::Preparation;
 use super::reading::{At, Reader};
 use super::sums::{Collapsed, INVERSE, Quadratic};
-use super::{MOST_ORDER, Patched, Rows};
+use super::{MOST_ORDER, PARTS, Patched, Rows};
 use crate::reference::thinning::Clock;
 
 /// One of so many sweeps is a walk: proposals around the state, which get it out of where the others seldom lead.
@@ -270,17 +271,28 @@ impl Readings {
         let p = prepared.shared();
         let centre = &prepared.reference.centre;
         let rows = Rows::one(row);
-        self.at.resize(p + 2, 0.0);
+        let of_zeta = if model.is_wide() { p } else { 0 };
+        self.at.resize(p + of_zeta + 2, 0.0);
         model.coefficients(rows, &mut self.at);
-        let (x, u) = (&self.at[..p], self.at[p]);
-        let eta = self.at[p + 1] + u * prepared.effects[place] + linalg::dot(x, &centre.shared);
-        let mut f = [0.0; MOST_ORDER + 1];
-        let f = &mut f[..=prepared.sums.order];
-        model.derivatives(rows, &[eta], f);
+        let (x, u, z) = (&self.at[..p], self.at[p], &self.at[p + 1..p + 1 + of_zeta]);
+        let offset = self.at[p + 1 + of_zeta];
+        let eta = offset + u * prepared.effects[place] + linalg::dot(x, &centre.shared);
+        let zeta = linalg::dot(z, &centre.shared[..of_zeta]);
+        // No ζ unless rows are wide.
+        let zetas = |zeta: f64| [zeta].into_iter().take(of_zeta).collect::<SmallVec<[f64; 1]>>();
+        let parts = if model.is_wide() { PARTS } else { 1 };
+        let mut f = [0.0; PARTS * (MOST_ORDER + 1)];
+        let f = &mut f[..parts * (prepared.sums.order + 1)];
+        model.derivatives(rows, [&[eta], &zetas(zeta)], f);
         let remainder = spots.map(|Spot { s, d }| {
             let (s, t) = (u * s, linalg::dot(x, d) + u * prepared.sheared(place, d));
-            let log_weight = model.log_weight(rows, &[eta + s + t]);
-            (log_weight - polynomial(f, s, t), log_weight.abs())
+            let r = linalg::dot(z, &d[..of_zeta]);
+            let log_weight = model.log_weight(rows, [&[eta + s + t], &zetas(zeta + r)]);
+            let polynomial = match parts {
+                1 => polynomial(f, s, t),
+                _ => polynomial_of_wide(f, s, [t, r]),
+            };
+            (log_weight - polynomial, log_weight.abs())
         });
         (remainder[1].0 - remainder[0].0, remainder[0].1.max(remainder[1].1))
     }
@@ -288,18 +300,24 @@ impl Readings {
 
 /// Σ_{j≤2} Σ_{k≤m−j} f^(j+k) t^j s^k/(j! k!)
 pub(crate) fn polynomial(f: &[f64], s: f64, t: f64) -> f64 {
-    let m = f.len() - 1;
-    let mut total = 0.0;
-    let mut front = 1.0;
-    for j in 0..=2 {
-        let mut inner = f[m];
-        for k in (j..m).rev() {
-            inner = f[k] + inner * s * INVERSE[k - j + 1];
-        }
-        total += front * inner;
-        front *= t * INVERSE[j + 1];
-    }
-    total
+    let inner = |j: usize| series(&f[j..], s);
+    inner(0) + t * (inner(1) + 0.5 * t * inner(2))
+}
+
+/// Σ_{j≤2} (t ∂_η + r ∂_ζ)^j/j! Σ_{k≤m−j} s^k/k! ∂_η^k f, from the derivatives in η of f, of ∂f/∂ζ and of ∂²f/∂ζ².
+pub(crate) fn polynomial_of_wide(f: &[f64], s: f64, [t, r]: [f64; 2]) -> f64 {
+    let orders = f.len() / PARTS;
+    // With j of ∂_ζ and k of ∂_η in front.
+    let inner = |j: usize, k: usize| series(&f[j * orders + k..(j + 1) * orders - j], s);
+    let slopes = t * inner(0, 1) + r * inner(1, 0);
+    let bends = t * t * inner(0, 2) + 2.0 * t * r * inner(1, 1) + r * r * inner(2, 0);
+    inner(0, 0) + slopes + 0.5 * bends
+}
+
+/// Σ_k f_k s^k/k!
+fn series(f: &[f64], s: f64) -> f64 {
+    let last = f.len() - 1;
+    (0..last).rev().fold(f[last], |inner, k| f[k] + inner * s * INVERSE[k + 1])
 }
 
 /// Accepts with probability min(1, e^log): a number only where it matters, and a logarithm less often.

@@ -16,6 +16,10 @@
 //! reversible. Everything made in the preparation is a fixed number in the draws; each proposal is a function of what
 //! its move holds fixed.
 //!
+//! *Wide* rows hang on a second predictor ζ_i = z_i·β as well, such as the logarithm of a scale of the errors: f_i(η_i, ζ_i). With
+//! r_i = z_i·(β − β*) and D = t ∂_η + r ∂_ζ in the place of t d/dη, P = Σ_{j≤2} D^j/j! Σ_{k≤m−j} s^k/k! ∂_η^k f_i: sums are of the same
+//! shape, and derivatives are along (h_g, h'_g) where they were along h_g.
+//!
 //! A sweep costs O(G p²), whatever the number of rows.
 //!
 //! | module | what it is |
@@ -71,23 +75,48 @@ impl Rows {
     }
 }
 
+/// η of some rows, and ζ of them if they are wide.
+pub type Predictors<'a> = [&'a [f64]; 2];
+
+/// Parts of the derivatives of wide rows: by ∂/∂ζ, up to the second; and of their bounds, up to the third.
+pub const PARTS: usize = 3;
+pub const PARTS_OF_BOUNDS: usize = 4;
+
 /// Rows whose log weights hang on linear predictors. Numbers of several rows stand beside each other; those that are asked for
 /// together are of one patch.
 pub trait Predicted {
     /// The number of shared coordinates, p.
     fn shared(&self) -> usize;
 
-    /// x_i, one coordinate after the other, the coefficients u_i of each effect of the patch, and then o_i.
+    /// Whether rows hang on a second predictor.
+    fn is_wide(&self) -> bool {
+        false
+    }
+
+    /// x_i, one coordinate after the other, the coefficients u_i of each effect of the patch, z_i if rows are wide, and then o_i.
     fn coefficients(&mut self, rows: Rows, out: &mut [f64]);
 
-    /// Σ f_i(η_i)
-    fn log_weight(&mut self, rows: Rows, eta: &[f64]) -> f64;
+    /// Σ f_i(η_i, ζ_i)
+    fn log_weight(&mut self, rows: Rows, at: Predictors<'_>) -> f64;
 
-    /// f_i(η_i), then f_i', and so on, as many orders as there is room for.
-    fn derivatives(&mut self, rows: Rows, eta: &[f64], out: &mut [f64]);
+    /// f_i, then f_i', and so on, as many orders as there is room for. Of wide rows as many of ∂f_i/∂ζ and of ∂²f_i/∂ζ² follow.
+    fn derivatives(&mut self, rows: Rows, at: Predictors<'_>, out: &mut [f64]);
 
     /// An upper bound of |f_i^(order)| over [η_i − radius, η_i + radius], infinite where there is none.
     fn most(&mut self, rows: Rows, eta: &[f64], radius: f64, order: usize, out: &mut [f64]);
+
+    /// The same of all derivatives of wide rows, up to an order in η and ζ together and to the third in ζ: by the order in ζ, and then by
+    /// that in η.
+    fn most_of_wide(
+        &mut self,
+        _rows: Rows,
+        _at: Predictors<'_>,
+        _radii: [f64; 2],
+        _order: usize,
+        out: &mut [f64],
+    ) {
+        out.fill(f64::INFINITY);
+    }
 }
 
 /// A density of rows in patches that read one effect each, as the methods here ask for it.

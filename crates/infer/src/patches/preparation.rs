@@ -11,11 +11,11 @@ use smidgen_prob::linalg;
 use smidgen_value::{Rng, math};
 
 use super::arrowhead::{self, NoReference, Point, Reference};
-use super::bounds::{Ball, Bounds};
+use super::bounds::{self, Ball, Bounds};
 use super::chain::{Chain, Swept};
 use super::reading::{At, CHUNK, Chunk, Reader, triangle};
 use super::sums::{Kind, Quadratic, Sums};
-use super::{Patched, Rows};
+use super::{PARTS_OF_BOUNDS, Patched, Rows};
 
 /// A patch with fewer rows than these and p is scanned.
 const FEW: usize = 5;
@@ -169,7 +169,10 @@ impl Preparation {
         if !sums.is_finite() {
             return Err(NoReference::Impossible);
         }
-        let bounds = Bounds::new(order, &balls);
+        let mut bounds = Bounds::new(order, &balls);
+        if model.is_wide() {
+            bounds.most_rho = most_rho(p);
+        }
         let by_place = |of: &[f64]| groups.iter().map(|g| of[*g as usize]).collect::<Vec<f64>>();
         let precision = math::exp(-2.0 * reference.centre.log_scale);
         let precisions = by_place(&reference.precisions);
@@ -256,6 +259,16 @@ impl Preparation {
     }
 }
 
+/// `max` would pass over what is no number.
+fn largest(most: f64, bounds: &[f64]) -> f64 {
+    bounds.iter().fold(most, |a, b| if *b <= a { a } else { *b })
+}
+
+/// How far ρ reaches, in a ball that is as large as it has to be.
+fn most_rho(p: usize) -> f64 {
+    SHARED_RADIUS + math::sqrt(p as f64)
+}
+
 /// Reads patches at the reference.
 struct Maker<'a> {
     reader: Reader,
@@ -284,33 +297,81 @@ impl Maker<'_> {
         let p = model.shared();
         let rows = model.patch(group);
         let mut reader = std::mem::take(&mut self.reader);
-        let (mut x, mut whitened, mut most) = (Vec::new(), vec![0.0; p], 0.0_f64);
-        let mut lever = 0.0_f64;
+        let (mut x, mut whitened) = (Vec::new(), vec![0.0; p]);
+        let (mut lever, mut most) = (0.0_f64, [0.0_f64; 2]);
+        let factor = &self.reference.factor;
+        let mut length = |most: &mut f64, of: &dyn Fn(usize) -> f64| {
+            whitened.iter_mut().enumerate().for_each(|(j, w)| *w = of(j));
+            linalg::solve_lower(factor, &mut whitened);
+            *most = most.max(linalg::dot(&whitened, &whitened));
+        };
         reader.coefficients(model, rows, 1, |chunk| {
             self.sheared(group, &chunk, &mut x);
             lever = chunk.x(p).iter().fold(lever, |most, u| most.max(u.abs()));
             for i in 0..chunk.rows.count {
-                let place = |j: usize| x[j * chunk.rows.count + i];
-                whitened.iter_mut().enumerate().for_each(|(j, w)| *w = place(j));
-                linalg::solve_lower(&self.reference.factor, &mut whitened);
-                most = most.max(linalg::dot(&whitened, &whitened));
+                length(&mut most[0], &|j| x[j * chunk.rows.count + i]);
+                if p > 0 && chunk.z(0).is_some() {
+                    length(&mut most[1], &|j| chunk.z(j).map_or(0.0, |z| z[i]));
+                }
             }
         });
-        let reach = math::sqrt(most) * (1.0 + 1e-6);
+        let reaches = most.map(|most| math::sqrt(most) * (1.0 + 1e-6));
+        let reach = reaches[0].max(reaches[1]);
         let sd = 1.0 / math::sqrt(self.reference.precisions[group]);
-        let radius = EFFECT_RADIUS * sd * lever + reach * (SHARED_RADIUS + math::sqrt(p as f64));
-        let mut ball = Ball { rows: rows.count as f64, lever, reach, radius, most: [0.0; 3] };
-        let mut bounds = vec![0.0; CHUNK];
+        let radius = EFFECT_RADIUS * sd * lever + reach * most_rho(p);
+        let ball = Ball { rows: rows.count as f64, lever, reach, radius, most: [0.0; 3] };
+        let most = match model.is_wide() {
+            true => self.most_of_wide(model, &mut reader, group, radius, reaches),
+            false => self.most(model, &mut reader, group, radius),
+        };
+        self.reader = reader;
+        Ball { most, ..ball }
+    }
+
+    /// The largest derivatives of a patch that its bounds need.
+    fn most(
+        &self,
+        model: &mut dyn Patched,
+        reader: &mut Reader,
+        group: usize,
+        radius: f64,
+    ) -> [f64; 3] {
+        let (mut found, mut bounds) = ([0.0; 3], vec![0.0; CHUNK]);
+        let rows = model.patch(group);
         reader.derivatives(model, rows, self.at(group), 0, |model, chunk| {
             let bounds = &mut bounds[..chunk.rows.count];
-            for (order, most) in Ball::orders(self.order).into_iter().zip(&mut ball.most) {
-                model.most(chunk.rows, chunk.eta, radius, order, bounds);
-                // `max` would pass over what is no number.
-                *most = bounds.iter().fold(*most, |a, b| if *b <= a { a } else { *b });
+            for (order, found) in Ball::orders(self.order).into_iter().zip(&mut found) {
+                model.most(chunk.rows, chunk.at[0], radius, order, bounds);
+                *found = largest(*found, bounds);
             }
         });
-        self.reader = reader;
-        ball
+        found
+    }
+
+    /// The same of wide rows, with ζ no further than [`most_rho`] allows.
+    fn most_of_wide(
+        &self,
+        model: &mut dyn Patched,
+        reader: &mut Reader,
+        group: usize,
+        radius: f64,
+        reaches: [f64; 2],
+    ) -> [f64; 3] {
+        let rows = model.patch(group);
+        let order = Ball::orders(self.order).into_iter().fold(0, usize::max);
+        let orders = order + 1;
+        let radii = [radius, reaches[1] * most_rho(model.shared())];
+        let mut found = vec![0.0; PARTS_OF_BOUNDS * orders];
+        let mut bounds = vec![0.0; PARTS_OF_BOUNDS * orders * CHUNK];
+        reader.derivatives(model, rows, self.at(group), 0, |model, chunk| {
+            let n = chunk.rows.count;
+            let bounds = &mut bounds[..PARTS_OF_BOUNDS * orders * n];
+            model.most_of_wide(chunk.rows, chunk.at, radii, order, bounds);
+            for (found, bounds) in found.iter_mut().zip(bounds.chunks_exact(n)) {
+                *found = largest(*found, bounds);
+            }
+        });
+        bounds::most_of_wide(self.order, reaches, |j, k| found[j * orders + k])
     }
 
     /// Adds the sums of a patch.
@@ -330,6 +391,7 @@ impl Maker<'_> {
                     products.extend(x(j).iter().zip(x(l)).map(|(a, b)| a * b));
                 }
             }
+            self.add_wide(place, &chunk, &x, sums);
             // u^k, u^{k−1} and u^{k−2}
             let mut power = vec![1.0; n];
             for k in 0..=self.order {
@@ -355,5 +417,43 @@ impl Maker<'_> {
             }
         });
         self.reader = reader;
+    }
+
+    /// What z_i adds to the sums of a patch, x̃_i as by `x`.
+    fn add_wide<'a>(
+        &self,
+        place: usize,
+        chunk: &Chunk,
+        x: &dyn Fn(usize) -> &'a [f64],
+        sums: &mut Sums,
+    ) {
+        let p = self.reference.centre.shared.len();
+        let mut weighted = Vec::new();
+        // Σ u^power f x y
+        let mut sum = |f: &[f64], power: usize, x: &[f64], y: Option<&[f64]>| {
+            weighted.clear();
+            weighted.extend(f.iter().zip(x).map(|(f, x)| f * x));
+            for _ in 0..power {
+                weighted.iter_mut().zip(chunk.x(p)).for_each(|(w, u)| *w *= u);
+            }
+            y.map_or_else(|| weighted.iter().sum(), |y| linalg::dot(&weighted, y))
+        };
+        let Some(z) = (0..p).map(|j| chunk.z(j)).collect::<Option<Vec<&[f64]>>>() else { return };
+        for k in 1..=self.order {
+            for (j, z) in z.iter().enumerate() {
+                sums.add(place, Kind::X(k, j), sum(chunk.part(1, k - 1), k - 1, z, None));
+            }
+            let mut cell = 0;
+            for j in (0..p).filter(|_| k >= 2) {
+                for l in 0..=j {
+                    let mixed = chunk.part(1, k - 1);
+                    let total = sum(mixed, k - 2, x(j), Some(z[l]))
+                        + sum(mixed, k - 2, x(l), Some(z[j]))
+                        + sum(chunk.part(2, k - 2), k - 2, z[j], Some(z[l]));
+                    sums.add(place, Kind::Xx(k, cell), total);
+                    cell += 1;
+                }
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use smidgen_prob::linalg::dot;
 
-use super::{Predicted, Rows};
+use super::{PARTS, Predicted, Predictors, Rows};
 
 /// Rows that are read at a time.
 pub const CHUNK: usize = 64;
@@ -13,9 +13,10 @@ pub type At<'a> = [&'a [f64]; 2];
 /// Room for a chunk of rows.
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
-    /// x_i by coordinate, u_i by effect, and o_i.
+    /// x_i by coordinate, u_i by effect, z_i by coordinate if rows are wide, and o_i.
     x: Vec<f64>,
     eta: Vec<f64>,
+    zeta: Vec<f64>,
     /// Derivatives by order.
     f: Vec<f64>,
 }
@@ -24,8 +25,12 @@ pub struct Reader {
 pub struct Chunk<'a> {
     pub rows: Rows,
     x: &'a [f64],
-    pub eta: &'a [f64],
+    /// Where z_i begins, if rows are wide.
+    of_zeta: Option<usize>,
+    /// η and ζ
+    pub at: Predictors<'a>,
     f: &'a [f64],
+    orders: usize,
 }
 
 impl Chunk<'_> {
@@ -36,22 +41,52 @@ impl Chunk<'_> {
 
     /// f_i^(k)
     pub fn f(&self, k: usize) -> &[f64] {
-        &self.f[k * self.rows.count..(k + 1) * self.rows.count]
+        self.part(0, k)
+    }
+
+    /// ∂^(k+j) f_i/∂η^k ∂ζ^j, for wide rows.
+    pub fn part(&self, j: usize, k: usize) -> &[f64] {
+        let first = (j * self.orders + k) * self.rows.count;
+        &self.f[first..first + self.rows.count]
+    }
+
+    /// Coordinate k of every z_i; None unless rows are wide.
+    pub fn z(&self, k: usize) -> Option<&[f64]> {
+        self.of_zeta.map(|first| self.x(first + k))
     }
 }
 
+/// Σ a b c
+fn dot3(a: &[f64], b: &[f64], c: &[f64]) -> f64 {
+    a.iter().zip(b).zip(c).map(|((a, b), c)| a * b * c).sum()
+}
+
 impl Reader {
-    /// Reads x_i and η_i of few rows.
-    fn read_linear(&mut self, model: &mut dyn Predicted, rows: Rows, at: At) {
+    /// Reads x_i, η_i and ζ_i of few rows. Where z_i begins, if they are wide.
+    fn read_linear(&mut self, model: &mut dyn Predicted, rows: Rows, at: At) -> Option<usize> {
         let n = rows.count;
-        let columns = at[0].len() + at[1].len();
-        self.x.resize((columns + 1) * n, 0.0);
+        let of_eta = at[0].len() + at[1].len();
+        let of_zeta = if model.is_wide() { at[0].len() } else { 0 };
+        self.x.resize((of_eta + of_zeta + 1) * n, 0.0);
         model.coefficients(rows, &mut self.x);
         self.eta.clear();
-        self.eta.extend_from_slice(&self.x[columns * n..]);
-        for (x, weight) in self.x.chunks_exact(n).zip(at.into_iter().flatten()) {
-            self.eta.iter_mut().zip(x).for_each(|(eta, x)| *eta += x * weight);
+        self.eta.extend_from_slice(&self.x[(of_eta + of_zeta) * n..]);
+        let mut columns = self.x.chunks_exact(n);
+        let add = |sums: &mut [f64], x: &[f64], weight: &f64| {
+            sums.iter_mut().zip(x).for_each(|(sum, x)| *sum += x * weight);
+        };
+        for (weight, x) in at.into_iter().flatten().zip(&mut columns) {
+            add(&mut self.eta, x, weight);
         }
+        self.zeta.clear();
+        if of_zeta == 0 {
+            return None;
+        }
+        self.zeta.resize(n, 0.0);
+        for (weight, z) in at[0].iter().zip(columns) {
+            add(&mut self.zeta, z, weight);
+        }
+        Some(of_eta)
     }
 
     /// The log weight of rows of one patch.
@@ -60,7 +95,7 @@ impl Reader {
         for skip in (0..rows.count).step_by(CHUNK) {
             let part = rows.part(skip, CHUNK);
             self.read_linear(model, part, at);
-            total += model.log_weight(part, &self.eta);
+            total += model.log_weight(part, [&self.eta, &self.zeta]);
         }
         total
     }
@@ -76,14 +111,16 @@ impl Reader {
     ) {
         for skip in (0..rows.count).step_by(CHUNK) {
             let part = rows.part(skip, CHUNK);
-            self.read_linear(model, part, at);
-            self.f.resize((order + 1) * part.count, 0.0);
-            model.derivatives(part, &self.eta, &mut self.f);
-            show(model, Chunk { rows: part, x: &self.x, eta: &self.eta, f: &self.f });
+            let of_zeta = self.read_linear(model, part, at);
+            let (orders, parts) = (order + 1, if of_zeta.is_some() { PARTS } else { 1 });
+            self.f.resize(parts * orders * part.count, 0.0);
+            let at: Predictors<'_> = [&self.eta, &self.zeta];
+            model.derivatives(part, at, &mut self.f);
+            show(model, Chunk { rows: part, x: &self.x, of_zeta, at, f: &self.f, orders });
         }
     }
 
-    /// Shows rows with their x_i, and u_i of some effects, alone.
+    /// Shows rows with their x_i, z_i, and u_i of some effects, alone.
     pub fn coefficients(
         &mut self,
         model: &mut dyn Predicted,
@@ -93,14 +130,18 @@ impl Reader {
     ) {
         for skip in (0..rows.count).step_by(CHUNK) {
             let part = rows.part(skip, CHUNK);
-            self.x.resize((model.shared() + effects + 1) * part.count, 0.0);
+            let of_eta = model.shared() + effects;
+            let of_zeta = model.is_wide().then_some(of_eta);
+            let columns = of_eta + of_zeta.map_or(0, |_| model.shared());
+            self.x.resize((columns + 1) * part.count, 0.0);
             model.coefficients(part, &mut self.x);
-            show(Chunk { rows: part, x: &self.x, eta: &[], f: &[] });
+            show(Chunk { rows: part, x: &self.x, of_zeta, at: [&[], &[]], f: &[], orders: 0 });
         }
     }
 }
 
-/// Sums over rows of a patch at a point: what Newton steps are made of. With y_i = (x_i, u_i):
+/// Sums over rows of a patch at a point: what Newton steps are made of. With y_i = (x_i, u_i), and for wide rows the same with ∂f/∂ζ and
+/// z_i added:
 #[derive(Clone, Debug, Default)]
 pub struct Bend {
     /// Σ f
@@ -162,11 +203,42 @@ impl Bend {
             }
         }
         for (slot, variance) in variances.iter().enumerate().filter(|(_, v)| **v > 0.0) {
-            self.weighted.clear();
-            let pairs = chunk.f(3).iter().zip(chunk.x(p + slot));
-            self.weighted.extend(pairs.map(|(f, u)| variance * f * u * u));
+            let u = chunk.x(p + slot);
+            let weigh = |weighted: &mut Vec<f64>, f: &[f64]| {
+                weighted.clear();
+                weighted.extend(f.iter().zip(u).map(|(f, u)| variance * f * u * u));
+            };
+            weigh(&mut self.weighted, chunk.f(3));
             for (j, sum) in self.third.iter_mut().enumerate() {
                 *sum += dot(&self.weighted, chunk.x(j));
+            }
+            if chunk.z(0).is_some() {
+                weigh(&mut self.weighted, chunk.part(1, 2));
+                for (j, sum) in self.third[..p].iter_mut().enumerate() {
+                    *sum += chunk.z(j).map_or(0.0, |z| dot(&self.weighted, z));
+                }
+            }
+        }
+        self.add_wide(chunk, p);
+    }
+
+    /// What z_i adds.
+    fn add_wide(&mut self, chunk: &Chunk, p: usize) {
+        let z = |j: usize| if j < p { chunk.z(j) } else { None };
+        let mut cell = 0;
+        for j in 0..self.first.len() {
+            if let Some(z) = z(j) {
+                self.first[j] += dot(chunk.part(1, 0), z);
+            }
+            for l in 0..=j {
+                let [zj, zl] = [z(j), z(l)];
+                let crossed =
+                    |x: &[f64], z: Option<&[f64]>| z.map_or(0.0, |z| dot3(chunk.part(1, 1), x, z));
+                self.second[cell] += crossed(chunk.x(j), zl) + crossed(chunk.x(l), zj);
+                if let (Some(zj), Some(zl)) = (zj, zl) {
+                    self.second[cell] += dot3(chunk.part(2, 0), zj, zl);
+                }
+                cell += 1;
             }
         }
     }

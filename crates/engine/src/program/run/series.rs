@@ -80,6 +80,68 @@ impl Coefficient for Interval {
     }
 }
 
+/// A number that hangs on a second one, as a series in that: what its parts are coefficients of is known as far as the orders in
+/// both numbers together stay below the terms asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Wide<T>(pub [T; WIDTH]);
+
+/// Orders in the second number, with the value.
+pub(crate) const WIDTH: usize = 4;
+
+impl<T: Coefficient> Wide<T> {
+    fn by_part(self, other: Wide<T>, of: impl Fn(T, T) -> T) -> Wide<T> {
+        Wide(std::array::from_fn(|j| of(self.0[j], other.0[j])))
+    }
+
+    /// C(n, i) f
+    fn chosen(f: T, n: usize, i: usize) -> T {
+        f.times(T::of(FACTORIAL[n] / (FACTORIAL[i] * FACTORIAL[n - i])))
+    }
+}
+
+impl<T: Coefficient> Coefficient for Wide<T> {
+    fn of(x: f64) -> Wide<T> {
+        Wide(std::array::from_fn(|j| T::of(if j == 0 { x } else { 0.0 })))
+    }
+
+    fn plus(self, other: Wide<T>) -> Wide<T> {
+        self.by_part(other, T::plus)
+    }
+
+    fn minus(self, other: Wide<T>) -> Wide<T> {
+        self.by_part(other, T::minus)
+    }
+
+    fn times(self, other: Wide<T>) -> Wide<T> {
+        let (Wide(a), Wide(b)) = (self, other);
+        let part =
+            |j: usize| (1..=j).fold(a[0].times(b[j]), |sum, i| sum.plus(a[i].times(b[j - i])));
+        Wide(std::array::from_fn(part))
+    }
+
+    /// f^(k)(a + step)/k! = Σ_i C(k + i, i) f^(k+i)(a)/(k + i)! stepⁱ
+    fn curve(self, curve: Curve, out: &mut [Wide<T>]) -> bool {
+        let orders = out.len();
+        let zero = T::of(0.0);
+        let mut f = [zero; TERMS];
+        if !self.0[0].curve(curve, &mut f[..orders]) {
+            return false;
+        }
+        let mut step = self;
+        step.0[0] = zero;
+        for (k, out) in out.iter_mut().enumerate() {
+            let most = (WIDTH - 1).min(orders - 1 - k);
+            let mut sum = Wide([zero; WIDTH]);
+            for i in (0..=most).rev() {
+                sum = sum.times(step);
+                sum.0[0] = Wide::chosen(f[k + i], k + i, i);
+            }
+            *out = sum;
+        }
+        true
+    }
+}
+
 /// Where the series of all steps stand.
 pub(crate) struct AllSeries<T>(Vec<[T; TERMS]>);
 

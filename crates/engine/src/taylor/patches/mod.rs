@@ -8,6 +8,9 @@
 //! bounds of these over intervals ([`crate::program::run::series`]). A plate that reads one effect alone may have it in
 //! several forms with coefficients of the rows; η is the effect then.
 //!
+//! Rows may hang on a second form ζ of shared coordinates alone, such as the logarithm of a scale of the errors: they are *wide*. Their
+//! derivatives are those in η and ζ.
+//!
 //! [`recognise`] finds the shape or says what stands in its way; [`read`] reads rows.
 
 mod read;
@@ -20,7 +23,7 @@ use smidgen_value::math;
 use super::kind::Kind;
 use crate::program::Register;
 use crate::program::run::Store;
-use crate::program::run::series::AllSeries;
+use crate::program::run::series::{AllSeries, Wide};
 use crate::smooth::{Density, Terms};
 
 pub use read::PatchRows;
@@ -44,6 +47,7 @@ pub struct Patches {
     /// The patch that reads an effect and no other, if that is the only one that reads it.
     own_patches: Vec<Option<u32>>,
     plates: Vec<PatchPlate>,
+    is_wide: bool,
     /// What is no row and no effect, and normal choices that are computed together with effects but are none.
     rest: Terms,
     others: Vec<Normal>,
@@ -107,8 +111,14 @@ struct PatchPlate {
 
 /// How its forms hang on η.
 enum Forms {
-    /// There is one and it is η: where its coefficients stand, by the number of the shared coordinate, and of the effects.
-    One { shared: Vec<(usize, Register)>, own: SmallVec<[Register; 2]> },
+    /// One of them, by its number, is η: where its coefficients stand, by the number of the shared coordinate, and of the effects.
+    /// If there is another it is ζ.
+    One {
+        eta: usize,
+        shared: Vec<(usize, Register)>,
+        own: SmallVec<[Register; 2]>,
+        zeta: Vec<(usize, Register)>,
+    },
     /// All of them are η times a number of the row.
     OfEffect(Vec<Register>),
 }
@@ -121,6 +131,8 @@ struct PatchDesk {
     constants_of: Option<usize>,
     series: AllSeries<f64>,
     enclosures: AllSeries<Interval>,
+    wide_series: AllSeries<Wide<f64>>,
+    wide_enclosures: AllSeries<Wide<Interval>>,
 }
 
 impl Patches {
@@ -158,6 +170,11 @@ impl Patches {
     pub fn is_simple(&self) -> bool {
         let is_alone = |members: &Members| matches!(members[..], [effect] if self.own_patches[effect as usize].is_some());
         self.scales.len() == 1 && self.members.iter().all(is_alone)
+    }
+
+    /// Whether rows hang on a second form.
+    pub fn is_wide(&self) -> bool {
+        self.is_wide
     }
 
     /// The rows of an effect that shares none.

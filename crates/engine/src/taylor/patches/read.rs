@@ -7,7 +7,7 @@ use crate::program::Register;
 use crate::program::cells::Pick;
 use crate::program::rows::BLOCK;
 use crate::program::run::Store;
-use crate::program::run::series::{FACTORIAL, Lane};
+use crate::program::run::series::{Coefficient, FACTORIAL, Lane, WIDTH, Wide};
 
 /// Some rows: `first`, `first + step`, and so on, `count` of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,37 @@ impl PatchPlate {
             }
         }
     }
+
+    /// A form of wide rows, as it hangs on ζ, and its slope in η.
+    fn wide_form<T: Coefficient>(
+        &self,
+        store: &Store,
+        lane: usize,
+        k: usize,
+        at: [T; 2],
+    ) -> (Wide<T>, f64) {
+        let [eta, zeta] = at;
+        let mut out = Wide::of(0.0);
+        match &self.forms {
+            Forms::One { eta: number, .. } if *number != k => {
+                (out.0[0], out.0[1]) = (zeta, T::of(1.0));
+                (out, 0.0)
+            }
+            Forms::One { .. } => {
+                out.0[0] = eta;
+                (out, 1.0)
+            }
+            Forms::OfEffect(columns) => {
+                let slope = number(store, columns[k], lane);
+                out.0[0] = eta.times(T::of(slope));
+                (out, slope)
+            }
+        }
+    }
 }
+
+/// Whether parts of this order in ζ are asked for: values and two derivatives.
+const ASKED: usize = 3;
 
 fn number(store: &Store, register: Register, lane: usize) -> f64 {
     store.lanes(register, lane + 1)[lane]
@@ -59,14 +89,19 @@ impl Patches {
         }
     }
 
-    /// The coefficients of η in the shared coordinates, one coordinate after the other, and in the effects of the patch.
+    /// The coefficients of η in the shared coordinates, one coordinate after the other, and in the effects of the patch; of wide
+    /// rows also those of ζ in the shared coordinates.
     pub fn coefficients(&mut self, rows: PatchRows, out: &mut [f64]) {
         let p = self.shared.len();
+        let is_wide = self.is_wide();
         out.fill(0.0);
         self.each_plate(rows, |plate, desk, place, count| match &plate.forms {
-            Forms::One { shared, own } => {
+            Forms::One { shared, own, zeta, .. } => {
+                let of_zeta = p + own.len();
                 let own = own.iter().enumerate().map(|(slot, column)| (p + slot, column));
-                for (k, column) in shared.iter().map(|(k, column)| (*k, column)).chain(own) {
+                let zeta = zeta.iter().filter(|_| is_wide).map(|(k, column)| (of_zeta + k, column));
+                let shared = shared.iter().map(|(k, column)| (*k, column));
+                for (k, column) in shared.chain(own).chain(zeta) {
                     let out = &mut out[k * rows.count + place..][..count];
                     out.copy_from_slice(desk.store.lanes(*column, count));
                 }
@@ -75,31 +110,82 @@ impl Patches {
         });
     }
 
-    /// Σ f(η); −∞ or no number where some row is impossible.
-    pub fn log_weight(&mut self, rows: PatchRows, eta: &[f64]) -> f64 {
+    /// Σ f(η, ζ); −∞ or no number where some row is impossible. Of ζ there is nothing unless rows are wide.
+    pub fn log_weight(&mut self, rows: PatchRows, [eta, zeta]: [&[f64]; 2]) -> f64 {
         let mut total = 0.0;
         self.each_plate(rows, |plate, desk, place, count| {
-            for (lane, eta) in eta[place..place + count].iter().enumerate() {
+            for lane in 0..count {
                 let at = Lane { curved: &plate.kind.curved, data: &desk.store, lane };
-                let form = |k: usize| plate.form(&desk.store, lane, k, *eta);
-                let series = desk.series.run(at, form, 1);
-                total += series.map_or(f64::NAN, |series| series[0]);
+                let value = match zeta.get(place + lane) {
+                    None => {
+                        let form = |k: usize| plate.form(&desk.store, lane, k, eta[place + lane]);
+                        desk.series.run(at, form, 1).map(|series| series[0])
+                    }
+                    Some(zeta) => {
+                        let here = [eta[place + lane], *zeta];
+                        let form = |k: usize| plate.wide_form(&desk.store, lane, k, here);
+                        desk.wide_series.run(at, form, 1).map(|series| series[0].0[0])
+                    }
+                };
+                total += value.unwrap_or(f64::NAN);
             }
         });
         total
     }
 
-    /// f(η), then f', and so on, as many orders as there is room for.
-    pub fn derivatives(&mut self, rows: PatchRows, eta: &[f64], out: &mut [f64]) {
-        let terms = out.len() / rows.count.max(1);
+    /// f(η), then f', and so on, as many orders as there is room for. Of wide rows: so many in η; after them those of
+    /// ∂f/∂ζ, and of ∂²f/∂ζ². Those with more orders in both than there are in η mean nothing.
+    pub fn derivatives(&mut self, rows: PatchRows, [eta, zeta]: [&[f64]; 2], out: &mut [f64]) {
+        let parts = if zeta.is_empty() { 1 } else { ASKED };
+        let terms = out.len() / (parts * rows.count.max(1));
         self.each_plate(rows, |plate, desk, place, count| {
-            for (lane, eta) in eta[place..place + count].iter().enumerate() {
+            for lane in 0..count {
                 let at = Lane { curved: &plate.kind.curved, data: &desk.store, lane };
-                let form = |k: usize| plate.form(&desk.store, lane, k, *eta);
-                let series = desk.series.run(at, form, terms);
-                for k in 0..terms {
-                    let coefficient = series.map_or(f64::NAN, |series| series[k]);
-                    out[k * rows.count + place + lane] = FACTORIAL[k] * coefficient;
+                let mut put = |j: usize, k: usize, coefficient: Option<f64>| {
+                    let derivative = FACTORIAL[j] * FACTORIAL[k] * coefficient.unwrap_or(f64::NAN);
+                    out[(j * terms + k) * rows.count + place + lane] = derivative;
+                };
+                if let Some(zeta) = zeta.get(place + lane) {
+                    let here = [eta[place + lane], *zeta];
+                    let form = |k: usize| plate.wide_form(&desk.store, lane, k, here);
+                    let series = desk.wide_series.run(at, form, terms);
+                    for j in 0..parts {
+                        (0..terms).for_each(|k| put(j, k, series.map(|series| series[k].0[j])));
+                    }
+                } else {
+                    let form = |k: usize| plate.form(&desk.store, lane, k, eta[place + lane]);
+                    let series = desk.series.run(at, form, terms);
+                    (0..terms).for_each(|k| put(0, k, series.map(|series| series[k])));
+                }
+            }
+        });
+    }
+
+    /// Of wide rows: upper bounds of |∂^(k+j) f/∂η^k ∂ζ^j| for η and ζ within radii, k + j up to an order, and j up to 3; k by k, and then
+    /// j by j. Infinite where there is none.
+    pub fn most_of_wide(
+        &mut self,
+        rows: PatchRows,
+        [eta, zeta]: [&[f64]; 2],
+        [radius, width]: [f64; 2],
+        order: usize,
+        out: &mut [f64],
+    ) {
+        let around = |x: f64, radius: f64| Interval { lo: x - radius, hi: x + radius };
+        self.each_plate(rows, |plate, desk, place, count| {
+            for lane in 0..count {
+                let at = Lane { curved: &plate.kind.curved, data: &desk.store, lane };
+                let here = [around(eta[place + lane], radius), around(zeta[place + lane], width)];
+                let form = |k: usize| plate.wide_form(&desk.store, lane, k, here);
+                let series = desk.wide_enclosures.run(at, form, order + 1);
+                for j in 0..WIDTH {
+                    for k in 0..=order {
+                        let most =
+                            series.map_or(f64::INFINITY, |series| series[k].0[j].magnitude());
+                        let most = if most.is_finite() { most } else { f64::INFINITY };
+                        let most = FACTORIAL[j] * FACTORIAL[k] * most;
+                        out[(j * (order + 1) + k) * rows.count + place + lane] = most;
+                    }
                 }
             }
         });

@@ -6,6 +6,7 @@ use smidgen_prob::Family;
 use smidgen_value::{Link, math};
 
 use super::{Forms, Line, Members, Normal, PatchDesk, PatchPlate, Patches, Scale};
+use crate::program::curved::Form;
 use crate::program::rows::{Column, OfRow, Rows};
 use crate::program::{DensityOp, Op, Register};
 use crate::smooth::{Density, Terms};
@@ -36,12 +37,18 @@ impl Density {
         }
         let around = self.followed_for_patches()?;
         let is_linear = |register: &Register| line(&around, *register).is_some();
-        let reads = self.parts.plates.iter().flat_map(|term| &term.registers);
-        if !reads.into_iter().all(is_linear) {
-            return Err(Unserved::NoPatches("rows read what is not linear in the block's choices"));
-        }
-        let kinds = self.parts.plates.iter().map(|term| Kind::of_plate_below(&around, term));
-        let kinds: Vec<Kind> = kinds.collect::<Result<_, _>>()?;
+        let plates = &self.parts.plates;
+        let reads = plates.iter().flat_map(|term| &term.registers);
+        let kinds: Vec<Kind> = if reads.clone().all(is_linear) {
+            let of = |term| Kind::of_plate_below(Sheet::default(), &around, term);
+            plates.iter().map(of).collect::<Result<_, _>>()?
+        } else {
+            // What is not linear is written down once; every plate goes on from there on a sheet of its own.
+            let mut sheet = Sheet::default();
+            let around = of_block(&mut sheet, self, &reads.copied().collect::<Vec<_>>())?;
+            let of = |term| Kind::of_plate_below(sheet.clone(), &around, term);
+            plates.iter().map(of).collect::<Result<_, _>>()?
+        };
         let effects = self.effects(&kinds, &around);
         if effects.all.is_empty() {
             return Err(Unserved::NoEffects);
@@ -154,7 +161,9 @@ impl Density {
             row += plate.kind.rows();
         }
         starts.push(row);
-        Ok(Patches {
+        let has_zeta = |forms: &Forms| matches!(forms, Forms::One { zeta, .. } if !zeta.is_empty());
+        let patches = Patches {
+            is_wide: plates.iter().any(|(_, plate)| has_zeta(&plate.forms)),
             dimension,
             shared,
             own_patches: own_patches(&members, all.len()),
@@ -170,7 +179,13 @@ impl Density {
             others,
             desk: PatchDesk::default(),
             z: Vec::new(),
-        })
+        };
+        match patches.is_wide() && !patches.is_simple() {
+            true => Err(Unserved::NoPatches(
+                "a row hangs on several effects and on several linear forms",
+            )),
+            false => Ok(patches),
+        }
     }
 
     /// Whether terms hang on any of some coordinates. The coordinates are the first registers of the global part.
@@ -364,20 +379,29 @@ fn forms(
     if effects.len() == 1 && forms.iter().all(|form| form.coordinates == effects) {
         return Ok(Forms::OfEffect(forms.iter().map(|form| form.columns[0]).collect()));
     }
-    let [form] = &forms[..] else {
-        return Err(Unserved::NoPatches("a row hangs on several linear forms"));
+    let has_effect = |form: &&Form| form.coordinates.iter().any(|c| effects.contains(c));
+    let (eta, other) = match &forms[..] {
+        [_] => (0, None),
+        [_, b] if !has_effect(&b) => (0, Some(b)),
+        [a, _] if !has_effect(&a) => (1, Some(a)),
+        _ => return Err(Unserved::NoPatches("a row hangs on several linear forms")),
     };
+    let form = &forms[eta];
     let mut shared = Vec::with_capacity(form.coordinates.len());
+    let mut zeta = Vec::new();
     let mut own: SmallVec<[Option<Register>; 2]> = effects.iter().map(|_| None).collect();
+    let of_scale = Unserved::NoPatches("rows hang on the scale of the effects");
     for (coordinate, column) in form.coordinates.iter().zip(&form.columns) {
         match (place(*coordinate), effects.iter().position(|effect| effect == coordinate)) {
             (Some(k), _) => shared.push((k, *column)),
             (None, Some(slot)) => own[slot] = Some(*column),
-            (None, None) => {
-                return Err(Unserved::NoPatches("rows hang on the scale of the effects"));
-            }
+            (None, None) => return Err(of_scale),
         }
     }
+    for (coordinate, column) in other.iter().flat_map(|o| o.coordinates.iter().zip(&o.columns)) {
+        zeta.push((place(*coordinate).ok_or_else(|| of_scale.clone())?, *column));
+    }
     let own = own.into_iter().collect::<Option<_>>();
-    own.map(|own| Forms::One { shared, own }).ok_or(Unserved::NoPatches("rows read no effects"))
+    let forms = own.map(|own| Forms::One { eta, shared, own, zeta });
+    forms.ok_or(Unserved::NoPatches("rows read no effects"))
 }

@@ -83,14 +83,19 @@ impl Plate {
         self.interpret_in(&mut host, row).map_err(|stop| self.error(stop, row))
     }
 
-    /// How many rows cannot be, given the values of the nodes around the plate. At least one, since
-    /// who asks knows that some cannot.
+    /// How many rows cannot be, given the values of the nodes around the plate, as the program has it where it can be computed: a search for
+    /// a start asks at every step, and goes by the number alone. At least one, since who asks knows that some cannot.
     pub(crate) fn impossible_rows(
         &self,
         trace: &Trace,
         nodes: &[NodeId],
         values: &[&Value],
     ) -> u64 {
+        let mut numbers = Vec::new();
+        let counted = match self.flatten(values, &mut numbers) {
+            true => self.unclear_rows(&mut trace.desk(), &numbers),
+            false => None,
+        };
         let cannot_be = |place: &usize| {
             let row = self.members.row(*place) as usize;
             match self.interpret(trace, nodes, values, row) {
@@ -98,7 +103,7 @@ impl Plate {
                 Err(error) => error.rejects(),
             }
         };
-        ((0..self.rows()).filter(cannot_be).count() as u64).max(1)
+        counted.unwrap_or_else(|| (0..self.rows()).filter(cannot_be).count() as u64).max(1)
     }
 
     fn interpret_in(&self, host: &mut Interpreter<'_>, row: usize) -> Walked<f64> {

@@ -58,7 +58,7 @@ impl First<'_> {
         };
         let is_faulty = self.is_faulty;
         let mut prepare = || {
-            let mut model = PatchedDensity { density, patches: &mut patches, is_faulty };
+            let mut model = PatchedDensity::new(density, &mut patches, is_faulty);
             Prepared::new(&mut model, &start)
         };
         let prepared = match self.is_alone {
@@ -121,7 +121,7 @@ impl PatchedBlock {
         let PatchedBlock { smoothed, patches, prepared, sweeps, is_faulty, z, .. } = self;
         let to = point(patches, state);
         let mut density = smoothed.density();
-        let mut model = PatchedDensity { density: &mut density, patches, is_faulty: *is_faulty };
+        let mut model = PatchedDensity::new(&mut density, patches, *is_faulty);
         sweeps.go(&mut model, prepared, &to, rng);
         z.clear();
         z.extend_from_slice(state);
@@ -162,7 +162,7 @@ impl PatchedBlock {
         let mut density = smoothed.density();
         *patches = density.patches().map_err(|why| why.to_string())?;
         let start = point(patches, &origin(density.dimension()));
-        let mut model = PatchedDensity { density: &mut density, patches, is_faulty: *is_faulty };
+        let mut model = PatchedDensity::new(&mut density, patches, *is_faulty);
         let renewed = match is_of_the_rest {
             true => Prepared::new(&mut model, &start),
             false => prepared.renewed(&mut model),
@@ -180,8 +180,7 @@ impl PatchedBlock {
         let PatchedBlock { smoothed, patches, prepared, sweeps, left, is_faulty, z, .. } = self;
         let mut density = smoothed.density();
         let (swept, to) = {
-            let mut model =
-                PatchedDensity { density: &mut density, patches, is_faulty: *is_faulty };
+            let mut model = PatchedDensity::new(&mut density, patches, *is_faulty);
             sweeps.sweep(&mut model, prepared, rng)
         };
         let Point { shared, effects, log_scales } = to;

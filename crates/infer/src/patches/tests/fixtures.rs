@@ -4,8 +4,8 @@ use smidgen_value::{Rng, math};
 
 use super::model::{MOST, Outcome, Plan, derivatives, log_weight};
 use crate::patches::arrowhead::{self, Point};
-use crate::patches::bounds::{Ball, Bounds};
-use crate::patches::chain::{Chain, polynomial};
+use crate::patches::bounds::{self, Ball, Bounds};
+use crate::patches::chain::{Chain, polynomial, polynomial_of_wide};
 use crate::patches::preparation::{Preparation, Want};
 use crate::patches::sums::{Collapsed, Quadratic};
 use crate::patches::{Patched, Rows};
@@ -147,6 +147,76 @@ fn differences_are_bounded() {
             let wrong = tightest(outcome, m, 0.2);
             assert!(wrong > 1.0, "{outcome:?}, order {m}: bounds of a fifth are kept: {wrong}");
         }
+    }
+}
+
+/// ∂^(k+j)/∂η^k ∂ζ^j of the log density of normal(η, e^ζ) at y = 1.
+fn of_normal(j: usize, k: usize, eta: f64, zeta: f64) -> f64 {
+    let precision = math::exp(-2.0 * zeta);
+    let gap = 1.0 - eta;
+    let of_eta = [-0.5 * gap * gap, gap, -1.0].get(k).map_or(0.0, |x| x * precision);
+    let by_zeta: f64 = (0..j).map(|_| -2.0).product();
+    let line = match (j, k) {
+        (0, 0) => -zeta,
+        (1, 0) => -1.0,
+        _ => 0.0,
+    };
+    by_zeta * of_eta + line
+}
+
+/// The change of a wide row's remainder in random moves, over its bound.
+fn tightest_of_wide(m: usize, share: f64) -> f64 {
+    let mut rng = Rng::from_seed(m as u64);
+    let mut worst = 0.0_f64;
+    for _ in 0..4000 {
+        let mut number = |most: f64| most * (2.0 * rng.uniform() - 1.0);
+        let (eta, zeta) = (number(3.0), number(1.0));
+        let reaches = [0.15 + number(0.15), 0.1 + number(0.1)];
+        let (reach, radius, rho) = (reaches[0].max(reaches[1]), 2.0, 1.5 + number(1.0));
+        // β in two whitened coordinates: what η and ζ read of it point in any directions.
+        let angles = [number(std::f64::consts::PI), number(std::f64::consts::PI)];
+        let mut spot = || {
+            let (angle, length) = (number(std::f64::consts::PI), number(rho));
+            [length * math::cos(angle), length * math::sin(angle)]
+        };
+        let (from, to) = (spot(), spot());
+        let along = |w: [f64; 2], i: usize| {
+            reaches[i] * (math::cos(angles[i]) * w[0] + math::sin(angles[i]) * w[1])
+        };
+        let mut s = || (radius - reach * rho) * (2.0 * rng.uniform() - 1.0);
+        let s = [s(), s()];
+        let f: Vec<f64> =
+            (0..3).flat_map(|j| (0..=m).map(move |k| of_normal(j, k, eta, zeta))).collect();
+        let rest = |s: f64, w: [f64; 2]| {
+            let by = [along(w, 0), along(w, 1)];
+            of_normal(0, 0, eta + s + by[0], zeta + by[1]) - polynomial_of_wide(&f, s, by)
+        };
+        let most = bounds::most_of_wide(m, reaches, |j, k| {
+            // Largest at a corner of the box.
+            let corners = [(-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0)];
+            let corner = |(a, b): (f64, f64)| {
+                of_normal(j, k, eta + a * radius, zeta + b * reaches[1] * rho).abs()
+            };
+            share * corners.into_iter().map(corner).fold(0.0, f64::max)
+        });
+        let bounds = Bounds::new(m, &[Ball { rows: 1.0, lever: 1.0, reach, radius, most }]);
+        let change = (rest(s[1], from) - rest(s[0], from)).abs();
+        worst = worst.max((change - 1e-12) / bounds.of_effect(0, s, rho));
+        let by = [to[0] - from[0], to[1] - from[1]];
+        let length = math::sqrt(by[0] * by[0] + by[1] * by[1]);
+        let change = (rest(s[0], to) - rest(s[0], from)).abs();
+        worst = worst.max((change - 1e-12) / bounds.of_shared(0, s[0], rho, length));
+    }
+    worst
+}
+
+#[test]
+fn differences_of_wide_rows_are_bounded() {
+    for m in 2..=6 {
+        let right = tightest_of_wide(m, 1.0);
+        assert!(right <= 1.0, "order {m}: {right} of the bound");
+        let wrong = tightest_of_wide(m, 0.2);
+        assert!(wrong > 1.0, "order {m}: bounds of a fifth are kept: {wrong}");
     }
 }
 

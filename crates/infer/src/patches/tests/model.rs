@@ -3,7 +3,7 @@
 use smidgen_prob::collapsed::draw::standard_normal;
 use smidgen_value::{Rng, math};
 
-use crate::patches::{Patched, Predicted, Rows};
+use crate::patches::{Patched, Predicted, Predictors, Rows};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -175,11 +175,11 @@ impl Predicted for Mixed {
         }
     }
 
-    fn log_weight(&mut self, rows: Rows, eta: &[f64]) -> f64 {
+    fn log_weight(&mut self, rows: Rows, [eta, _]: Predictors<'_>) -> f64 {
         each(rows).zip(eta).map(|(row, eta)| log_weight(self.outcome, self.y[row], *eta)).sum()
     }
 
-    fn derivatives(&mut self, rows: Rows, eta: &[f64], out: &mut [f64]) {
+    fn derivatives(&mut self, rows: Rows, [eta, _]: Predictors<'_>, out: &mut [f64]) {
         for (i, (row, eta)) in each(rows).zip(eta).enumerate() {
             let f = derivatives(self.outcome, self.y[row], *eta);
             for (f, out) in f.into_iter().zip(out[i..].iter_mut().step_by(rows.count)) {

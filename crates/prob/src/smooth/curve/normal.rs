@@ -34,8 +34,9 @@ pub fn cdf(x: f64, out: &mut [f64]) {
     }
 }
 
-/// Left of here the derivatives of log Φ are cumulants.
+/// Left of here the derivatives of log Φ are cumulants, and further left Φ itself is lost.
 const LEFT: f64 = -1.5;
+const FAR: f64 = 30.0;
 
 pub fn log_cdf(x: f64, out: &mut [f64]) {
     let [value, rest @ ..] = out else { return };
@@ -54,6 +55,13 @@ pub fn log_cdf(x: f64, out: &mut [f64]) {
 
 /// log Φ(-t) and its derivatives with respect to -t.
 fn log_cdf_left(t: f64, out: &mut [f64]) {
+    let value = if t < FAR { ln(probability(-t)) } else { f64::NAN };
+    if let [only] = out
+        && t < FAR
+    {
+        *only = value;
+        return;
+    }
     // From a far ratio, about the fixed point of its recursion, downwards.
     let far = 24 + (240.0 / (t * t)) as i32;
     let mut ratio = 2.0 * f64::from(far) / (t + (t * t + 4.0 * f64::from(far)).sqrt());
@@ -76,6 +84,7 @@ fn log_cdf_left(t: f64, out: &mut [f64]) {
         *out = cumulant * unit;
         unit *= mean;
     }
-    let square = [-0.5 * t * t - HALF_LN_2PI - ln(t + mean), t, -1.0];
-    out.iter_mut().zip(square).for_each(|(out, square)| *out += square);
+    let square = [t, -1.0];
+    out.iter_mut().skip(1).zip(square).for_each(|(out, square)| *out += square);
+    out[0] = if t < FAR { value } else { -0.5 * t * t - HALF_LN_2PI - ln(t + mean) };
 }

@@ -11,14 +11,26 @@ use smidgen_value::{Rng, math};
 use crate::crossed::{self, Crossed, Point};
 use crate::patches::arrowhead::{self, NoReference};
 use crate::patches::chain::Swept;
-use crate::patches::{self, Patched, Predicted, Rows};
+use crate::patches::{self, Patched, Predicted, Predictors, Rows};
 
 /// A density in patches, as the methods of [`crate::patches`] and [`crate::crossed`] ask for it.
 pub(super) struct PatchedDensity<'a> {
-    pub density: &'a mut Density,
-    pub patches: &'a mut Patches,
+    density: &'a mut Density,
+    patches: &'a mut Patches,
     /// Whether the bounds are too small, by mistake.
-    pub is_faulty: bool,
+    is_faulty: bool,
+    is_wide: bool,
+}
+
+impl<'a> PatchedDensity<'a> {
+    pub fn new(
+        density: &'a mut Density,
+        patches: &'a mut Patches,
+        is_faulty: bool,
+    ) -> PatchedDensity<'a> {
+        let is_wide = patches.is_wide();
+        PatchedDensity { density, patches, is_faulty, is_wide }
+    }
 }
 
 fn rows(Rows { first, step, count }: Rows) -> PatchRows {
@@ -41,12 +53,30 @@ impl Predicted for PatchedDensity<'_> {
         offsets.fill(0.0);
     }
 
-    fn log_weight(&mut self, these: Rows, eta: &[f64]) -> f64 {
-        self.patches.log_weight(rows(these), eta)
+    fn is_wide(&self) -> bool {
+        self.is_wide
     }
 
-    fn derivatives(&mut self, these: Rows, eta: &[f64], out: &mut [f64]) {
-        self.patches.derivatives(rows(these), eta, out);
+    fn log_weight(&mut self, these: Rows, at: Predictors<'_>) -> f64 {
+        self.patches.log_weight(rows(these), at)
+    }
+
+    fn derivatives(&mut self, these: Rows, at: Predictors<'_>, out: &mut [f64]) {
+        self.patches.derivatives(rows(these), at, out);
+    }
+
+    fn most_of_wide(
+        &mut self,
+        these: Rows,
+        at: Predictors<'_>,
+        radii: [f64; 2],
+        order: usize,
+        out: &mut [f64],
+    ) {
+        self.patches.most_of_wide(rows(these), at, radii, order, out);
+        if self.is_faulty {
+            out.iter_mut().for_each(|most| *most *= 0.05);
+        }
     }
 
     fn most(&mut self, these: Rows, eta: &[f64], radius: f64, order: usize, out: &mut [f64]) {
