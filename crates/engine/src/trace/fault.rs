@@ -33,6 +33,8 @@ pub enum Fault {
     KeptDensity,
     /// A scaffold that was kept counts whatever edges have come and gone.
     KeptScaffold,
+    /// Sections are read in the order that their roster had before some came and went.
+    KeptOrder,
 }
 
 impl Trace {
