@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use smidgen_engine::check::{check, pretend_no_edge_changed};
-use smidgen_engine::{NodeId, Partition, Refusal, Trace};
+use smidgen_engine::{Fault, NodeId, Partition, Refusal, Trace};
 use smidgen_testkit::World;
 use smidgen_testkit::programs::{EVERYTHING, program};
 use smidgen_testkit::two_ways::two_ways;
@@ -98,9 +98,19 @@ fn random_programs_have_sections() {
     assert!(found > 100 && joint > 15, "{found} {joint}");
 }
 
+/// What is wrong with a twin.
+#[derive(Clone, Copy)]
+enum Breaks {
+    Nothing,
+    /// No edge seems to have changed.
+    Edges,
+    /// Sections seem to stand in the order that they once had.
+    Order,
+}
+
 /// How often sections and the exact ratio differed, while branches of the sections come and go: new nodes
-/// take the names of old ones.
-fn branches_that_change(seed: u64, breaks: bool) -> usize {
+/// take the names of old ones, and sections other places in the roster.
+fn branches_that_change(seed: u64, breaks: Breaks) -> usize {
     let rows = repeat(30, |i| format!("[observe (normal (h {i}) 1) {}]", i % 5));
     let model = format!(
         "[assume mu (normal 0 1)]
@@ -115,11 +125,15 @@ fn branches_that_change(seed: u64, breaks: bool) -> usize {
     for round in 0..40 {
         world.infer(["(mh b one 3)", "(subsampled_mh default one 5 0.1 2)"][round % 2]);
         let trace = world.model.trace_mut();
-        if breaks {
-            pretend_no_edge_changed(trace);
+        match breaks {
+            Breaks::Nothing => {}
+            Breaks::Edges => pretend_no_edge_changed(trace),
+            Breaks::Order => trace.put_fault(Some(Fault::KeptOrder)),
         }
-        for block in blocks {
-            let both = two_ways(trace, &[block], seed + round as u64, true).expect("sections");
+        // Asked for again and again they are read in the order of the roster.
+        for (block, again) in blocks.iter().flat_map(|block| (0..4).map(move |k| (block, k))) {
+            let seed = seed + 100 * again + round as u64;
+            let both = two_ways(trace, &[*block], seed, true).expect("sections");
             wrong += usize::from(!both.agree());
         }
     }
@@ -128,9 +142,12 @@ fn branches_that_change(seed: u64, breaks: bool) -> usize {
 
 #[test]
 fn what_is_kept_about_sections_is_never_stale() {
-    assert_eq!((0..4).map(|seed| branches_that_change(seed, false)).sum::<usize>(), 0);
-    let wrong: usize = (0..4).map(|seed| branches_that_change(seed, true)).sum();
-    assert!(wrong > 20, "a twin that forgets what changed is not caught: {wrong}");
+    let wrong = |breaks| (0..4).map(|seed| branches_that_change(seed, breaks)).sum::<usize>();
+    assert_eq!(wrong(Breaks::Nothing), 0);
+    for breaks in [Breaks::Edges, Breaks::Order] {
+        let wrong = wrong(breaks);
+        assert!(wrong > 20, "a twin that forgets what changed is not caught: {wrong}");
+    }
 }
 
 #[test]

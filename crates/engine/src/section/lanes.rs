@@ -3,7 +3,7 @@
 //!
 //! The program is written from the first section that is asked for. Its leaves are found in each
 //! section by the same ways, an argument of one of its nodes, or an argument of a deterministic
-//! argument, and so on, and what was found is [`kept`](super::kept). Such arguments are computed in the lanes rather than read, since an accepted move
+//! argument, and so on, and what was found is kept ([`super::leaf_cache`]). Such arguments are computed in the lanes rather than read, since an accepted move
 //! leaves them stale (in `(normal (* phi h) sigma)` the product, when sigma moves after phi). What no
 //! program can follow is weighed node by node ([`super::evaluate`]).
 
@@ -22,7 +22,7 @@ use crate::program::rows::{LARGEST_BLOCK, Rows};
 use crate::program::run::Store;
 use crate::program::{Program, Register, Source};
 use crate::section::component::is_deterministic;
-use crate::section::leaf_cache::{Draft, LARGEST, LeafCache, Origin, Reading};
+use crate::section::leaf_cache::{Draft, LARGEST, LeafCache, Origin, Places, Reading};
 use crate::section::writer::Writer;
 use crate::trace::Trace;
 use crate::trace::node::Op;
@@ -137,12 +137,16 @@ impl SectionProgram {
         let SectionProgram { kept, leaves, .. } = self;
         kept.begin(trace);
         let (lanes, wide) = (units.len(), store.wide);
-        let mut places = [0_u32; LARGEST_BLOCK / 2];
-        let places = &mut places[..lanes];
-        kept.find_all(trace, (hub, units), places, missing);
+        let mut found = [0_u32; LARGEST_BLOCK / 2];
+        let (which, places) = if kept.stand_in_order(trace, hub, lanes) {
+            (Places::InOrder, units)
+        } else {
+            kept.find_all(trace, (hub, units), &mut found[..lanes], missing);
+            (Places::Kept, &found[..lanes])
+        };
         for (k, leaf) in leaves.iter().enumerate() {
             let out = store.lanes_mut(leaf.register, lanes);
-            let numbers = kept.numbers(trace, k, places, out, wide)?;
+            let numbers = kept.numbers(trace, k, (which, places), out, wide)?;
             if numbers && leaf.len == 1 {
                 continue;
             }
@@ -154,8 +158,8 @@ impl SectionProgram {
                 if is_missing || is_known {
                     continue;
                 }
-                let origin = kept.origin(*place, k);
-                if !read_value(trace, leaf, origin, lane, store, room)? {
+                let origin = *kept.origin(trace, (which, *place), k);
+                if !read_value(trace, leaf, &origin, lane, store, room)? {
                     return Ok(false);
                 }
             }

@@ -17,6 +17,7 @@ use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::program::wide::Wide;
 use crate::trace::Trace;
+use crate::trace::fault::Fault;
 
 /// Where a leaf of one section stands. All share one form, because a branch for each of them would
 /// seldom be foreseen.
@@ -95,6 +96,28 @@ struct Head {
     generation: u32,
 }
 
+/// Where the leaves of all sections of a hub stand, in the order of its roster: there a unit's number is its place, and
+/// nothing has to be looked for. It is written once as many sections have been asked for as there are, so it costs
+/// no more than they did.
+#[derive(Default)]
+struct InOrder {
+    /// The hub, the generation and the version of the rosters that it holds for.
+    stamp: Option<(NodeId, u32, u64)>,
+    is_written: bool,
+    /// Sections that were asked for since, and how many it takes until it is written.
+    asked: usize,
+    due: usize,
+    words: Vec<u32>,
+    constants: Vec<f64>,
+}
+
+/// Whether places are those of sections that were kept, or numbers of units.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Places {
+    Kept,
+    InOrder,
+}
+
 /// What is kept about the sections of one program.
 #[derive(Default)]
 pub(super) struct LeafCache {
@@ -117,6 +140,7 @@ pub(super) struct LeafCache {
     each: (usize, usize),
     /// By leaf.
     surveys: Vec<Survey>,
+    order: InOrder,
 }
 
 /// A section in the making: all nodes on the way to its leaves, and the leaves.
@@ -199,6 +223,58 @@ impl LeafCache {
         }
     }
 
+    /// Whether places may be numbers of units of this hub, of which so many are asked for now.
+    pub(super) fn stand_in_order(&mut self, trace: &Trace, hub: NodeId, asked: usize) -> bool {
+        let stamp = Some((hub, self.generation, trace.sections.version()));
+        if self.order.stamp != stamp && !(self.order.is_written && trace.has_fault(Fault::KeptOrder)) {
+            let InOrder { words, constants, .. } = std::mem::take(&mut self.order);
+            let due = trace.sections.hub(hub).units.len();
+            self.order = InOrder { stamp, due, words, constants, ..InOrder::default() };
+        }
+        if !self.order.is_written {
+            self.order.asked += asked;
+            if self.order.asked > self.order.due {
+                self.order.due = 2 * self.order.asked;
+                self.order.is_written = self.write_in_order(trace, hub);
+            }
+        }
+        self.order.is_written
+    }
+
+    /// False if the leaves of some section are not kept.
+    fn write_in_order(&mut self, trace: &Trace, hub: NodeId) -> bool {
+        if self.heads.is_empty() {
+            return false;
+        }
+        let units = &trace.sections.hub(hub).units;
+        let (leaves, size) = (self.each.1, self.heads.len());
+        self.order.words.resize(leaves * units.len(), 0);
+        self.order.constants.resize(leaves * units.len(), f64::NAN);
+        for (number, unit) in units.iter().enumerate() {
+            if !self.is_kept(trace, unit.edge.node) {
+                return false;
+            }
+            let place = self.place(unit.edge.node);
+            for leaf in 0..leaves {
+                let (to, from) = (leaf * units.len() + number, leaf * size + place);
+                self.order.words[to] = self.words[from];
+                self.order.constants[to] = self.constants[from];
+            }
+        }
+        true
+    }
+
+    /// Words and constants of a leaf, by place.
+    fn column(&self, leaf: usize, places: Places) -> (&[u32], &[f64]) {
+        let (words, constants) = match places {
+            Places::Kept => (&self.words, &self.constants),
+            Places::InOrder => (&self.order.words, &self.order.constants),
+        };
+        let size = words.len() / self.each.1;
+        let column = leaf * size..(leaf + 1) * size;
+        (&words[column.clone()], &constants[column])
+    }
+
     /// Whether the leaves of a section are kept, and still where they were.
     fn is_kept(&mut self, trace: &Trace, node: NodeId) -> bool {
         let place = self.place(node);
@@ -225,7 +301,7 @@ impl LeafCache {
         &self,
         trace: &mut Trace,
         leaf: usize,
-        places: &[u32],
+        (which, places): (Places, &[u32]),
         out: &mut [f64],
         wide: Wide,
     ) -> Result<bool, EvalError> {
@@ -233,8 +309,7 @@ impl LeafCache {
             out.fill(f64::NAN);
             return Ok(out.is_empty());
         }
-        let column = leaf * self.heads.len()..(leaf + 1) * self.heads.len();
-        let (words, constants) = (&self.words[column.clone()], &self.constants[column]);
+        let (words, constants) = self.column(leaf, which);
         let Survey { word, is_same, any } = self.surveys[leaf];
         if is_same && word & ELSEWHERE == 0 {
             // One node for all.
@@ -283,8 +358,15 @@ impl LeafCache {
     }
 
     /// Where a leaf of the section at a place stands.
-    pub(super) fn origin(&self, place: u32, leaf: usize) -> &Origin {
-        &self.origins[place as usize * self.each.1 + leaf]
+    pub(super) fn origin(&self, trace: &Trace, (which, place): (Places, u32), leaf: usize) -> &Origin {
+        let kept = match which {
+            Places::Kept => place as usize,
+            Places::InOrder => {
+                let (hub, ..) = self.order.stamp.expect("the order of a hub");
+                self.place(trace.sections.hub(hub).units[place as usize].edge.node)
+            }
+        };
+        &self.origins[kept * self.each.1 + leaf]
     }
 
     /// Keeps what was just found. All sections of a program have as many nodes and leaves.
@@ -309,6 +391,8 @@ impl LeafCache {
 
     fn put(&mut self, (entry, held_at): (NodeId, u64), nodes: &[NodeId], origins: &[Origin]) {
         let place = self.place(entry);
+        // What stood here is gone.
+        (self.order.is_written, self.order.asked) = (false, 0);
         self.filled += usize::from(self.heads[place].entry == NodeId::NONE);
         // Not of this generation: it is looked at before it is used.
         self.heads[place] = Head { entry, generation: 0 };

@@ -35,6 +35,8 @@ pub enum Fault {
     KeptScaffold,
     /// Sums and bounds over rows count whatever rows have come.
     KeptRows,
+    /// Sections are read in the order that their roster had before some came and went.
+    KeptOrder,
 }
 
 impl Trace {

@@ -117,44 +117,53 @@ impl Shuffle {
     /// The next n places of a whole permutation, each of which is swapped with one that is not drawn yet.
     fn swap(&mut self, n: usize, rng: &mut Rng) {
         let first = self.drawn;
-        let mut places = [0; LOT];
-        let places = &mut places[..n];
-        self.draw_places(rng, places);
+        self.drawn += n;
         let order = &mut self.order[..self.population];
-        if order.len() > NEAR {
-            // The places to swap with lie far apart in memory: looked at in a loop without dependencies they arrive
-            // several at a time.
-            let seen = places.iter().fold(0, |seen, j| seen ^ order[*j as usize]);
-            std::hint::black_box(seen);
+        if order.len() <= NEAR {
+            let mut i = first;
+            return places(first, order.len(), rng, n, |j| {
+                order.swap(i, j);
+                i += 1;
+            });
         }
-        for (i, j) in (first..).zip(&*places) {
+        // The places to swap with lie far apart in memory: looked at in a loop without dependencies they arrive
+        // several at a time.
+        let (mut far, mut count) = ([0; LOT], 0);
+        places(first, order.len(), rng, n, |j| {
+            far[count] = j as u32;
+            count += 1;
+        });
+        let seen = far[..n].iter().fold(0, |seen, j| seen ^ order[*j as usize]);
+        std::hint::black_box(seen);
+        for (i, j) in (first..).zip(&far[..n]) {
             order.swap(i, *j as usize);
         }
-        self.drawn += n;
     }
+}
 
-    /// Places to swap with those from the first that is not drawn yet on.
-    #[inline]
-    fn draw_places(&self, rng: &mut Rng, places: &mut [u32]) {
-        let mut words = [0; LOT];
-        let words = &mut words[..places.len()];
-        rng.fill_words(words);
-        let (first, population) = (self.drawn as u32, self.population as u32);
-        let mut doubtful = 0;
-        for (k, (place, word)) in places.iter_mut().zip(&*words).enumerate() {
-            let left = population - first - k as u32;
-            let product = u64::from(*word) * u64::from(left);
-            doubtful += u32::from((product as u32) < left);
-            *place = first + k as u32 + (product >> 32) as u32;
-        }
-        if doubtful > 0 {
-            for (k, (place, word)) in places.iter_mut().zip(&*words).enumerate() {
-                let left = population - first - k as u32;
-                if word.wrapping_mul(left) < left.wrapping_neg() % left {
-                    *place = first + k as u32 + rng.below(left as usize) as u32;
-                }
-            }
-        }
+/// Asks with n places to swap with those from the first that is not drawn yet on.
+#[inline(always)]
+fn places(first: usize, population: usize, rng: &mut Rng, n: usize, mut ask: impl FnMut(usize)) {
+    let mut words = [0; LOT];
+    let words = &mut words[..n];
+    rng.fill_words(words);
+    for (i, word) in (first..).zip(&*words) {
+        let left = (population - i) as u32;
+        let product = u64::from(*word) * u64::from(left);
+        let ahead = match (product as u32) < left {
+            true => below(*word, left, rng),
+            false => (product >> 32) as usize,
+        };
+        ask(i + ahead);
+    }
+}
+
+/// A uniform number below n from a word, or from another one where that would favour some.
+#[cold]
+fn below(word: u32, n: u32, rng: &mut Rng) -> usize {
+    match word.wrapping_mul(n) < n.wrapping_neg() % n {
+        true => rng.below(n as usize),
+        false => (u64::from(word) * u64::from(n) >> 32) as usize,
     }
 }
 
@@ -233,12 +242,10 @@ mod tests {
     #[test]
     fn large_populations_are_uniform() {
         let mut rng = Rng::for_chain(5, 0);
-        let shuffle = Shuffle { population: 3 << 30, ..Shuffle::default() };
         let mut counts = [[0.0; 3]; 2];
         for _ in 0..30_000 {
             let mut place = [0];
-            shuffle.draw_places(&mut rng, &mut place);
-            counts[0][(place[0] % 3) as usize] += 1.0;
+            places(0, 3 << 30, &mut rng, 1, |j| counts[0][j % 3] += 1.0);
             let number = loop {
                 if let [number] = uniform(&mut rng, 3 << 30, &mut place) {
                     break *number;
