@@ -1,7 +1,7 @@
 //! Procedures of the language as steps of a program: values carry marks where numbers depend on the
 //! block ([`super::marked`]).
 
-use smidgen_prob::smooth::{self, Elementary, Shape, Smooth};
+use smidgen_prob::smooth::{self, Aggregate, Elementary, Shape, Smooth};
 use smidgen_prob::{Function, law};
 use smidgen_value::{Link, Matrix, Value};
 
@@ -130,7 +130,7 @@ pub(crate) fn function(program: &mut Program, function: &Function, args: &[Value
     match smooth::find(name) {
         Some(Smooth::Elementary(f)) => elementwise(program, f, &args[0], args.get(1)),
         Some(Smooth::Chain(f)) => chain(program, f, args),
-        Some(Smooth::Aggregate(_)) => aggregate(program, name, args),
+        Some(Smooth::Aggregate(function)) => aggregate(program, function, args),
         None => Err(format!("{name} has no derivative")),
     }
 }
@@ -380,10 +380,12 @@ pub(crate) fn form(value: &Value) -> Result<Shape, Obstacle> {
     }
 }
 
-fn aggregate(program: &mut Program, name: &str, args: &[Value]) -> Lowered {
-    let Some(Smooth::Aggregate(function)) = smooth::find(name) else {
-        return Err(format!("{name} has no derivative"));
-    };
+/// The result of a function of vectors and matrices.
+pub(crate) fn aggregate(
+    program: &mut Program,
+    function: &'static Aggregate,
+    args: &[Value],
+) -> Lowered {
     // Numbers given one by one are one container.
     let gathered;
     let args = if args.len() > 1 && args.iter().all(|arg| arg.as_number().is_some()) {
@@ -394,7 +396,7 @@ fn aggregate(program: &mut Program, name: &str, args: &[Value]) -> Lowered {
     };
     let shapes: Vec<Shape> = args.iter().map(form).collect::<Result<_, _>>()?;
     let shape = (function.shape)(&shapes)
-        .ok_or_else(|| format!("{name} of arguments that do not fit together"))?;
+        .ok_or_else(|| format!("{} of arguments that do not fit together", function.name))?;
     let mut registers = Vec::with_capacity(args.len());
     for arg in args {
         let xs = numbers(arg)?;
