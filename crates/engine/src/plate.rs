@@ -295,9 +295,8 @@ impl Plate {
     fn rows_for_slopes(&self) -> &Rows {
         let rows = &self.program.rows;
         let blocks = || blocks(0..self.rows(), rows.stride());
-        let gather = || {
-            rows.gathered(blocks().map(|(start, lanes)| (self.members.pick(start), lanes)))
-        };
+        let gather =
+            || rows.gathered(blocks().map(|(start, lanes)| (self.members.pick(start), lanes)));
         self.gathered.get_or_init(gather).as_ref().unwrap_or(rows)
     }
 

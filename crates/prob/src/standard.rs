@@ -34,9 +34,7 @@ impl Standard {
         let optional = |place: usize| (place < arguments).then_some(place);
         match law {
             "multivariate_diag_normal" => Some(Standard::Each),
-            "random_walk" => {
-                Some(Standard::Path { coefficients: None, sd: 1, level: optional(2) })
-            }
+            "random_walk" => Some(Standard::Path { coefficients: None, sd: 1, level: optional(2) }),
             "ar" => Some(Standard::Path { coefficients: Some(1), sd: 2, level: optional(3) }),
             "multivariate_normal" => Some(Standard::Factor { is_given: false }),
             "multivariate_normal_cholesky" => Some(Standard::Factor { is_given: true }),
@@ -59,7 +57,8 @@ impl Standard {
         let Value::Vector(x) = x else { return None };
         let z = match self {
             Standard::Each => {
-                let (mean, sds) = (arguments::reals(args, 0).ok()?, arguments::reals(args, 1).ok()?);
+                let (mean, sds) =
+                    (arguments::reals(args, 0).ok()?, arguments::reals(args, 1).ok()?);
                 let each = x.iter().zip(mean.iter().zip(sds.iter()));
                 each.map(|(x, (m, s))| (x - m) / s).collect::<Vec<f64>>()
             }

@@ -226,7 +226,11 @@ fn elementwise(program: &mut Program, f: Elementary, a: &Value, b: Option<&Value
         (Some(a), Some(b)) => Ok(Value::Number(program.elementary(f, a, b))),
         (Some(x), None) => {
             let ys = numbers(b)?;
-            Ok(refill(b, ys.iter().map(|y| program.elementary(f, x, *y)).collect()))
+            // The zeros of a matrix that is scaled stay zeros: most of a scaled diagonal.
+            let scales = f == Elementary::Multiply && matches!(b, Value::Matrix(_));
+            let entry =
+                |y: &f64| if scales && *y == 0.0 { 0.0 } else { program.elementary(f, x, *y) };
+            Ok(refill(b, ys.iter().map(entry).collect()))
         }
         (None, Some(y)) => {
             let xs = numbers(a)?;

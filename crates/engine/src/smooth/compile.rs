@@ -61,6 +61,8 @@ pub(super) struct Compiler<'t> {
     /// Registers of the locations and scales that choices are standardised by.
     pub(super) locations: Vec<Register>,
     pub(super) scales: Vec<Register>,
+    /// Factors of covariances, by the marks of these: many vectors may share one.
+    pub(super) factors: FxHashMap<Vec<u64>, Value>,
     /// Whether some choice could be.
     may_standardise: bool,
 }
@@ -109,6 +111,7 @@ pub(super) fn compile(
         watched: Vec::new(),
         locations: Vec::new(),
         scales: Vec::new(),
+        factors: FxHashMap::default(),
         may_standardise: false,
     };
     let (node, reason, culprits) = match compiler.compile() {

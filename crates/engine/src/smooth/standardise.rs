@@ -5,8 +5,8 @@
 
 use smidgen_prob::smooth::{self, Elementary, Smooth};
 use smidgen_prob::standard::{PATH, Standard};
-use smidgen_value::math::HALF_LN_2PI;
 use smidgen_value::Value;
+use smidgen_value::math::HALF_LN_2PI;
 
 use super::compile::{Compiled, Compiler};
 use super::transform;
@@ -18,7 +18,7 @@ use crate::trace::Trace;
 use crate::trace::node::Op as NodeOp;
 
 /// By which of its arguments a choice is standardised, and how.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(super) enum By {
     LocationAndScale([usize; 2]),
     Noises(Standard),
@@ -79,13 +79,30 @@ impl Compiler<'_> {
         }
         let size = self.placed[&id].size as u32;
         let first = self.placed[&id].first as u32;
-        let Some(parts) = Parts::of(&mut self.globals, by, &args, size) else { return Ok(None) };
+        if by == By::Noises(Standard::Factor { is_given: false }) {
+            let Some(factor) = self.factor(&args[1]) else { return Ok(None) };
+            args[1] = factor;
+        }
+        let Some(parts) = Parts::of(by, &args, size) else { return Ok(None) };
         let z = self.globals.leaf(size, Source::Input(first));
         let x = self.lowered(id, true, |program| parts.value(program, z, size))?;
         self.locations.extend(parts.locations.iter().map(|m| self.globals.register(*m)));
         self.scales.extend(parts.scales.iter().map(|s| self.globals.register(*s)));
         self.placed.entry(id).and_modify(|placed| placed.standardised = Some(z));
         Ok(Some(x))
+    }
+
+    /// The Cholesky factor of a covariance.
+    fn factor(&mut self, covariance: &Value) -> Option<Value> {
+        let marks: Vec<u64> =
+            lower::numbers(covariance).ok()?.iter().map(|x| x.to_bits()).collect();
+        if let Some(known) = self.factors.get(&marks) {
+            return Some(known.clone());
+        }
+        let covariance = std::slice::from_ref(covariance);
+        let factor = lower::aggregate(&mut self.globals, step("cholesky"), covariance).ok()?;
+        self.factors.insert(marks, factor.clone());
+        Some(factor)
     }
 
     /// The log density of standard normal numbers that are coordinates, in the row at hand: −z·z/2 and its constant.
@@ -125,7 +142,8 @@ enum Made {
 }
 
 impl Parts {
-    fn of(program: &mut Program, by: By, args: &[Value], size: u32) -> Option<Parts> {
+    /// The factor of a covariance stands in its place.
+    fn of(by: By, args: &[Value], size: u32) -> Option<Parts> {
         let size = size as usize;
         let number = |place: usize| args.get(place)?.as_number();
         let vector = |place: usize| lower::numbers(args.get(place)?).ok();
@@ -147,12 +165,9 @@ impl Parts {
                 let made = Made::Path { coefficients };
                 Some(Parts { made, locations: vec![level], scales })
             }
-            By::Noises(Standard::Factor { is_given }) => {
+            By::Noises(Standard::Factor { .. }) => {
                 let locations = vector(0).filter(fits)?;
-                let lower = match is_given {
-                    true => args[1].clone(),
-                    false => factor(program, &args[1])?,
-                };
+                let lower = args[1].clone();
                 let Value::Matrix(entries) = &lower else { return None };
                 if (entries.rows(), entries.cols()) != (size, size) {
                     return None;
@@ -196,11 +211,6 @@ impl Parts {
             }
         }
     }
-}
-
-/// The Cholesky factor of a covariance.
-fn factor(program: &mut Program, covariance: &Value) -> Option<Value> {
-    lower::aggregate(program, step("cholesky"), std::slice::from_ref(covariance)).ok()
 }
 
 fn step(name: &str) -> &'static smooth::Aggregate {

@@ -44,9 +44,12 @@ impl Rows {
     fn pickable(&self) -> Vec<Pickable> {
         let global = |option: &Register| {
             let leaf = |leaf: &Leaf| (leaf.register..leaf.register + leaf.len).contains(option);
-            let place = self.program.leaves.iter().position(|l| l.register != Register::MAX && leaf(l))?;
+            let place =
+                self.program.leaves.iter().position(|l| l.register != Register::MAX && leaf(l))?;
             match self.columns[place] {
-                Column::Uniform(first) => Some(first + option - self.program.leaves[place].register),
+                Column::Uniform(first) => {
+                    Some(first + option - self.program.leaves[place].register)
+                }
                 _ => None,
             }
         };
@@ -80,8 +83,8 @@ impl Rows {
         let most = MOST / pickable.len();
         for (pick, lanes) in blocks {
             self.load(&mut store, &unknown, pick, lanes);
-            let computed = self
-                .with_linear(&unknown, pick, |linear| store.value(&program, lanes, linear));
+            let computed =
+                self.with_linear(&unknown, pick, |linear| store.value(&program, lanes, linear));
             if computed == f64::NEG_INFINITY {
                 return None;
             }
@@ -104,10 +107,11 @@ impl Rows {
     }
 
     fn highest_global(&self) -> usize {
-        let ends = self.program.leaves.iter().zip(&self.columns).map(|(leaf, column)| match column {
-            Column::Uniform(first) => (first + leaf.len) as usize,
-            _ => 0,
-        });
+        let ends =
+            self.program.leaves.iter().zip(&self.columns).map(|(leaf, column)| match column {
+                Column::Uniform(first) => (first + leaf.len) as usize,
+                _ => 0,
+            });
         ends.max().unwrap_or(0)
     }
 
@@ -127,7 +131,8 @@ impl Rows {
         let needed = program.needed(program.terms.iter().copied());
         let mut copied = Vec::with_capacity(columns.len());
         for leaf in &mut program.leaves {
-            let is_read = leaf.register != Register::MAX && is_any(&needed, leaf.register, leaf.len);
+            let is_read =
+                leaf.register != Register::MAX && is_any(&needed, leaf.register, leaf.len);
             if !is_read {
                 leaf.register = Register::MAX;
             }
@@ -182,7 +187,8 @@ mod tests {
     fn what_rows_choose_is_read_where_it_stands() {
         let (rows, globals) = (rows(), [0.5, -1.0, 2.0, 3.5, -0.25, 1.0]);
         let these = [0, 3, 5];
-        for picks in [vec![(Pick::From(1), 4)], vec![(Pick::These(&these), 3), (Pick::From(1), 2)]] {
+        for picks in [vec![(Pick::From(1), 4)], vec![(Pick::These(&these), 3), (Pick::From(1), 2)]]
+        {
             let gathered = rows.gathered(picks.iter().copied()).expect("a choice by rows");
             assert_eq!(gathered.copied().count(), 2);
             assert_eq!(rows.copied().count(), 2 + OPTIONS as usize);
