@@ -204,6 +204,9 @@ class Calls:
                 return formula(name, parts[0], span) if name in FORMULAS else call(name, parts[0])
 
             return self.e.each_entry(one, [(node.args[0], True)], node, scope)
+        if name == "biplex" and len(node.args) == 3 and not node.keywords and kind_of(self.e, node, scope) == VECTOR:
+            sides = [(part, kind_of(self.e, part, scope) is not None) for part in node.args]
+            return self.e.each_entry(lambda parts: call(name, *parts, span=span), sides, node, scope)
         if name in FORMULAS:
             if len(node.args) != 1 or node.keywords:
                 return self.c.mistake(f"{name.lstrip('@')} takes one number", node)

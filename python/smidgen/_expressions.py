@@ -243,6 +243,14 @@ class Expressions:
         return call("if", *parts, span=self.c.span(node))
 
     def _compare(self, node: ast.Compare, scope: Scope) -> Node:
+        if kind_of(self, node, scope) == VECTOR:
+            span, operator = self.c.span(node), _COMPARISONS[type(node.ops[0])]
+            sides = [(part, kind_of(self, part, scope) is not None) for part in (node.left, node.comparators[0])]
+
+            def one(parts: list[Node]) -> Node:
+                return call("biplex", call(operator, *parts, span=span), word("1"), word("0"), span=span)
+
+            return self.each_entry(one, sides, node, scope)
         operands = [self(part, scope) for part in (node.left, *node.comparators)]
         span = self.c.span(node)
         # In a chain what stands in the middle is drawn once.

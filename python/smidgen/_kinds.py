@@ -7,7 +7,7 @@ that is wrong.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Iterable
 
 import numpy as np
 
@@ -83,6 +83,9 @@ def kind_of(e: "Expressions", node: ast.expr, scope: Scope) -> str | None:
             return kind_of(e, node.operand, scope)
         case ast.IfExp():
             return kind_of(e, node.body, scope)
+        case ast.Compare(ops=[op]) if not isinstance(op, (ast.In, ast.NotIn)):
+            kinds = [kind_of(e, part, scope) for part in (node.left, *node.comparators)]
+            return VECTOR if VECTOR in kinds else None
     return None
 
 
@@ -143,6 +146,8 @@ def _of_call(e: "Expressions", node: ast.Call, scope: Scope) -> str | None:
         return VECTOR
     if name in ELEMENTWISE and len(node.args) == 1:
         return VECTOR if kind_of(e, node.args[0], scope) in (VECTOR, ARRAY) else None
+    if name == "biplex":
+        return VECTOR if any(kind_of(e, part, scope) in (VECTOR, ARRAY) for part in node.args) else None
     if name in ("fill",) and len(node.args) == 2:
         return VECTOR if kind_of(e, node.args[1], scope) is None else None
     if name in ("matrix_solve",) and len(node.args) == 2:
@@ -171,8 +176,9 @@ def length_of(e: "Expressions", node: ast.expr, scope: Scope) -> Node | None:
         case ast.BinOp(op=ast.MatMult()):
             return length_of(e, node.left, scope) if kind_of(e, node.left, scope) == MATRIX else None
         case ast.BinOp():
-            sides = [part for part in (node.left, node.right) if kind_of(e, part, scope) is not None]
-            return next((n for part in sides if (n := length_of(e, part, scope)) is not None), None)
+            return _length_of_one((node.left, node.right), e, scope)
+        case ast.Compare():
+            return _length_of_one((node.left, *node.comparators), e, scope)
         case ast.UnaryOp():
             return length_of(e, node.operand, scope)
         case ast.Subscript():
@@ -184,6 +190,8 @@ def length_of(e: "Expressions", node: ast.expr, scope: Scope) -> Node | None:
             name = called(e, node, scope)
             if name in ELEMENTWISE and len(node.args) == 1:
                 return length_of(e, node.args[0], scope)
+            if name == "biplex":
+                return _length_of_one(node.args, e, scope)
             if name in ("zeros", "ones", "fill", "random_walk", "ar") and node.args:
                 return e(node.args[0], scope)
             if name in ("ordered", "symmetric_dirichlet") and len(node.args) > 1:
@@ -191,6 +199,12 @@ def length_of(e: "Expressions", node: ast.expr, scope: Scope) -> Node | None:
             if name in ("dirichlet", "@vector", "multivariate_normal") and node.args:
                 return length_of(e, node.args[0], scope)
     return None
+
+
+def _length_of_one(parts: Iterable[ast.expr], e: "Expressions", scope: Scope) -> Node | None:
+    """The length of the first vector among these of which it is known."""
+    wholes = [part for part in parts if kind_of(e, part, scope) is not None]
+    return next((n for part in wholes if (n := length_of(e, part, scope)) is not None), None)
 
 
 # ---------------------------------------------------------------- entry by entry
@@ -223,10 +237,13 @@ def entry_by_entry(e: "Expressions", node: ast.expr, scope: Scope) -> ast.expr:
         case ast.IfExp():
             parts = [entry_by_entry(e, part, scope) for part in (node.test, node.body, node.orelse)]
             return ast.copy_location(ast.IfExp(*parts), node)
+        case ast.Compare():
+            left, *others = [entry_by_entry(e, part, scope) for part in (node.left, *node.comparators)]
+            return ast.copy_location(ast.Compare(left, node.ops, others), node)
         case ast.Call():
             name = called(e, node, scope)
             entry = procedures().get(name or "")
-            if name in ELEMENTWISE or (entry is not None and entry.is_distribution and not entry.is_plural):
+            if name in ELEMENTWISE or name == "biplex" or (entry is not None and entry.is_distribution and not entry.is_plural):
                 arguments = [entry_by_entry(e, part, scope) for part in node.args]
                 named = [ast.keyword(k.arg, entry_by_entry(e, k.value, scope)) for k in node.keywords]
                 for old, new in zip(node.keywords, named):
@@ -248,10 +265,12 @@ def is_formula(e: "Expressions", node: ast.expr, scope: Scope) -> bool:
             return is_formula(e, node.left, scope) and is_formula(e, node.right, scope)
         case ast.UnaryOp():
             return is_formula(e, node.operand, scope)
+        case ast.Compare(ops=[op]) if not isinstance(op, (ast.In, ast.NotIn)):
+            return all(is_formula(e, part, scope) for part in (node.left, *node.comparators))
         case ast.Subscript():
             return isinstance(node.value, ast.Name) and not isinstance(node.slice, (ast.Slice, ast.Tuple))
         case ast.Attribute():
             return e.table_of(node.value, scope) is not None
         case ast.Call():
-            return called(e, node, scope) in ELEMENTWISE and all(is_formula(e, part, scope) for part in node.args)
+            return called(e, node, scope) in {*ELEMENTWISE, "biplex"} and all(is_formula(e, part, scope) for part in node.args)
     return False

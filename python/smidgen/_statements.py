@@ -7,6 +7,7 @@ from typing import Any
 
 from . import _outside as outside
 from ._bodies import assigned, decorated, is_text, refuse
+from ._branches import Unclear, flatten
 from ._compile import Compiler
 from ._dims import dims_of
 from ._expressions import Expressions
@@ -172,11 +173,7 @@ class Statements:
             return
         pair = self._same_name(node)
         if pair is None:
-            self.c.mistake(
-                "both branches of an `if` on random values bind the same one name",
-                node.test,
-                "write x = a if c else b, or a function",
-            )
+            self._effects(node, scope)
             return
         name, then, other = pair
         parts = (self.e(node.test, scope), self.e(then, scope), self.e(other, scope))
@@ -335,30 +332,57 @@ class Statements:
             made = call("if", *parts, span=self.c.span(node.test))
             self._name_of_round(name, made, ast.IfExp(node.test, value, otherwise), scope)
             return
-        then, other = (self._observation(branch, scope) for branch in (node.body, node.orelse))
-        if then is not None and other is not None and ast.dump(then.args[1]) == ast.dump(other.args[1]):
-            choice = ast.copy_location(ast.IfExp(node.test, then.args[0], other.args[0]), node.test)
-            observation = ast.Call(then.func, [choice, then.args[1]], then.keywords)
-            self._observe(ast.copy_location(observation, node.test), scope)
-            return
         if self._is_constant(node.test, scope):
             for statement in (*node.body, *node.orelse):
                 self._in_loop(statement, scope)
             return
-        self.c.mistake(
-            "an `if` in a loop binds one name in both branches, or observes the same value in both",
-            node.test,
-            "observe(a if c else b, value)",
-            "some rows only: factor(log_density(law, value, arguments) if c else 0), or missing values in "
-            'sm.table(frame, missing="infer")',
+        self._effects(node, scope)
+
+    def _effects(self, node: ast.If, scope: Scope) -> None:
+        """A branch of more than one name: what it does, without branches."""
+        each = self._in_loop if scope.in_loop else self.statement
+        try:
+            found = flatten(node, lambda made: self._directive(made, scope), lambda test: self._is_of_rows(test, scope))
+        except Unclear as why:
+            self.c.mistake(why.reason, why.node, *why.hints)
+            return
+        for bound in found.names.values():
+            each(bound, scope)
+        for made in (*found.observed, *found.weights):
+            each(ast.copy_location(ast.Expr(made), made), scope)
+        for condition, made in found.one_sided:
+            self._observe_where(condition, made, scope)
+        for name in found.fleeting:
+            scope.names.pop(name, None)
+
+    def _is_of_rows(self, test: ast.expr, scope: Scope) -> bool:
+        """Whether a condition is about cells of the row, inputs and names from outside alone."""
+        names = (part for part in ast.walk(test) if isinstance(part, ast.Name))
+        found = ((part, scope.find(part.id)) for part in names)
+        return all(
+            isinstance(binding, (Row, Cell, Input))
+            or binding is None
+            and (self.c.outside.find(part.id) is not MISSING or not outside.is_language(part.id))
+            for part, binding in found
         )
 
-    def _observation(self, body: list[ast.stmt], scope: Scope) -> ast.Call | None:
-        if len(body) == 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Call):
-            made = body[0].value
-            if self._directive(made, scope) == "observe" and len(made.args) == 2:
-                return made
-        return None
+    def _observe_where(self, condition: ast.expr, node: ast.Call, scope: Scope) -> None:
+        """An observation where a condition holds, as a weight."""
+        law, value = self.e(node.args[0], scope), self.e(node.args[1], scope)
+        parts = law.content
+        head = parts[0].content if isinstance(parts, list) and parts else None
+        entry = procedures().get(head) if isinstance(head, str) else None
+        if entry is None or not entry.is_distribution:
+            self.c.mistake(
+                "what is observed in one branch alone is the call of a distribution",
+                node.args[0],
+                "observe(normal(...), value), or observe on both sides: observe(a if c else b, value)",
+            )
+            return
+        assert isinstance(parts, list)
+        weight = call("log_density", parts[0], value, *parts[1:], span=law.span)
+        made = call("if", self.e(condition, scope), weight, word("0"), span=self.c.span(node))
+        self.emit(directive("factor", made, span=self.c.span(node), label=self._label(node, scope)))
 
     # ------------------------------------------------------------ directives
 

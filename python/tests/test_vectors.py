@@ -178,3 +178,43 @@ def test_functions_of_vectors_do_not_slow_the_sampler():
     assert min(row["ess_bulk"] for row in fit.summary().rows.values()) > 100
     same = curve_rows(x, y).sample(**FEW)
     assert np.allclose(fit["c"].mean(axis=(0, 1)), same["c"].mean(axis=(0, 1)), atol=0.03)
+
+
+YEARS = np.arange(40.0)
+COUNTS = np.where(YEARS < 15, 6, 1)
+
+
+@sm.model
+def switched(years, counts):
+    change = uniform_discrete(0, 41)
+    before, after = expon(1), expon(1)
+    rate = np.where(years < change, before, after)
+    observe(poisson(rate), counts)
+    return change, before, after
+
+
+@sm.model
+def switched_by_rows(years, counts):
+    change = uniform_discrete(0, 41)
+    before, after = expon(1), expon(1)
+    for year, count in zip(years, counts):
+        observe(poisson(before if year < change else after), count)
+    return change, before, after
+
+
+def test_where_goes_entry_by_entry():
+    a, b = (m(YEARS, COUNTS).sample(**FEW) for m in (switched, switched_by_rows))
+    for name in ("change", "before", "after"):
+        error = max(a.summary()[name]["mcse"], b.summary()[name]["mcse"], 1e-3)
+        assert abs(a[name].mean() - b[name].mean()) < 6 * error, name
+
+
+def test_comparisons_of_vectors_count():
+    @sm.model
+    def m():
+        a = normal(0, 1, size=3)
+        return dict(a=a, positive=sum(a > 0), size=np.where(a > 0, a, -a))
+
+    fit = m().sample(draws=50, tune=0, chains=1, seed=3)
+    assert ((fit["a"] > 0).sum(-1) == fit["positive"]).all()
+    assert (np.abs(fit["a"]) == fit["size"]).all()

@@ -15,7 +15,7 @@
 
 use std::convert::Infallible;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use smidgen_lang::Span;
 use smidgen_lang::core::ExprRef;
@@ -142,14 +142,18 @@ impl Members {
 pub struct Plate {
     pub(crate) program: Arc<RowProgram>,
     pub(crate) members: Members,
+    /// Totals at the last two values of the numbers around it: of a move, those before and after.
     totals: Mutex<LastTwo<f64>>,
     /// About how many rows cannot be, where somebody asked.
     unclear: Mutex<LastTwo<Option<u64>>>,
+    /// What slopes are computed by, if that is not the program of the rows as it is.
+    gathered: Arc<OnceLock<Option<Rows>>>,
 }
 
 impl Clone for Plate {
     fn clone(&self) -> Plate {
-        Plate::new(self.program.clone(), self.members.clone())
+        let gathered = self.gathered.clone();
+        Plate { gathered, ..Plate::new(self.program.clone(), self.members.clone()) }
     }
 }
 
@@ -218,7 +222,13 @@ pub(crate) struct Unclear(pub Range<usize>);
 
 impl Plate {
     pub(crate) fn new(program: Arc<RowProgram>, members: Members) -> Plate {
-        Plate { program, members, totals: Mutex::default(), unclear: Mutex::default() }
+        Plate {
+            program,
+            members,
+            totals: Mutex::default(),
+            unclear: Mutex::default(),
+            gathered: Arc::default(),
+        }
     }
 
     /// The number of rows.
@@ -275,9 +285,10 @@ impl Plate {
         numbers: &[f64],
         slopes: Option<&mut [f64]>,
     ) -> Result<f64, Unclear> {
-        let RowProgram { prelude, rows, .. } = &*self.program;
+        let prelude = &self.program.prelude;
         let PlateScratch { prelude: globals, stores, threads, .. } = desk;
         let (n, with_slopes) = (self.rows(), slopes.is_some());
+        let rows = if with_slopes { self.rows_for_slopes() } else { &self.program.rows };
         if !begin(prelude, globals, numbers) {
             return Err(Unclear(0..n.min(1)));
         }
@@ -296,7 +307,7 @@ impl Plate {
         let (values, sums) = (&globals.values, &mut globals.slopes);
         let chunk = |places: Range<usize>, store: &mut Store| {
             let slopes = if with_slopes { vec![0.0; registers] } else { Vec::new() };
-            self.chunk(places, values, store, slopes)
+            self.chunk(rows, places, values, store, slopes)
         };
         let mut total = 0.0;
         in_chunks(n, &mut stores[..workers], chunk, |(log_p, slopes)| {
@@ -317,16 +328,25 @@ impl Plate {
         Ok(total)
     }
 
+    /// The program by which slopes are computed. What it gathers is found when slopes are first asked for.
+    fn rows_for_slopes(&self) -> &Rows {
+        let rows = &self.program.rows;
+        let blocks = || blocks(0..self.rows(), rows.stride());
+        let gather =
+            || rows.gathered(blocks().map(|(start, lanes)| (self.members.pick(start), lanes)));
+        self.gathered.get_or_init(gather).as_ref().unwrap_or(rows)
+    }
+
     /// The log density of the rows at these places, and its slopes in the registers of the prelude if
     /// there is room for them.
     fn chunk(
         &self,
+        rows: &Rows,
         places: Range<usize>,
         globals: &[f64],
         store: &mut Store,
         mut slopes: Vec<f64>,
     ) -> Result<(f64, Vec<f64>), Unclear> {
-        let rows = &self.program.rows;
         if slopes.is_empty() {
             return Ok((self.sum(places, globals, store)?, slopes));
         }

@@ -40,6 +40,20 @@ const HIERARCHY: Story<'static> = Story {
     look: &["m", "v", "(e 0)", "(e 1)", "(e 2)"],
 };
 
+/// Vectors whose arguments move with them.
+const VECTORS: Story<'static> = Story {
+    prior: "[assume m (normal 0 1)] [assume s (lognormal -0.5 0.5)] [assume c (beta 3 2)]
+            [assume e (multivariate_diag_normal (vector m 0.5) (vector s 1))]
+            [assume h (ar 2 (vector c) s m)]
+            [assume f (multivariate_normal (vector 0 m) (matrix (list (list 1 (* 0.9 c)) (list (* 0.9 c) 1))))]",
+    data: &[
+        "(normal (lookup e 0) 0.3)",
+        "(normal (+ (lookup h 1) (lookup f 0)) 1)",
+        "(normal (lookup f 1) 0.5)",
+    ],
+    look: &["m", "s", "c", "(lookup e 0)", "(lookup h 0)", "(lookup h 1)", "(lookup f 0)", "(lookup f 1)"],
+};
+
 fn by<'a>(story: &'a Story<'a>, kernel: &'a str) -> impl FnMut(usize, u64) -> PValue + 'a {
     move |repeats, seed| story.test(repeats, seed, |world| world.infer(kernel))
 }
@@ -128,6 +142,13 @@ fn standardised_coordinates_keep_hierarchies() {
     let test = "exact start: nuts, standardised";
     demand(test, REPEATS, stepwise(&HIERARCHY, Form::Standardised, true));
     catches(test, "no Jacobian", REPEATS, stepwise(&HIERARCHY, Form::Standardised, false));
+}
+
+#[test]
+fn standardised_coordinates_keep_vectors() {
+    let test = "exact start: nuts, standardised vectors";
+    demand(test, REPEATS, stepwise(&VECTORS, Form::Standardised, true));
+    catches(test, "no Jacobian", REPEATS, stepwise(&VECTORS, Form::Standardised, false));
 }
 
 #[test]

@@ -33,6 +33,21 @@ const PROGRAMS: &[&str] = &[
      [assume h (mem (lambda (t) (if (= t 0) (normal 0 sig) (normal (* phi (h (- t 1))) sig))))]
      [observe (normal 0 (exp (/ (h 1) 2))) 0.3] [observe (normal 0 (exp (/ (h 2) 2))) -0.8]
      [observe (normal 0 (exp (/ (h 3) 2))) 0.1]",
+    // vectors that hang on the block
+    "[assume mu (normal 0 2)] [assume tau (half_normal 2)] [assume v (multivariate_diag_normal (fill 6 mu) (fill 6 tau))]
+     [observe (normal (lookup v 0) 1) 2] [observe (normal (lookup v 5) 1) -1] [observe (normal (lookup v 1) 2) 1]",
+    "[assume sd (gamma 2 2)] [assume from (normal 1 1)] [assume w (random_walk 5 sd from)]
+     [observe (poisson (exp (lookup w 1))) 1] [observe (poisson (exp (lookup w 4))) 3]",
+    "[assume phi (beta 5 2)] [assume sd (gamma 2 2)] [assume level (normal 0 1)]
+     [assume h (ar 5 (vector phi -0.2) sd level)]
+     [observe (normal 0 (exp (lookup h 0))) 0.1] [observe (normal 0 (exp (lookup h 3))) 2]",
+    "[assume l (gamma 4 2)] [assume s (half_normal 1)] [assume m (normal 0 1)]
+     [assume f (multivariate_normal (fill 4 m) (matrix_add (cov_exp_quad (linspace 0 3 4) s l) (scale_matrix 0.01 (id_matrix 4))))]
+     [observe (normal (lookup f 0) 0.5) 0.3] [observe (normal (lookup f 3) 0.5) 1.1]",
+    "[assume c (lkj_cholesky 3 2)] [assume s (half_normal 2)]
+     [assume f (multivariate_normal_cholesky (zeros 3) (matrix_mul (scale_matrix s (id_matrix 3)) c))]
+     [observe (normal (lookup f 0) 0.5) 1] [observe (normal (lookup f 2) 0.5) -1]",
+    "[assume sd (gamma 2 2)] [assume w (random_walk 34 sd)] [observe (normal (lookup w 11) 1) 1] [observe (normal (lookup w 33) 1) 2]",
     // a recursion through deterministic values
     "[assume th (normal 0 1)] [assume s (half_normal 1)]
      [assume e (mem (lambda (t) (if (= t 0) 0.5 (- (* 0.1 t) (* th (e (- t 1)))))))]
@@ -82,7 +97,7 @@ fn both_forms() -> impl Iterator<Item = (&'static str, Form)> {
 fn hierarchies_are_standardised() {
     let standardised =
         |text: &str| compiled(&mut World::new(text, 1), text, Form::Standardised).is_standardised();
-    assert_eq!(PROGRAMS.iter().filter(|text| standardised(text)).count(), 2);
+    assert_eq!(PROGRAMS.iter().filter(|text| standardised(text)).count(), 8);
 }
 
 fn continuous(world: &mut World) -> Vec<NodeId> {

@@ -13,6 +13,7 @@
 //! * [`bounds`]: upper bounds of log densities, for rejection sampling;
 //! * [`smooth`]: the derivatives of functions, for inference by gradients;
 //! * [`recipe`]: log densities as sums, products and curves, for derivatives of higher order and their bounds;
+//! * [`standard`]: vectors as functions of standard normal numbers;
 //! * [`registry`]: name to procedure, the source of `smidgen help` and of the reference table.
 
 pub mod arguments;
@@ -31,6 +32,7 @@ pub mod procedure;
 pub mod recipe;
 pub mod registry;
 pub mod smooth;
+pub mod standard;
 pub mod support;
 
 pub use procedure::{

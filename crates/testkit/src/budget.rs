@@ -52,6 +52,7 @@ pub static DECLARED: &[(&str, f64)] = &[
     ("exact start: nuts", 5e-6),
     ("exact start: nuts, hierarchy", 5e-6),
     ("exact start: nuts, standardised", 5e-6),
+    ("exact start: nuts, standardised vectors", 5e-6),
     ("exact start: nuts with subsampled_mh", 5e-6),
     ("exact start: default kernel, jointly", 5e-6),
     ("geweke: nuts", 5e-6),

@@ -9,6 +9,9 @@ use super::analysis::is_any;
 use super::ir::{Leaf, Op, Program, Register, Source, Step};
 use super::marked::{self, Marked};
 
+/// From so many numbers on a vector is long.
+const LONG: usize = 32;
+
 impl Program {
     pub(crate) fn clear(&mut self) {
         self.steps.clear();
@@ -72,6 +75,26 @@ impl Program {
 
     pub(crate) fn registers(&mut self, xs: &[f64]) -> Vec<Register> {
         xs.iter().map(|x| self.register(*x)).collect()
+    }
+
+    /// The same for long vectors, in which registers of the global part that stand side by side are one leaf of a row.
+    pub(crate) fn registers_in_runs(&mut self, xs: &[f64]) -> Vec<Register> {
+        if xs.len() < LONG || self.is_global {
+            return self.registers(xs);
+        }
+        let mut registers = Vec::with_capacity(xs.len());
+        while let Some(x) = xs.get(registers.len()) {
+            let Marked::Global(first) = marked::read(*x) else {
+                registers.push(self.register(*x));
+                continue;
+            };
+            let follows =
+                |(x, register): &(&f64, Register)| marked::read(**x) == Marked::Global(*register);
+            let len = xs[registers.len()..].iter().zip(first..).take_while(follows).count() as u32;
+            let own = self.leaf(len, Source::Global(first));
+            registers.extend(own..own + len);
+        }
+        registers
     }
 
     /// Registers of these numbers side by side.

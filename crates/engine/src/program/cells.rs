@@ -12,6 +12,15 @@ pub(crate) enum Pick<'a> {
 }
 
 impl Pick<'_> {
+    /// The row in a lane.
+    #[inline(always)]
+    pub(crate) fn row(self, lane: usize) -> usize {
+        match self {
+            Pick::From(start) => start + lane,
+            Pick::These(rows) => rows[lane] as usize,
+        }
+    }
+
     /// The first row.
     pub(crate) fn first(self) -> usize {
         match self {

@@ -87,7 +87,7 @@ impl Program {
         if matches!(score, Score::Scalar(_)) && !single {
             return Err(format!("{} of more than single numbers", law.spec().name));
         }
-        let registers = self.registers(&numbers).into();
+        let registers = self.registers_in_runs(&numbers).into();
         let (outcome, shapes) = (outcome.len(), shapes.into());
         let shared = law.shared_term(linked.map(|linked| linked.link));
         let op = DensityOp { law, linked, score, shared, registers, outcome, shapes };

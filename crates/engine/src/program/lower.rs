@@ -1,7 +1,7 @@
 //! Procedures of the language as steps of a program: values carry marks where numbers depend on the
 //! block ([`super::marked`]).
 
-use smidgen_prob::smooth::{self, Elementary, Shape, Smooth};
+use smidgen_prob::smooth::{self, Aggregate, Elementary, Shape, Smooth};
 use smidgen_prob::{Function, law};
 use smidgen_value::{Link, Matrix, Value};
 
@@ -130,7 +130,7 @@ pub(crate) fn function(program: &mut Program, function: &Function, args: &[Value
     match smooth::find(name) {
         Some(Smooth::Elementary(f)) => elementwise(program, f, &args[0], args.get(1)),
         Some(Smooth::Chain(f)) => chain(program, f, args),
-        Some(Smooth::Aggregate(_)) => aggregate(program, name, args),
+        Some(Smooth::Aggregate(function)) => aggregate(program, function, args),
         None => Err(format!("{name} has no derivative")),
     }
 }
@@ -226,7 +226,11 @@ fn elementwise(program: &mut Program, f: Elementary, a: &Value, b: Option<&Value
         (Some(a), Some(b)) => Ok(Value::Number(program.elementary(f, a, b))),
         (Some(x), None) => {
             let ys = numbers(b)?;
-            Ok(refill(b, ys.iter().map(|y| program.elementary(f, x, *y)).collect()))
+            // The zeros of a matrix that is scaled stay zeros: most of a scaled diagonal.
+            let scales = f == Elementary::Multiply && matches!(b, Value::Matrix(_));
+            let entry =
+                |y: &f64| if scales && *y == 0.0 { 0.0 } else { program.elementary(f, x, *y) };
+            Ok(refill(b, ys.iter().map(entry).collect()))
         }
         (None, Some(y)) => {
             let xs = numbers(a)?;
@@ -380,10 +384,12 @@ pub(crate) fn form(value: &Value) -> Result<Shape, Obstacle> {
     }
 }
 
-fn aggregate(program: &mut Program, name: &str, args: &[Value]) -> Lowered {
-    let Some(Smooth::Aggregate(function)) = smooth::find(name) else {
-        return Err(format!("{name} has no derivative"));
-    };
+/// The result of a function of vectors and matrices.
+pub(crate) fn aggregate(
+    program: &mut Program,
+    function: &'static Aggregate,
+    args: &[Value],
+) -> Lowered {
     // Numbers given one by one are one container.
     let gathered;
     let args = if args.len() > 1 && args.iter().all(|arg| arg.as_number().is_some()) {
@@ -394,7 +400,7 @@ fn aggregate(program: &mut Program, name: &str, args: &[Value]) -> Lowered {
     };
     let shapes: Vec<Shape> = args.iter().map(form).collect::<Result<_, _>>()?;
     let shape = (function.shape)(&shapes)
-        .ok_or_else(|| format!("{name} of arguments that do not fit together"))?;
+        .ok_or_else(|| format!("{} of arguments that do not fit together", function.name))?;
     let mut registers = Vec::with_capacity(args.len());
     for arg in args {
         let xs = numbers(arg)?;

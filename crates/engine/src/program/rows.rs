@@ -1,6 +1,7 @@
 //! Rows of one shape: the terms of a density that run the same program on different leaves, evaluated
 //! together in blocks that fit the cache.
 
+mod gathered;
 mod picked;
 mod records;
 
@@ -63,6 +64,7 @@ fn block(registers: u32) -> usize {
 }
 
 /// The leaves of all rows at one place of the program.
+#[derive(Clone)]
 pub(crate) enum Column {
     /// The same registers of the global part for every row.
     Uniform(Register),
@@ -456,11 +458,10 @@ impl Rows {
                 out.copy_from_slice(&globals[first..first + lanes]);
             }
             Column::Gather(registers) => {
-                let start = pick.first();
                 for k in 0..leaf.len {
                     let out = store.lanes_mut(leaf.register + k, lanes);
-                    for (out, first) in out.iter_mut().zip(&registers[start..]) {
-                        *out = globals[(first + k) as usize];
+                    for (lane, out) in out.iter_mut().enumerate() {
+                        *out = globals[(registers[pick.row(lane)] + k) as usize];
                     }
                 }
             }
@@ -639,8 +640,8 @@ impl Rows {
                     }
                     Column::Gather(registers) => {
                         let slope = store.slope(leaf.register + k, lanes);
-                        for (slope, first) in slope.iter().zip(&registers[pick.first()..]) {
-                            slopes[(first + k) as usize] += slope;
+                        for (lane, slope) in slope.iter().enumerate() {
+                            slopes[(registers[pick.row(lane)] + k) as usize] += slope;
                         }
                     }
                     _ => {}

@@ -14,6 +14,7 @@ use super::alike::Pattern;
 use super::owners::Owner;
 use super::plates::PlateTerm;
 use super::position::Coordinates;
+use super::standardise::By;
 use super::{Density, Follow, Form, NotSmooth, branch, transform};
 use crate::error::EvalError;
 use crate::id::NodeId;
@@ -31,8 +32,8 @@ use crate::trace::scaffold::Scaffold;
 pub(super) struct Placed {
     pub(super) first: usize,
     pub(super) size: usize,
-    /// The marked z, if it is (x − m)/s.
-    pub(super) standardised: Option<f64>,
+    /// The register of the first, if they are standardised.
+    pub(super) standardised: Option<Register>,
 }
 
 pub(super) struct Compiler<'t> {
@@ -60,6 +61,8 @@ pub(super) struct Compiler<'t> {
     /// Registers of the locations and scales that choices are standardised by.
     pub(super) locations: Vec<Register>,
     pub(super) scales: Vec<Register>,
+    /// Factors of covariances, by the marks of these: many vectors may share one.
+    pub(super) factors: FxHashMap<Vec<u64>, Value>,
     /// Whether some choice could be.
     may_standardise: bool,
 }
@@ -108,6 +111,7 @@ pub(super) fn compile(
         watched: Vec::new(),
         locations: Vec::new(),
         scales: Vec::new(),
+        factors: FxHashMap::default(),
         may_standardise: false,
     };
     let (node, reason, culprits) = match compiler.compile() {
@@ -266,13 +270,12 @@ impl Compiler<'_> {
         let first = self.placed[&id].first;
         let support = self.support(id, distribution)?;
         let arity = self.trace.node(id).args.len();
-        if let Some(places) = transform::location_and_scale(distribution.spec().name, arity) {
-            let args = places.map(|k| self.trace.node(id).args[k].operand.clone());
-            let is_inner = args.iter().any(|arg| self.is_in_block(arg));
-            self.may_standardise |= is_inner;
-            if is_inner
-                && self.form == Form::Standardised
-                && let Some(x) = self.standardise(id, &args)?
+        if let Some(by) = By::of(distribution.spec().name, arity)
+            && self.hangs_on_block(id, by)
+        {
+            self.may_standardise = true;
+            if self.form == Form::Standardised
+                && let Some(x) = self.standardise(id, by)?
             {
                 return Ok(x);
             }
@@ -294,20 +297,7 @@ impl Compiler<'_> {
         Ok(transform::constrain(&mut self.globals, &support, ends, first as u32))
     }
 
-    /// The marked value of a choice in coordinates that are relative to its location and scale.
-    fn standardise(&mut self, id: NodeId, args: &[Operand; 2]) -> Compiled<Option<Value>> {
-        let location = self.argument(&args[0], true)?.as_number();
-        let scale = self.argument(&args[1], true)?.as_number();
-        let (Some(location), Some(scale)) = (location, scale) else { return Ok(None) };
-        let (first, globals) = (self.placed[&id].first, &mut self.globals);
-        let (z, x) = transform::standardise(globals, location, scale, first as u32);
-        self.locations.push(globals.register(location));
-        self.scales.push(globals.register(scale));
-        self.placed.entry(id).and_modify(|placed| placed.standardised = Some(z));
-        Ok(Some(Value::Number(x)))
-    }
-
-    fn is_in_block(&self, operand: &Operand) -> bool {
+    pub(super) fn is_in_block(&self, operand: &Operand) -> bool {
         operand.node().is_some_and(|id| self.places.contains_key(&id))
     }
 

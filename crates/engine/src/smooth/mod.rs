@@ -10,7 +10,7 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`transform`] | unconstrained coordinates |
+//! | [`transform`], [`standardise`] | unconstrained coordinates, relative to what choices hang on or not |
 //! | [`compile`], [`owners`], [`terms`], [`alike`], [`plates`], [`places`] | from the scaffold to programs: what is computed once, and the rows |
 //! | [`branch`], [`check`], [`blame`] | what can be followed, and who is to blame if something cannot |
 //! | [`order`], [`waves`] | the global part, over many numbers at once |
@@ -27,6 +27,7 @@ mod owners;
 mod places;
 pub(crate) mod plates;
 mod position;
+mod standardise;
 mod terms;
 mod transform;
 mod waves;

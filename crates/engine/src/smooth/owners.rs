@@ -3,7 +3,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::compile::Compiler;
-use super::{Form, branch, transform};
+use super::standardise::By;
+use super::{Form, branch};
 use crate::id::NodeId;
 use crate::trace::node::{Op as NodeOp, Role};
 
@@ -95,7 +96,7 @@ impl Compiler<'_> {
         let node = self.trace.node(id);
         let NodeOp::Random(distribution) = &node.op else { return false };
         let standardised = self.form == Form::Standardised
-            && transform::location_and_scale(distribution.spec().name, node.args.len()).is_some();
+            && By::of(distribution.spec().name, node.args.len()).is_some();
         self.places.contains_key(&id)
             && (standardised || !distribution.support_arguments().is_empty())
     }

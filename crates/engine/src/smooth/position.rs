@@ -4,7 +4,7 @@ use smidgen_prob::Support;
 use smidgen_prob::support::TURN;
 use smidgen_value::{Matrix, Rng, Value};
 
-use super::{Density, transform};
+use super::{Density, standardise};
 use crate::error::EvalError;
 use crate::id::NodeId;
 use crate::program::marked::{self, Marked};
@@ -48,11 +48,10 @@ impl Density {
         for coordinates in &self.parts.coordinates {
             trace.refresh_arguments(coordinates.node)?;
             if coordinates.standardised {
-                let Some(standardised) = standardised_value(trace, coordinates.node) else {
-                    return Ok(None);
-                };
-                z.push(standardised);
-                continue;
+                match standardise::position(trace, coordinates.node, &mut z) {
+                    true => continue,
+                    false => return Ok(None),
+                }
             }
             let support = Choice { trace, node: coordinates.node }.support()?;
             let value = &trace.node(coordinates.node).value;
@@ -103,15 +102,6 @@ impl Density {
 fn lift(angle: f64, last: f64) -> f64 {
     let lifted = angle + TURN * ((last - angle) / TURN).round();
     if lifted.abs() <= TURN { lifted } else { angle }
-}
-
-/// (x − m)/s of a choice whose arguments are fresh.
-fn standardised_value(trace: &Trace, id: NodeId) -> Option<f64> {
-    let node = trace.node(id);
-    let places = transform::location_and_scale(node.op_name(), node.args.len())?;
-    let [location, scale] = places.map(|k| trace.settled_value(&node.args[k].operand).as_number());
-    let z = (node.value.as_number()? - location?) / scale?;
-    z.is_finite().then_some(z)
 }
 
 /// A value of the same form with other numbers.

@@ -27,12 +27,19 @@ impl Compiler<'_> {
             args.push(self.argument(operand, false)?);
         }
         let value = self.trace.node(id).value.clone();
-        let standardised = self.placed.get(&id).and_then(|placed| placed.standardised);
-        let x = if let Some(z) = standardised {
+        let placed = self.placed.get(&id).copied();
+        let standardised = placed.and_then(|placed| Some((placed.standardised?, placed.size)));
+        if let Some((z, size)) = standardised
+            && self.is_of_noises(id)
+        {
+            self.standard_normal(z, size);
+            return Ok(());
+        }
+        let x = if let Some((z, _)) = standardised {
             let places = transform::location_and_scale(distribution.spec().name, args.len());
             let [location, scale] = places.expect("it was standardised by them");
             (args[location], args[scale]) = (Value::Number(0.0), Value::Number(1.0));
-            Value::Number(z)
+            Value::Number(self.globals.mark(z))
         } else if in_block {
             self.global_values[&id].clone()
         } else if constrained {

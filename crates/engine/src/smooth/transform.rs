@@ -17,9 +17,8 @@
 //! there is reversible on the circle: Σ_k π(z) K(z, z' + 2πk) is symmetric if π(z) K(z, z') is. So any
 //! lift of an angle may serve as its z.
 //!
-//! The ends of an interval may themselves depend on the block. So may the location m and the scale
-//! s of a choice; in *standardised* form its coordinate is z = (x − m)/s. Its density and the log|dx/dz| = log s
-//! are then together the density of z with location 0 and scale 1, whatever m and s are.
+//! The ends of an interval may themselves depend on the block. So may the location and the scale
+//! of a choice; in *standardised* form its coordinates are relative to these ([`super::standardise`]).
 
 use smidgen_prob::Support;
 use smidgen_prob::smooth::Elementary;
@@ -34,20 +33,6 @@ pub(super) fn location_and_scale(distribution: &str, arguments: usize) -> Option
         ("student_t", 3) => Some([1, 2]),
         _ => None,
     }
-}
-
-/// The marked z, and x = m + s z.
-pub(super) fn standardise(
-    program: &mut Program,
-    location: f64,
-    scale: f64,
-    first: u32,
-) -> (f64, f64) {
-    use Elementary::{Add, Multiply};
-    let z = program.leaf(1, Source::Input(first));
-    let z = program.mark(z);
-    let step = program.elementary(Multiply, scale, z);
-    (z, program.elementary(Add, location, step))
 }
 
 /// The marked value of a choice whose coordinates start at input `first`. `ends` are those of an

@@ -67,6 +67,11 @@ impl Law<'_> {
         (x[t] - self.level) - self.carried(x, t)
     }
 
+    /// e
+    pub fn noises(&self, x: &[f64]) -> Vec<f64> {
+        (0..x.len()).map(|t| self.noise(x, t) / self.sd).collect()
+    }
+
     pub fn log_density(&self, x: &[f64]) -> f64 {
         if !(x.len() == self.len && x.iter().all(|x| x.is_finite())) {
             return f64::NEG_INFINITY;

@@ -5,7 +5,7 @@
 //! points).
 
 pub mod ar;
-mod autoregressive;
+pub(crate) mod autoregressive;
 pub mod bernoulli;
 pub mod bernoulli_logit;
 pub mod beta;

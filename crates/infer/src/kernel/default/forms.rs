@@ -2,7 +2,7 @@
 //!
 //! A hierarchy moves in its own coordinates and in standardised ones: where the data say much about each choice the first
 //! serve, where they say little the second, and the form that does not serve takes many gradients for small steps. What a
-//! trajectory of form f does for choice j is seen from its jumps,
+//! trajectory of form f does for number j is seen from its jumps,
 //!
 //! r_fj = E (x_j' − x_j)² / 2 Var x_j = 1 − ρ_j, ρ_j the autocorrelation from before to after,
 //!
@@ -15,6 +15,7 @@
 //! Until something is found, a form that takes more gradients than the other has fewer turns, so that both cost the same.
 
 use smidgen_engine::{NodeId, Trace};
+use smidgen_value::Value;
 use smidgen_value::bytes::{Bytes, Input};
 
 /// The forms, plain first.
@@ -144,11 +145,13 @@ impl Forms {
 
     /// The block is about to move.
     pub fn begin(&mut self, trace: &Trace, block: &[NodeId]) {
-        if self.block != block {
-            let Forms { turns, costs, .. } = *self;
-            *self = Forms { block: block.to_vec(), turns, costs, ..Forms::default() };
-        }
+        let numbers = self.now.len();
         read(trace, block, &mut self.now);
+        if self.block != block || self.now.len() != numbers {
+            let Forms { turns, costs, .. } = *self;
+            let now = std::mem::take(&mut self.now);
+            *self = Forms { block: block.to_vec(), turns, costs, now, ..Forms::default() };
+        }
     }
 
     /// A form has had its turn, with so many gradients.
@@ -245,12 +248,16 @@ fn turns(forms: [&Efficiency; FORMS]) -> Turns {
     }
 }
 
-/// The first number of each choice.
+/// The numbers of all choices.
 fn read(trace: &Trace, block: &[NodeId], out: &mut Vec<f64>) {
     out.clear();
-    out.extend(
-        block.iter().map(|id| super::rounds::first_number(&trace.node(*id).value).unwrap_or(0.0)),
-    );
+    for id in block {
+        match &trace.node(*id).value {
+            Value::Vector(xs) => out.extend_from_slice(xs),
+            Value::Matrix(m) => out.extend_from_slice(m.as_slice()),
+            value => out.extend(value.as_number()),
+        }
+    }
 }
 
 #[cfg(test)]
