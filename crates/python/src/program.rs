@@ -77,6 +77,9 @@ impl Parts {
 /// (name, text) of expressions.
 pub type Labels = Vec<(String, String)>;
 
+/// Of a simulation, by quantity: draws below the truth, and equal to it.
+type Ranked = Vec<(String, (usize, usize))>;
+
 /// Rows of tables that are wanted: a byte for each row.
 type Rows = Vec<(String, PyBackedBytes)>;
 
@@ -302,7 +305,7 @@ impl Program {
     fn collect_calibration(
         &self,
         order: CalibrationOrder,
-        places: Vec<(Option<Vec<(String, (usize, usize))>>, Option<String>)>,
+        places: Vec<(Option<Ranked>, Option<String>)>,
         spacing: (usize, bool),
     ) -> Job {
         let join = |(places, message): (Option<_>, Option<String>)| {

@@ -42,6 +42,9 @@ struct Held {
 /// (name, kind, cells, width), as [`crate::data::Table::from_arrays`] takes columns.
 type Cells<'py> = Vec<(&'static str, &'static str, Bound<'py, PyList>, usize)>;
 
+/// Value, gradient, Hessian.
+type Summed = (f64, Vec<f64>, Vec<f64>);
+
 /// A ball: centre, lower factor, radius.
 type Ball = (Vec<f64>, Vec<f64>, f64);
 
@@ -96,12 +99,7 @@ impl Shard {
     }
 
     /// Value, gradient and Hessian of each block; None where a row has none.
-    fn sums(
-        &self,
-        py: Python<'_>,
-        theta: Vec<f64>,
-        stride: usize,
-    ) -> Vec<Option<(f64, Vec<f64>, Vec<f64>)>> {
+    fn sums(&self, py: Python<'_>, theta: Vec<f64>, stride: usize) -> Vec<Option<Summed>> {
         py.detach(|| {
             let mut held = self.held();
             let parts = |sums: Sums| (sums.value, sums.gradient, sums.hessian);
@@ -211,8 +209,8 @@ impl Shards for Asked {
     }
 
     fn sums(&mut self, theta: &[f64], stride: usize) -> Option<Vec<Option<Sums>>> {
-        type Parts = Vec<Option<(f64, Vec<f64>, Vec<f64>)>>;
-        let found: Parts = self.get(|py| words(py, ("sums", theta, stride)), |a| a.extract())?;
+        let found: Vec<Option<Summed>> =
+            self.get(|py| words(py, ("sums", theta, stride)), |a| a.extract())?;
         let sums = |(value, gradient, hessian)| Sums { value, gradient, hessian };
         Some(found.into_iter().map(|parts| parts.map(sums)).collect())
     }
