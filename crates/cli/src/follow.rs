@@ -55,10 +55,12 @@ impl Followed<'_> {
         let place = Place { args, file, request, interrupt: interrupt.flag.clone() };
         let folder = |session: &Session| {
             lock().follower = session.follower();
-            place.folder(session).inspect(|found| lock().durable = found.clone()).map_err(|failure| {
-                lock().refused = Some(failure);
-                SampleError(Vec::new())
-            })
+            place.folder(session).inspect(|found| lock().durable = found.clone()).map_err(
+                |failure| {
+                    lock().refused = Some(failure);
+                    SampleError(Vec::new())
+                },
+            )
         };
         let mut rows = || {
             let (follower, over) = (lock().follower.clone(), lock().over);

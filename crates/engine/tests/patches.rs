@@ -45,7 +45,8 @@ fn density(assumed: &str, observed: &str, outcome: &str) -> (Model, Density) {
     debug_common::run(&mut model, assumed, &mut rng).expect("assumptions");
     let (expr, outcome) = (lowered(observed, 1), lowered(outcome, 2));
     let environment = Environment::default();
-    let observation = RowObservation { expr: &expr, outcome: &outcome, label: None, rows: None, first: 0 };
+    let observation =
+        RowObservation { expr: &expr, outcome: &outcome, label: None, rows: None, first: 0 };
     let made = model.whole(|model| {
         let all = model.observe_rows(&[observation], &environment, 0..ROWS as i64, &mut rng);
         assert!(all.map_err(|found| found.error)?, "no plate");

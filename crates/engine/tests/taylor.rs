@@ -274,8 +274,13 @@ fn model_of_rows(case: &Case, is_plate: bool, rows: usize) -> Model {
     let environment = Environment::default();
     let observed = model.whole(|model| {
         if is_plate {
-            let observation =
-                RowObservation { expr: &expr, outcome: &outcome, label: None, rows: None, first: 0 };
+            let observation = RowObservation {
+                expr: &expr,
+                outcome: &outcome,
+                label: None,
+                rows: None,
+                first: 0,
+            };
             let rows = 0..rows as i64;
             let all = model.observe_rows(&[observation], &environment, rows, &mut rng);
             assert!(all.map_err(|found| found.error)?, "{}: no plate", case.name);

@@ -66,7 +66,8 @@ pub(crate) fn check<'p>(
     };
     let loops = loops_over(executed, name, catalog)?;
     if before.rule() == MissingRule::Infer {
-        let message = format!("rows cannot be appended to `{name}`: its missing cells are inferred");
+        let message =
+            format!("rows cannot be appended to `{name}`: its missing cells are inferred");
         let hint = "(missing skip) leaves out rows with missing cells";
         return Err(vec![Diagnostic::error(made_by, message).hint(hint)]);
     }
@@ -88,7 +89,8 @@ pub(crate) fn plan(
 ) -> Result<Growth, Vec<Diagnostic>> {
     let Place { before, loops, made_by } = check(catalog, executed, name)?;
     let wrong = |message: String| vec![Diagnostic::error(made_by, message)];
-    let fits = |problem: String| wrong(format!("these rows cannot be appended to `{name}`: {problem}"));
+    let fits =
+        |problem: String| wrong(format!("these rows cannot be appended to `{name}`: {problem}"));
     let bound = match catalog.options(name).filter(|options| !options.vectors.is_empty()) {
         Some(options) if options.vectors.iter().any(|v| rows.column(v.name).is_none()) => {
             Some(bind_vectors(name.as_str(), rows, options).map_err(|e| wrong(e.to_string()))?)
@@ -143,7 +145,9 @@ fn loops_over<'p>(
         if let DirectiveKind::Forget { label } = &top.directive.kind
             && loops.iter().any(|over| labels(&over.directive).any(|own| is_of(&label.name, own)))
         {
-            let message = format!("rows cannot be appended to `{name}`: observations of it were forgotten here");
+            let message = format!(
+                "rows cannot be appended to `{name}`: observations of it were forgotten here"
+            );
             problems.push(Diagnostic::error(label.span, message));
         }
     }
@@ -270,8 +274,9 @@ impl Search {
         let message = format!(
             "rows cannot be appended to `{table}`: this was made of the rows that it had, and would not know of the new ones"
         );
-        Diagnostic::error(span, message)
-            .hint(format!("only loops that observe, `[for row in {table} [observe ...]]`, go on with new rows"))
+        Diagnostic::error(span, message).hint(format!(
+            "only loops that observe, `[for row in {table} [observe ...]]`, go on with new rows"
+        ))
     }
 }
 

@@ -147,8 +147,12 @@ impl Catalog {
 
     /// What has happened to the files in which tables still lie.
     pub fn troubles(&self) -> Vec<String> {
-        let mut troubles: Vec<String> =
-            self.tables.values().flat_map(|grown| &grown.parts).filter_map(|t| t.trouble()).collect();
+        let mut troubles: Vec<String> = self
+            .tables
+            .values()
+            .flat_map(|grown| &grown.parts)
+            .filter_map(|t| t.trouble())
+            .collect();
         troubles.dedup();
         troubles
     }

@@ -497,13 +497,8 @@ impl Plan<'_> {
         let mut model = Model::new();
         model.trace_mut().interrupt = self.interrupt.clone();
         model.trace_mut().set_threads(self.request.threads / self.request.chains.max(1));
-        let desk = ExecutionContext::new(
-            rng,
-            catalog,
-            self.sources,
-            self.interrupt.clone(),
-            Mode::Sample,
-        );
+        let desk =
+            ExecutionContext::new(rng, catalog, self.sources, self.interrupt.clone(), Mode::Sample);
         let mut executor = Executor { model: &mut model, desk };
         executor.desk.simulated = self.data.clone().map(Simulated::new);
         if let Some((state, _)) = former {

@@ -142,7 +142,8 @@ fn appended_rows_are_those_of_a_full_load() {
             // Rows with choices of their own have other values of them.
             continue;
         }
-        let values = "[force a 0.3] [force b -0.4] [force s 1.5] [force w (vector 0.1 0.2 0.3 0.4)]";
+        let values =
+            "[force a 0.3] [force b -0.4] [force s 1.5] [force w (vector 0.1 0.2 0.3 0.4)]";
         let groups: &[&str] = match body {
             body if body.contains("row.group") => &["0", "1", "2", "3"],
             body if body.contains("row.place") => &["\"north\"", "\"south\"", "\"east\""],
@@ -223,12 +224,18 @@ fn what_was_made_of_all_rows_is_refused_with_its_place() {
         let before = run(&mut session, "[log_joint]");
         let error = refusal(&mut session, &rows_of(&all, BEFORE..ROWS));
         let expected = format!("at {place}");
-        assert!(error.contains("cannot be appended to `t`") && error.ends_with(&expected), "{error}");
+        assert!(
+            error.contains("cannot be appended to `t`") && error.ends_with(&expected),
+            "{error}"
+        );
         assert_eq!(run(&mut session, "[log_joint]"), before);
         assert_eq!(run(&mut session, "[sample (rows t)]"), [BEFORE as f64]);
     }
     let mut session = session(&[("t", rows_of(&all, 0..BEFORE))]);
-    run(&mut session, &format!("{MODEL} [for row in t y: [observe (normal a s) row.y]] [forget \"y[3]\"]"));
+    run(
+        &mut session,
+        &format!("{MODEL} [for row in t y: [observe (normal a s) row.y]] [forget \"y[3]\"]"),
+    );
     let error = refusal(&mut session, &rows_of(&all, BEFORE..ROWS));
     assert!(error.contains("were forgotten here"), "{error}");
 }
@@ -261,7 +268,10 @@ fn rows_that_cannot_be_change_nothing() {
     let row = format!("in row {} of the table, counted from 0", BEFORE + 7);
     assert!(path.contains(&row.as_str()), "{path:?}");
     let words = Column::Booleans(vec![true; n].into());
-    assert!(refusal(&mut session, &replaced("x", words)).contains("holds numbers, in the new rows truth values"));
+    assert!(
+        refusal(&mut session, &replaced("x", words))
+            .contains("holds numbers, in the new rows truth values")
+    );
     let lacks: Vec<(Symbol, Column)> = vec![(Symbol::new("x"), Column::Reals(far.into()))];
     assert!(refusal(&mut session, &Table::new(lacks)).contains("have no column `y`"));
     let mask: Vec<bool> = (0..n).map(|row| row == 2).collect();
@@ -301,7 +311,8 @@ fn labels_and_later_loops_count_on() {
 #[test]
 fn new_rows_with_missing_cells_are_skipped() {
     let all = table(6);
-    let mask = |rows: std::ops::Range<usize>| -> Arc<[bool]> { rows.map(|row| row % 5 == 0).collect() };
+    let mask =
+        |rows: std::ops::Range<usize>| -> Arc<[bool]> { rows.map(|row| row % 5 == 0).collect() };
     let with_holes = |rows: std::ops::Range<usize>| {
         let holes = Missing::new(mask(rows.clone()), "row 0".to_owned());
         rows_of(&all, rows).with_missing(vec![(Symbol::new("x"), holes)])
@@ -366,7 +377,10 @@ fn mean_after_new_rows(kernel: &str, fault: Option<Fault>) -> (f64, f64, f64) {
     let (old, new) = (noise(300, 0.0), noise(900, 0.1));
     let of = |ys: &[f64]| Table::new(vec![(Symbol::new("y"), Column::Reals(ys.into()))]);
     let mut session = session(&[("t", of(&old))]);
-    run(&mut session, "[table t] [assume mu (normal 0 10)] [for row in t [observe (normal mu 1) row.y]]");
+    run(
+        &mut session,
+        "[table t] [assume mu (normal 0 10)] [for row in t [observe (normal mu 1) row.y]]",
+    );
     let syntax = session.parse_option("--kernel", kernel).unwrap_or_else(|_| panic!("{kernel}"));
     let (catalog, sources) = (session.catalog().clone(), session.sources().clone());
     let mut rng = Rng::from_seed(8);
@@ -414,6 +428,7 @@ fn no_kernel_goes_on_with_the_old_rows() {
         let (mean, expected, sd) = mean_after_new_rows(kernel, None);
         assert!((mean - expected).abs() < 0.4 * sd, "{kernel}: {mean}, not {expected} ± {sd}");
     }
-    let (mean, expected, sd) = mean_after_new_rows("(reference_mh default all 1)", Some(Fault::KeptRows));
+    let (mean, expected, sd) =
+        mean_after_new_rows("(reference_mh default all 1)", Some(Fault::KeptRows));
     assert!((mean - expected).abs() > sd, "old sums are not noticed: {mean}, {expected} ± {sd}");
 }

@@ -18,7 +18,8 @@ fn noise(n: usize) -> Vec<f64> {
     (0..n).map(|row| 3.0 * (row as f64 / n as f64) + noise()).collect()
 }
 
-const MODEL: &str = "[table t] [assume mu (normal 0 10)] [assume nu (normal mu 1)] [observe (normal nu 1) 0.5]
+const MODEL: &str =
+    "[table t] [assume mu (normal 0 10)] [assume nu (normal mu 1)] [observe (normal nu 1) 0.5]
     [for row in t [observe (normal mu 1) row.y]] [predict mu] [predict nu]";
 
 /// The epochs of a run whose table gets rows in these steps.
@@ -30,7 +31,8 @@ fn epochs(
 ) -> Result<Vec<(EpochMark, Sampled)>, SampleError> {
     let mut session = Session::new(Settings::default());
     session.give_table("t", Arc::new(table(&ys[..steps[0]])));
-    let program = session.parse_text("test", model).unwrap_or_else(|_| panic!("cannot read {model}"));
+    let program =
+        session.parse_text("test", model).unwrap_or_else(|_| panic!("cannot read {model}"));
     let (mut left, mut at) = (steps[1..].iter(), steps[0]);
     let mut rows = || {
         Ok(left.next().map(|n| {
@@ -134,8 +136,7 @@ fn new_groups_join_the_model() {
     let grown = grown.unwrap_or_else(|e| panic!("{}", e.0[0].message));
     let whole = epochs(model, &ys, &[1000], &SampleRequest { seed: 9, ..request });
     let whole = whole.unwrap_or_else(|e| panic!("{}", e.0[0].message));
-    let (grown, whole) =
-        (summarise(&grown[2].1.run.draws), summarise(&whole[0].1.run.draws));
+    let (grown, whole) = (summarise(&grown[2].1.run.draws), summarise(&whole[0].1.run.draws));
     for (a, b) in grown.iter().zip(&whole) {
         let error = math::hypot(a.mcse, b.mcse);
         assert!((a.mean - b.mean).abs() < 5.0 * error, "{}: {} and {}", a.name, a.mean, b.mean);

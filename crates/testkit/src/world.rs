@@ -116,7 +116,8 @@ impl World {
                 model.whole(|model| model.observe(code(expr), value, label, rng))
             }
             Noted::ObserveRows { expr, outcome, rows } => model.whole(|model| {
-                let observation = RowObservation { expr, outcome, label: None, rows: None, first: 0 };
+                let observation =
+                    RowObservation { expr, outcome, label: None, rows: None, first: 0 };
                 let range = 0..*rows as i64;
                 let plates = model.observe_rows(&[observation], &environment, range.clone(), rng);
                 if plates.map_err(|found| found.error)? {

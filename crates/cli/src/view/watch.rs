@@ -105,9 +105,10 @@ impl Watcher {
                 let step = (every / chain.every) as usize;
                 chain.rows.iter().step_by(step).map(|row| row[k].clone()).collect::<Vec<Value>>()
             };
-            let drawn = self.chains.iter().filter(|chain| {
-                !chain.rows.is_empty() && chain.epoch == self.epoch()
-            });
+            let drawn = self
+                .chains
+                .iter()
+                .filter(|chain| !chain.rows.is_empty() && chain.epoch == self.epoch());
             draws.add(Quantity::new(name.clone(), drawn.map(column).collect()));
         }
         let scalars = draws.scalars();

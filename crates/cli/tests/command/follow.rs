@@ -68,7 +68,11 @@ fn rows_that_change_end_a_followed_run() {
     folder.write("rows.csv", &format!("{text}7\n"));
     let done = finish(running);
     assert_eq!(done.code, Some(1), "{}", done.out);
-    assert!(done.err.contains("the table `t`") && done.err.contains("in rows 0 to 199"), "{}", done.err);
+    assert!(
+        done.err.contains("the table `t`") && done.err.contains("in rows 0 to 199"),
+        "{}",
+        done.err
+    );
     assert!(done.out.contains("epoch 0: 200 rows of `t`"), "{}", done.out);
 }
 

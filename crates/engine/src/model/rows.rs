@@ -161,7 +161,9 @@ impl Model {
     pub(super) fn places_of(&self, label: &str) -> Vec<usize> {
         let place =
             |number: &u64| self.records.binary_search_by_key(number, |record| record.number).ok();
-        self.plate_labels.get(label).map_or_else(Vec::new, |all| all.iter().filter_map(place).collect())
+        self.plate_labels
+            .get(label)
+            .map_or_else(Vec::new, |all| all.iter().filter_map(place).collect())
     }
 
     /// A label no longer stands for the rows of this record.

@@ -148,8 +148,7 @@ pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
         {
             check_streams(&disk, chain, &out).map_err(|trouble| trouble.0)?;
         }
-        let ChainDraws { draws, stats, warmup, warmup_stats } =
-            read_chain(path, chain, 1, epoch)?;
+        let ChainDraws { draws, stats, warmup, warmup_stats } = read_chain(path, chain, 1, epoch)?;
         for (all, own) in read.iter_mut().zip([draws, stats, warmup, warmup_stats]) {
             all.push(own);
         }
@@ -167,14 +166,17 @@ pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
         let counts: Vec<usize> = counts.unwrap_or_default();
         let wanted = manifest["draws"].as_u64().unwrap_or(0);
         let counts: Vec<String> = counts.iter().map(ToString::to_string).collect();
-        warnings.insert(0, format!(
-            "unfinished: the chains have {} of {wanted} draws{}",
-            counts.join(", "),
-            match follows {
-                Some(_) => String::new(),
-                None => format!("; `smidgen sample --resume {}` goes on", path.display()),
-            }
-        ));
+        warnings.insert(
+            0,
+            format!(
+                "unfinished: the chains have {} of {wanted} draws{}",
+                counts.join(", "),
+                match follows {
+                    Some(_) => String::new(),
+                    None => format!("; `smidgen sample --resume {}` goes on", path.display()),
+                }
+            ),
+        );
     }
     let run = Run {
         seed: manifest["seed"].as_u64().unwrap_or(0),
@@ -199,7 +201,9 @@ fn of_epoch(path: &Path, table: &str, epoch: u32) -> String {
     let rows = rows.map_or_else(String::new, |rows| format!(", given {rows} rows of `{table}`"));
     let others = match epoch {
         0 => String::new(),
-        _ => format!("; those of the {epoch} before, given fewer rows, are in the folder and in no summary with these"),
+        _ => format!(
+            "; those of the {epoch} before, given fewer rows, are in the folder and in no summary with these"
+        ),
     };
     format!("`{table}` is followed: these are the draws of epoch {epoch}{rows}{others}")
 }

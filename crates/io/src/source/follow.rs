@@ -61,7 +61,11 @@ pub type Followed<T> = Result<T, String>;
 
 impl Follower {
     /// The table as it is now.
-    pub fn open(path: &Path, options: &TableOptions, reading: Reading) -> Followed<(Follower, Table)> {
+    pub fn open(
+        path: &Path,
+        options: &TableOptions,
+        reading: Reading,
+    ) -> Followed<(Follower, Table)> {
         let is_folder = path.is_dir();
         let is_csv = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
         if !is_folder && !is_csv {
@@ -116,7 +120,10 @@ impl Follower {
         }
         let bytes = fs::read(&self.path).map_err(|error| format!("{shown}: {error}"))?;
         if (bytes.len() as u64) < *length {
-            return Err(format!("{shown} has become shorter than the {} rows that were read", self.rows));
+            return Err(format!(
+                "{shown} has become shorter than the {} rows that were read",
+                self.rows
+            ));
         }
         let (mut at, mut first) = (0, 0);
         for block in blocks.iter() {
@@ -143,7 +150,11 @@ impl Follower {
             Ok(table) => table,
             Err(Problem::NoRows) => return Ok(None),
             Err(problem) => {
-                let after = if self.rows > 0 { format!(", counted from row {}", self.rows) } else { String::new() };
+                let after = if self.rows > 0 {
+                    format!(", counted from row {}", self.rows)
+                } else {
+                    String::new()
+                };
                 return Err(format!("{}{after}", problem.of(&self.path)));
             }
         };
@@ -168,7 +179,8 @@ impl Follower {
             let path = entry.map_err(|error| format!("{shown}: {error}"))?.path();
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
             // Files that are being written are called otherwise until they are whole.
-            let is_hidden = name.is_none_or(|name| name.starts_with(['.', '_']) || name.ends_with(".tmp"));
+            let is_hidden =
+                name.is_none_or(|name| name.starts_with(['.', '_']) || name.ends_with(".tmp"));
             if path.is_file() && !is_hidden {
                 paths.push(path);
             }
@@ -177,7 +189,11 @@ impl Follower {
         let mut first = 0;
         for piece in known.iter_mut() {
             if !paths.contains(&piece.path) {
-                return Err(format!("{} is gone, which had {} rows from row {first} on", piece.path.display(), piece.rows));
+                return Err(format!(
+                    "{} is gone, which had {} rows from row {first} on",
+                    piece.path.display(),
+                    piece.rows
+                ));
             }
             let now = stamp_of(&piece.path)?;
             if now != piece.stamp {
@@ -202,10 +218,13 @@ impl Follower {
                 ));
             }
             let (stamp, sum) = (stamp_of(&path)?, sum_of(&path)?);
-            let table = read_table_with(&path, options, reading).map_err(|e: DataError| e.to_string())?;
+            let table =
+                read_table_with(&path, options, reading).map_err(|e: DataError| e.to_string())?;
             pieces.push(Piece { rows: table.rows(), path: path.clone(), stamp, sum });
             let part = match parts.last() {
-                Some(before) => before.continued_by(&table).map_err(|e| format!("{}: {e}", path.display()))?,
+                Some(before) => {
+                    before.continued_by(&table).map_err(|e| format!("{}: {e}", path.display()))?
+                }
                 None => table,
             };
             parts.push(Arc::new(part));

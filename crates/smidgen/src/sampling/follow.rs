@@ -208,10 +208,14 @@ impl Conductor<'_, '_> {
     /// All directives, with the loops over the table made for all its rows as one.
     fn all_anew(&mut self) -> Result<Vec<Arc<Step>>, SampleError> {
         self.catalog.unite(self.name);
-        let mut loops = append::check(&self.catalog, self.program, self.name).map_err(SampleError)?.loops;
+        let mut loops =
+            append::check(&self.catalog, self.program, self.name).map_err(SampleError)?.loops;
         let mut steps = self.plan.steps.clone();
         let makes_step = |top: &&TopDirective| {
-            !matches!(top.directive.kind, DirectiveKind::Define { .. } | DirectiveKind::Table { .. })
+            !matches!(
+                top.directive.kind,
+                DirectiveKind::Define { .. } | DirectiveKind::Table { .. }
+            )
         };
         for (step, top) in steps.iter_mut().zip(self.program.iter().filter(makes_step)) {
             if !loops.first().is_some_and(|over| std::ptr::eq(*over, top)) {

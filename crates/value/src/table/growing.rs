@@ -35,7 +35,8 @@ impl Column {
                 }
             }
             Column::Booleans(_) => {
-                let truths: Option<Vec<&[bool]>> = parts.iter().map(|part| part.booleans()).collect();
+                let truths: Option<Vec<&[bool]>> =
+                    parts.iter().map(|part| part.booleans()).collect();
                 Column::Booleans(truths?.concat().into())
             }
             Column::Texts(_) => {
