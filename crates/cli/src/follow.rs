@@ -63,7 +63,9 @@ impl Followed<'_> {
             )
         };
         let mut rows = || {
-            let (follower, over) = (lock().follower.clone(), lock().over);
+            let known = lock();
+            let (follower, over) = (known.follower.clone(), known.over);
+            drop(known);
             match args.epochs.is_some_and(|most| over >= most) {
                 true => Ok(None),
                 false => follower.map_or(Ok(None), |follower| self.wait(&follower)),
@@ -142,7 +144,8 @@ impl Followed<'_> {
                 screen::show(&format!("{head}{}\n", text(run, &sampled.notes)))?;
             }
         }
-        if self.args.epochs.is_none() && !sampled.interrupted {
+        let is_last = self.args.epochs == Some(*number as usize + 1);
+        if !is_last && !sampled.interrupted {
             say(&format!("waiting for rows of `{table}`; Ctrl-C ends the run"));
         }
         self.args.html.as_ref().map_or(Ok(()), |path| write_report(path, self.args, run))

@@ -136,7 +136,9 @@ struct Conductor<'c, 'p> {
 impl Conductor<'_, '_> {
     fn run(&mut self, follow: Follow<'_>) -> Result<(), SampleError> {
         let rows = self.warmed;
-        let mut mark = EpochMark { number: 0, rows, new: rows, sums: Vec::new() };
+        let sums = self.catalog.last_part(self.name).map(|table| self.sums(table));
+        let sums = sums.unwrap_or_default();
+        let mut mark = EpochMark { number: 0, rows, new: rows, sums };
         loop {
             (follow.opened)(&mark)?;
             let chains = self.collect()?;
@@ -150,6 +152,10 @@ impl Conductor<'_, '_> {
             let Some(new) = (follow.rows)()? else { return Ok(()) };
             mark = self.begin(&new, &mark)?;
         }
+    }
+
+    fn sums(&self, rows: &Table) -> Vec<u64> {
+        Contents::of(self.name.as_str(), rows).blocks
     }
 
     /// What all chains have made of an epoch, in their order.
@@ -176,7 +182,7 @@ impl Conductor<'_, '_> {
             number: before.number + 1,
             rows: part.first_row() + part.rows(),
             new: part.rows(),
-            sums: Contents::of(self.name.as_str(), &part).blocks,
+            sums: self.sums(&part),
         };
         self.catalog.grow(self.name, part, catalog);
         let mut anew = None;
