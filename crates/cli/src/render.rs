@@ -188,7 +188,8 @@ mod tests {
     #[test]
     fn nothing_in_a_line_steers_the_terminal() {
         let text = rendered("[assume x\u{9b}31m \u{202e}y \u{1}é]", 11, 15);
-        let steers = |c: char| c.is_control() && c != '\n' || ('\u{202a}'..='\u{202e}').contains(&c);
+        let steers =
+            |c: char| c.is_control() && c != '\n' || ('\u{202a}'..='\u{202e}').contains(&c);
         assert!(!text.contains(steers), "{text:?}");
         assert!(text.contains("[assume x·31m \u{fffd}y ␁é]"), "{text:?}");
     }

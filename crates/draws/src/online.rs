@@ -119,7 +119,8 @@ pub struct Moments {
 
 /// Those of all chains that have draws.
 pub fn moments(chains: &[&Online]) -> Moments {
-    let drawn: Vec<&Online> = chains.iter().copied().filter(|chain| !chain.batches.is_empty()).collect();
+    let drawn: Vec<&Online> =
+        chains.iter().copied().filter(|chain| !chain.batches.is_empty()).collect();
     let all = joined(drawn.iter().flat_map(|chain| &chain.batches));
     let count = all.n as f64;
     let error = |chain: &&Online| {

@@ -4,8 +4,8 @@
 //! different length (an interrupted run) to the shortest.
 
 use crate::diagnostics::{Standing, mcse_mean, mean_and_sd};
-use crate::quantile::{quantile_of_sorted, sorted};
 use crate::online::{Moments, moments};
+use crate::quantile::{quantile_of_sorted, sorted};
 use crate::stuck::never_moved;
 use crate::{Draws, Online, Run, Scalar};
 

@@ -11,12 +11,20 @@ fn main() {
     std::panic::set_hook(Box::new(|_| {}));
     let (counts, faults) = soak(n, seed, |done, counts| {
         if done % 10_000 == 0 {
-            println!("{done} sequences: {} directives done, {} refused", counts.done, counts.refused);
+            println!(
+                "{done} sequences: {} directives done, {} refused",
+                counts.done, counts.refused
+            );
         }
     });
     for (seed, text) in &faults {
         println!("-- sequence {seed} fails:\n{text}");
     }
-    println!("{n} sequences, {} directives done, {} refused, {} sequences failed", counts.done, counts.refused, faults.len());
+    println!(
+        "{n} sequences, {} directives done, {} refused, {} sequences failed",
+        counts.done,
+        counts.refused,
+        faults.len()
+    );
     std::process::exit(i32::from(!faults.is_empty()));
 }

@@ -14,8 +14,8 @@ use smidgen::draws::Run;
 use smidgen::draws::summary::summarise;
 use smidgen::io::folder::{Checkpoint, Folder, Patience};
 use smidgen::io::{
-    ColumnSelection, Progress, TableOptions, VectorColumn, decode_states, encode_states, read_run, read_table,
-    run_to_json, write_draws,
+    ColumnSelection, Progress, TableOptions, VectorColumn, decode_states, encode_states, read_run,
+    read_table, run_to_json, write_draws,
 };
 use smidgen::sampling::{Durable, SampleRequest, sample};
 use smidgen::value::Symbol;
@@ -28,7 +28,8 @@ impl Scratch {
     fn new() -> Scratch {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("smidgen-any-{}-{number}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("smidgen-any-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&path).expect("a folder for the case");
         Scratch(path)
     }
@@ -72,10 +73,8 @@ pub fn npz(bytes: &[u8]) {
 fn table(name: &str, bytes: &[u8]) {
     let scratch = Scratch::new();
     let path = scratch.file(name, bytes);
-    let vector = VectorColumn {
-        name: Symbol::new("x"),
-        columns: ColumnSelection::Glob("x*".to_owned()),
-    };
+    let vector =
+        VectorColumn { name: Symbol::new("x"), columns: ColumnSelection::Glob("x*".to_owned()) };
     let as_vector = TableOptions { vectors: vec![vector], ..TableOptions::default() };
     for options in [TableOptions::default(), as_vector] {
         match read_table(&path, &options) {
@@ -228,7 +227,8 @@ pub fn folder(mut bytes: &[u8]) {
 
 /// Goes on with the chain, whatever it stands at.
 fn go_on(path: &Path) {
-    let patience = Patience { between: Duration::ZERO, at_most: Duration::ZERO, ..Patience::default() };
+    let patience =
+        Patience { between: Duration::ZERO, at_most: Duration::ZERO, ..Patience::default() };
     let Ok(folder) = Folder::open(path, patience) else { return };
     let durable = Durable { folder: Arc::new(folder), every: Some(5), from_seed: false };
     let request = request(Some(durable));
@@ -242,5 +242,13 @@ fn go_on(path: &Path) {
 
 /// As the runs of the corpus were asked for.
 pub fn request(durable: Option<Durable>) -> SampleRequest {
-    SampleRequest { draws: 30, warmup: 20, chains: 1, threads: 1, seed: 1, durable, ..SampleRequest::default() }
+    SampleRequest {
+        draws: 30,
+        warmup: 20,
+        chains: 1,
+        threads: 1,
+        seed: 1,
+        durable,
+        ..SampleRequest::default()
+    }
 }

@@ -45,6 +45,11 @@ pub fn read(bytes: &[u8]) {
 /// The program, directive by directive, and 20 draws of the default kernel.
 pub fn run(bytes: &[u8]) {
     let Some(text) = text_of(bytes) else { return };
+    patiently(|interrupt| all(&text, interrupt));
+}
+
+/// What somebody does who interrupts it after a while.
+pub fn patiently(work: impl FnOnce(Arc<AtomicBool>)) {
     let interrupt = Arc::new(AtomicBool::new(false));
     let (done, waits) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
@@ -56,7 +61,7 @@ pub fn run(bytes: &[u8]) {
         });
         // Dropped when it is over, however that comes about.
         let _done = done;
-        all(&text, interrupt.clone());
+        work(interrupt.clone());
     });
 }
 
@@ -84,7 +89,10 @@ pub fn session(interrupt: Arc<AtomicBool>) -> Session {
     let table = Arc::new(Table::new(vec![
         (Symbol::new("x"), Column::Reals(vec![0.5, -1.0, 2.0].into())),
         (Symbol::new("y"), Column::Booleans(vec![true, false, true].into())),
-        (Symbol::new("v"), Column::Vectors { data: vec![1.0, 0.0, 0.5, -1.0, 2.0, 1.0].into(), width: 2 }),
+        (
+            Symbol::new("v"),
+            Column::Vectors { data: vec![1.0, 0.0, 0.5, -1.0, 2.0, 1.0].into(), width: 2 },
+        ),
     ]));
     for name in ["t", "train"] {
         session.give_table(name, table.clone());
@@ -125,8 +133,12 @@ pub fn step(session: &mut Session, directive: &TopDirective) -> bool {
         show(session, diagnostics);
         let after = Standing::of(session.model());
         // What an inference program did before it failed has happened.
-        let moves = matches!(directive.directive.kind, smidgen::lang::syntax::DirectiveKind::Infer { .. });
-        assert!(moves || before == after, "a directive failed and left something: {before:?}, {after:?}");
+        let moves =
+            matches!(directive.directive.kind, smidgen::lang::syntax::DirectiveKind::Infer { .. });
+        assert!(
+            moves || before == after,
+            "a directive failed and left something: {before:?}, {after:?}"
+        );
     }
     done.is_ok()
 }

@@ -15,7 +15,8 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 fn corpus(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(name);
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let entries =
+        std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     let read = |path: PathBuf| (path.clone(), std::fs::read(&path).expect("an entry can be read"));
@@ -90,7 +91,9 @@ fn any_directives_leave_the_trace_in_order() {
 #[test]
 fn what_a_directive_leaves_would_be_noticed() {
     let mut session = programs::session(Arc::default());
-    for text in ["[assume a (normal 0 1)]", "[predict (+ a 1)]", "[observe (normal a 1) 2]", "[force a 3]"] {
+    for text in
+        ["[assume a (normal 0 1)]", "[predict (+ a 1)]", "[observe (normal a 1) 2]", "[force a 3]"]
+    {
         let before = programs::Standing::of(session.model());
         let program = session.parse_text("a.smg", text).unwrap_or_else(|_| panic!("{text}"));
         assert!(program.iter().all(|directive| programs::step(&mut session, directive)), "{text}");

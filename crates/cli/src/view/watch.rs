@@ -105,7 +105,8 @@ impl Watcher {
         }
         let scalars = draws.scalars();
         let finite = |x: f64| if x.is_finite() { json!(x) } else { Json::Null };
-        let long = (every > 1).then(|| LongRun { every: every as usize, added_up: self.added_up(names) });
+        let long =
+            (every > 1).then(|| LongRun { every: every as usize, added_up: self.added_up(names) });
         let rows = summarise_run(&Run { draws, long, ..Run::default() });
         rows.iter()
             .zip(&scalars)
@@ -129,7 +130,8 @@ impl Watcher {
 
     /// What all chains that have draws have added up, by name.
     fn added_up(&self, names: &[String]) -> HashMap<String, Vec<Vec<Online>>> {
-        let drawn: Vec<&Chain> = self.chains.iter().filter(|chain| !chain.rows.is_empty()).collect();
+        let drawn: Vec<&Chain> =
+            self.chains.iter().filter(|chain| !chain.rows.is_empty()).collect();
         let of = |k: usize| -> Option<Vec<Vec<Online>>> {
             drawn.iter().map(|chain| chain.added_up.get(k).cloned().flatten()).collect()
         };
@@ -150,7 +152,9 @@ impl Chain {
         self.added_up.resize_with(values.len(), || Some(Vec::new()));
         for (sums, value) in self.added_up.iter_mut().zip(values) {
             let numbers = numbers_of(value);
-            let Some(numbers) = numbers.filter(|xs| sums.as_ref().is_some_and(|sums| sums.is_empty() || sums.len() == xs.len())) else {
+            let Some(numbers) = numbers.filter(|xs| {
+                sums.as_ref().is_some_and(|sums| sums.is_empty() || sums.len() == xs.len())
+            }) else {
                 *sums = None;
                 continue;
             };

@@ -309,13 +309,16 @@ fn another_arithmetic_is_refused_by_name_and_begun_anew_on_request() {
     for chain in ["chain-0", "chain-1"] {
         for name in [format!("{chain}.ckpt"), format!("{chain}.ckpt.prev")] {
             let path = folder.path("branch.run").join(name);
-            let mut checkpoint = Checkpoint::decode(&std::fs::read(&path).expect("there")).expect("whole");
+            let mut checkpoint =
+                Checkpoint::decode(&std::fs::read(&path).expect("there")).expect("whole");
             checkpoint.arithmetic += 1;
             std::fs::write(path, checkpoint.encode()).expect("written");
         }
     }
     let resume = &["sample", "--resume", "branch.run"];
-    folder.call(resume).fails(1, &["branch.run", "arithmetic is 2, here it is 1", "--restart-from"]);
+    folder
+        .call(resume)
+        .fails(1, &["branch.run", "arithmetic is 2, here it is 1", "--restart-from"]);
     let mut restarted = begin("branch.smg", "20", "10", "new.run");
     restarted.extend(["--restart-from", "branch.run"]);
     let done = folder.call(&restarted);
@@ -342,7 +345,8 @@ fn a_long_run_is_summed_up_from_all_draws() {
         "[assume x (normal 3 2)] [predict x] [predict (vector x (* 2 x) (- x) (+ x 1) (* x 3) (* x 4) (+ x 2))]
          [infer (mh default one 1)]",
     );
-    let run = ["sample", "m.smg", "--seed", "4", "--chains", "2", "--warmup", "0", "--draws", "130000"];
+    let run =
+        ["sample", "m.smg", "--seed", "4", "--chains", "2", "--warmup", "0", "--draws", "130000"];
     let out = folder.call(&[&run[..], &["--out", "m.run"]].concat()).good();
     assert!(out.contains("those of all draws") && out.contains("every 16th"), "{out}");
     let row = out.lines().find(|line| line.starts_with("x ")).expect("a row").to_owned();
@@ -350,8 +354,11 @@ fn a_long_run_is_summed_up_from_all_draws() {
     assert_eq!(cells.iter().filter(|cell| cell.starts_with('~')).count(), 7, "{row}");
     // The exported file has all draws, of which the mean is the one that was shown.
     let csv = export(&folder, "m.run", "m.csv");
-    let xs: Vec<f64> =
-        csv.lines().skip(1).map(|line| line.split(',').nth(2).expect("a cell").parse().expect("a number")).collect();
+    let xs: Vec<f64> = csv
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(2).expect("a cell").parse().expect("a number"))
+        .collect();
     assert_eq!(xs.len(), 260_000);
     let mean = xs.iter().sum::<f64>() / xs.len() as f64;
     let shown: f64 = cells[1].parse().expect("a number");

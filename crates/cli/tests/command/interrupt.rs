@@ -136,7 +136,10 @@ fn a_warm_up_that_is_stopped_keeps_where_it_stood_and_says_so() {
     let args = [&args[..], &["--draws", "10", "--out", "d.csv"]].concat();
     let done = stopped(&folder, &args, "INT", |_| folder.read("d.csv").lines().count() == 3);
     let all = done.out + &done.err;
-    assert!(all.contains("stopped in the warm-up of 2 of 2 chains") && all.contains("--init"), "{all}");
+    assert!(
+        all.contains("stopped in the warm-up of 2 of 2 chains") && all.contains("--init"),
+        "{all}"
+    );
     let csv = folder.read("d.csv");
     assert!(csv.lines().next().is_some_and(|header| header.contains("warmup__")), "{csv}");
     assert!(csv.lines().skip(1).all(|line| line.split(',').any(|cell| cell == "1")), "{csv}");

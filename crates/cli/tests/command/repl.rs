@@ -50,7 +50,10 @@ fn on_a_terminal(pieces: &[&str]) -> Option<String> {
     let exe = env!("CARGO_BIN_EXE_smidgen");
     let mut command = Command::new("script");
     command.args(["-qec", &format!("{exe} repl --seed 1"), "/dev/null"]);
-    command.current_dir(folder.path(".")).env("XDG_STATE_HOME", folder.path(".")).env("TERM", "xterm");
+    command
+        .current_dir(folder.path("."))
+        .env("XDG_STATE_HOME", folder.path("."))
+        .env("TERM", "xterm");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else {
         eprintln!("there is no command `script`: skipped");
@@ -91,7 +94,8 @@ fn pasted_lines_are_all_taken() {
     let raw = "[assume x 2]\r(+ x\r   40)\rx\r[assume z 7]\r(* z\r 100)\r";
     let bracketed = "\u{1b}[200~[assume y 3]\n(+ y\n 10)\n[predict (* y\n 20)]\n\u{1b}[201~\r";
     let Some(text) = on_a_terminal(&[raw, bracketed]) else { return };
-    for shown in ["x = 2\r\n", "42\r\n", "z = 7\r\n", "700\r\n", "y = 3\r\n", "13\r\n", "= 60\r\n"] {
+    for shown in ["x = 2\r\n", "42\r\n", "z = 7\r\n", "700\r\n", "y = 3\r\n", "13\r\n", "= 60\r\n"]
+    {
         assert!(text.contains(shown), "{shown:?} is not in {text:?}");
     }
     assert!(!text.contains("error"), "{text:?}");

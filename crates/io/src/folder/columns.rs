@@ -182,13 +182,17 @@ pub fn every_row_of(batch: &RecordBatch, every: u64) -> Result<Vec<Row>, String>
 /// Adds up the draws of a batch, column by column and entry by entry: None from there on where there are no numbers, or not always
 /// as many. Rows of the warm-up are left out.
 pub fn add_up(batch: &RecordBatch, sums: &mut [Option<Vec<Online>>]) {
-    let Some(warm) = batch.columns().get(BESIDE - 1).and_then(|column| column.as_boolean_opt()) else { return };
+    let Some(warm) = batch.columns().get(BESIDE - 1).and_then(|column| column.as_boolean_opt())
+    else {
+        return;
+    };
     for (column, sums) in batch.columns()[BESIDE..].iter().zip(sums) {
         let numbers: Option<(ArrayRef, usize)> = match column.data_type() {
             _ if column.null_count() > 0 => None,
             DataType::Float64 => Some((column.clone(), 1)),
             DataType::Boolean => {
-                let numbers = column.as_boolean().iter().map(|truth| f64::from(truth == Some(true)));
+                let numbers =
+                    column.as_boolean().iter().map(|truth| f64::from(truth == Some(true)));
                 Some((Arc::new(Float64Array::from_iter_values(numbers)) as ArrayRef, 1))
             }
             DataType::FixedSizeList(item, width) if *item.data_type() == DataType::Float64 => {

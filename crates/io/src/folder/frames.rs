@@ -33,7 +33,8 @@ fn end_of_message(stream: &mut (impl Read + Seek), place: u64, length: u64) -> O
     let mut head = vec![0; size as usize];
     stream.read_exact(&mut head).ok()?;
     let message = root_as_message(&head).ok()?;
-    let unfolds = message.header_as_record_batch().is_some_and(|batch| batch.compression().is_some());
+    let unfolds =
+        message.header_as_record_batch().is_some_and(|batch| batch.compression().is_some());
     let body = u64::try_from(message.bodyLength()).ok().filter(|_| !unfolds)?;
     (body <= rest - size).then(|| place + 8 + size + body)
 }
@@ -59,7 +60,9 @@ mod tests {
 
     fn rows(bytes: &[u8]) -> usize {
         let whole = whole(&mut Cursor::new(bytes), bytes.len() as u64) as usize;
-        let Ok(reader) = StreamReader::try_new(Cursor::new(&bytes[..whole]), None) else { return 0 };
+        let Ok(reader) = StreamReader::try_new(Cursor::new(&bytes[..whole]), None) else {
+            return 0;
+        };
         reader.map_while(Result::ok).map(|batch| batch.num_rows()).sum()
     }
 

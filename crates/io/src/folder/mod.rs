@@ -34,7 +34,9 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 #[cfg(not(feature = "columnar"))]
-pub use absent::{ChainWriter, FolderRun, Out, Row, Tail, bytes_of_chain, out_of, read_chain, read_folder};
+pub use absent::{
+    ChainWriter, FolderRun, Out, Row, Tail, bytes_of_chain, out_of, read_chain, read_folder,
+};
 #[cfg(feature = "columnar")]
 pub use chain::{ChainWriter, Out, out_of};
 pub use checkpoint::{Checkpoint, Found};

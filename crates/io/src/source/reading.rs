@@ -98,7 +98,9 @@ pub(super) fn room_for(bytes: u128) -> Result<(), Problem> {
     let needed = usize::try_from(bytes).unwrap_or(usize::MAX);
     match Vec::<u8>::new().try_reserve_exact(needed) {
         Ok(()) => Ok(()),
-        Err(_) => Err(Problem::Memory { megabytes: u64::try_from(bytes >> 20).unwrap_or(u64::MAX) }),
+        Err(_) => {
+            Err(Problem::Memory { megabytes: u64::try_from(bytes >> 20).unwrap_or(u64::MAX) })
+        }
     }
 }
 
