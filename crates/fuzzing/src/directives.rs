@@ -5,12 +5,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use smidgen::value::Rng;
 use smidgen_testkit::anything::{Writer, meeting};
 use smidgen_testkit::programs::{EVERYTHING, program};
 
-use crate::programs::{session, step};
+use crate::programs::{patiently, session, step};
 
 /// Directives about rows, files and kernels, beside those of [`smidgen_testkit::anything`].
 const OTHERS: &[&str] = &[
@@ -119,8 +120,16 @@ pub struct Counts {
 /// # Panics
 /// If the trace is not in order after a directive, or a directive that failed left something.
 pub fn run(directives: &[String], ground: &Ground, counts: &mut Counts) {
-    let mut session = session(Arc::default());
+    patiently(|interrupt| all(directives, ground, counts, interrupt));
+}
+
+fn all(directives: &[String], ground: &Ground, counts: &mut Counts, interrupt: Arc<AtomicBool>) {
+    let mut session = session(interrupt.clone());
     for directive in directives {
+        // Rejection of what is nearly impossible takes as long as it takes.
+        if interrupt.load(Ordering::Relaxed) {
+            return;
+        }
         let Ok(program) = session.parse_text_in("any.smg", directive, ground.path()) else {
             counts.refused += 1;
             continue;

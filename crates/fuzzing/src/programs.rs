@@ -45,6 +45,11 @@ pub fn read(bytes: &[u8]) {
 /// The program, directive by directive, and 20 draws of the default kernel.
 pub fn run(bytes: &[u8]) {
     let Some(text) = text_of(bytes) else { return };
+    patiently(|interrupt| all(&text, interrupt));
+}
+
+/// What somebody does who interrupts it after a while.
+pub fn patiently(work: impl FnOnce(Arc<AtomicBool>)) {
     let interrupt = Arc::new(AtomicBool::new(false));
     let (done, waits) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
@@ -56,7 +61,7 @@ pub fn run(bytes: &[u8]) {
         });
         // Dropped when it is over, however that comes about.
         let _done = done;
-        all(&text, interrupt.clone());
+        work(interrupt.clone());
     });
 }
 
