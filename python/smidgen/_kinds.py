@@ -35,6 +35,9 @@ _VECTORS = {
     "dirichlet", "symmetric_dirichlet", "multinomial", "dirichlet_multinomial", "ordered",
 }  # fmt: skip
 
+#: Arguments of laws of numbers that are vectors: whole ones, the same for every row.
+_WHOLE_ARGUMENTS = {"categorical": 0, "categorical_logit": 0, "ordered_logistic": 1, "ordered_probit": 1, "mixture": 0}
+
 #: Functions of a number; of a vector they are taken entry by entry, as in NumPy.
 ELEMENTWISE = {
     "exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "abs", "floor", "ceil", "square", "signum", "logistic",
@@ -84,8 +87,8 @@ def kind_of(e: "Expressions", node: ast.expr, scope: Scope) -> str | None:
         case ast.IfExp():
             return kind_of(e, node.body, scope)
         case ast.Compare(ops=[op]) if not isinstance(op, (ast.In, ast.NotIn)):
-            kinds = [kind_of(e, part, scope) for part in (node.left, *node.comparators)]
-            return VECTOR if VECTOR in kinds else None
+            sides = [kind_of(e, part, scope) for part in (node.left, *node.comparators)]
+            return VECTOR if VECTOR in sides else None
     return None
 
 
@@ -237,6 +240,9 @@ def entry_by_entry(e: "Expressions", node: ast.expr, scope: Scope) -> ast.expr:
         case ast.IfExp():
             parts = [entry_by_entry(e, part, scope) for part in (node.test, node.body, node.orelse)]
             return ast.copy_location(ast.IfExp(*parts), node)
+        case ast.List() | ast.Tuple():
+            parts = [entry_by_entry(e, part, scope) for part in node.elts]
+            return ast.copy_location(ast.List(parts, ast.Load()), node)
         case ast.Compare():
             left, *others = [entry_by_entry(e, part, scope) for part in (node.left, *node.comparators)]
             return ast.copy_location(ast.Compare(left, node.ops, others), node)
@@ -244,7 +250,11 @@ def entry_by_entry(e: "Expressions", node: ast.expr, scope: Scope) -> ast.expr:
             name = called(e, node, scope)
             entry = procedures().get(name or "")
             if name in ELEMENTWISE or name == "biplex" or (entry is not None and entry.is_distribution and not entry.is_plural):
-                arguments = [entry_by_entry(e, part, scope) for part in node.args]
+                whole = _WHOLE_ARGUMENTS.get(name or "")
+                arguments = [
+                    part if place == whole and isinstance(part, ast.Name) else entry_by_entry(e, part, scope)
+                    for place, part in enumerate(node.args)
+                ]
                 named = [ast.keyword(k.arg, entry_by_entry(e, k.value, scope)) for k in node.keywords]
                 for old, new in zip(node.keywords, named):
                     ast.copy_location(new, old)

@@ -453,10 +453,14 @@ class Statements:
                 return None
             inner.names[value.value.id] = Row(use.name, "row")
             return use.name, inner, entry_by_entry(self.e, choice, scope)
-        if not isinstance(value, ast.Name) or not self._is_single(choice, scope):
+        if not isinstance(value, ast.Name):
             return None
         length = self._length(value, scope)
         if length is None:
+            return None
+        if self._is_vector(choice, scope) and getattr(self.c.value_of(value.id, scope), "ndim", 1) == 2:
+            return self._rows_of_matrix(choice, value, inner, scope)
+        if not self._is_single(choice, scope):
             return None
         choice = entry_by_entry(self.e, choice, scope)
         names = dict.fromkeys(part.id for part in (value, *ast.walk(choice)) if isinstance(part, ast.Name))
@@ -468,6 +472,30 @@ class Statements:
                 sources.append((name, array.to_numpy() if outside.is_series(array) else array))
                 inner.names[name] = Cell(word(f"row.{name}"))
         return self.c.arrays_table(sources).name, inner, choice
+
+    def _rows_of_matrix(
+        self, choice: ast.expr, value: ast.Name, inner: Scope, scope: Scope
+    ) -> tuple[str, Scope, ast.expr]:
+        """The rows of a matrix are vectors that are observed one by one, each with its row of the first argument, or
+        entry where that is a number, if there are as many."""
+        assert isinstance(choice, ast.Call)
+        names = [value]
+        first = choice.args[0] if choice.args else value
+        if isinstance(first, ast.Name) and self._length(first, scope) == self._length(value, scope):
+            counts = isinstance(choice.func, ast.Name) and choice.func.id in ("multinomial", "dirichlet_multinomial")
+            if getattr(self.c.value_of(first.id, scope), "ndim", 1) == (1 if counts else 2):
+                names.append(first)
+        for name in names:
+            inner.names[name.id] = Cell(word(f"row.{name.id}"))
+        sources = [(name.id, self.c.value_of(name.id, scope)) for name in names]
+        return self.c.arrays_table(sources).name, inner, choice
+
+    def _is_vector(self, choice: ast.expr, scope: Scope) -> bool:
+        """Whether a choice is a call of a distribution whose draws are vectors."""
+        name = choice.func.id if isinstance(choice, ast.Call) and isinstance(choice.func, ast.Name) else ""
+        entry = procedures().get(name) if scope.find(name) is None else None
+        matrices = ("wishart", "inv_wishart", "lkj", "lkj_cholesky")
+        return entry is not None and entry.is_plural and entry.name not in matrices
 
     def _is_single(self, choice: ast.expr, scope: Scope) -> bool:
         """Whether a choice is a call of a distribution whose draws are numbers."""

@@ -218,3 +218,57 @@ def test_comparisons_of_vectors_count():
     fit = m().sample(draws=50, tune=0, chains=1, seed=3)
     assert ((fit["a"] > 0).sum(-1) == fit["positive"]).all()
     assert (np.abs(fit["a"]) == fit["size"]).all()
+
+
+OUTCOMES = rng.multivariate_normal([1.0, -1.0], [[1.0, 0.5], [0.5, 2.0]], 30)
+LEVELS = rng.integers(0, 3, 40)
+X = rng.normal(0, 1, 40)
+
+
+@sm.model
+def rows_of_a_matrix(Y):
+    mu, sd, L = normal(0, 5, size=2), half_normal(2), lkj_cholesky(2, 2)
+    observe(multivariate_normal_cholesky(mu, sd * L), Y)
+    return mu, sd
+
+
+@sm.model
+def one_by_one(Y):
+    mu, sd, L = normal(0, 5, size=2), half_normal(2), lkj_cholesky(2, 2)
+    for y in Y:
+        observe(multivariate_normal_cholesky(mu, sd * L), y)
+    return mu, sd
+
+
+def test_rows_of_a_matrix_are_observed_one_by_one():
+    a, b = (m(OUTCOMES).sample(**FEW) for m in (rows_of_a_matrix, one_by_one))
+    assert all((a[name] == b[name]).all() for name in ("mu", "sd"))
+
+
+@sm.model
+def whole_arguments(x, y):
+    slope, cuts, p = normal(0, 2), ordered(normal(0, 3), 2), dirichlet([1, 1, 1])
+    w = beta(1, 1)
+    observe(ordered_logistic(slope * x, cuts), y)
+    observe(categorical(p), y)
+    observe(mixture([w, 1 - w], [normal(slope + w * x, 1), normal(0, 1)]), x)
+    return slope, cuts, p, w
+
+
+@sm.model
+def whole_arguments_by_rows(x, y):
+    slope, cuts, p = normal(0, 2), ordered(normal(0, 3), 2), dirichlet([1, 1, 1])
+    w = beta(1, 1)
+    for xi, yi in zip(x, y):
+        observe(ordered_logistic(slope * xi, cuts), yi)
+    for yi in y:
+        observe(categorical(p), yi)
+    for xi in x:
+        observe(mixture([w, 1 - w], [normal(slope + w * xi, 1), normal(0, 1)]), xi)
+    return slope, cuts, p, w
+
+
+def test_vectors_that_a_law_takes_whole_stay_whole():
+    a, b = (m(X, LEVELS).sample(**FEW) for m in (whole_arguments, whole_arguments_by_rows))
+    for name in ("slope", "cuts", "p", "w"):
+        assert (a[name] == b[name]).all(), name
