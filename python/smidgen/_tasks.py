@@ -142,7 +142,17 @@ def take(pipe: IO[bytes]) -> bytes | None:
 
 def serve() -> None:
     import signal
+    import threading
 
+    parent = os.getppid()
+
+    def watch() -> None:
+        """Nobody waits for an answer whose asker is gone."""
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
     # Ctrl-C is for whoever waits.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, sink = sys.stdin.buffer, sys.stdout.buffer

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -222,6 +224,40 @@ def test_mistakes_of_the_model_are_not_tried_again(cluster):
         sm.distributed.sample(small(), object(), **SPREAD)
     with pytest.raises(ValueError, match="round=0"):
         sm.distributed.sample(small(), 1, round=0, **SPREAD)
+
+
+LONG_AGO = """
+import smidgen as sm
+from smidgen import _crew
+begin = _crew.Processes._process
+
+def told(self):
+    process = begin(self)
+    print(process.pid, flush=True)
+    return process
+
+_crew.Processes._process = told
+model = sm.program("[assume mu (normal 0 10)] [observe (normal mu 1) 0.5] [predict mu]")
+sm.distributed.sample(model, 1, draws=10**9, tune=10, chains=1, seed=1, round=10**9)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_whoever_asked(how):
+    child = subprocess.Popen([sys.executable, "-c", LONG_AGO], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    worker = [int(child.stdout.readline()) for _ in range(2)][1]
+    time.sleep(0.5)
+    child.send_signal(how)
+    _, said = child.communicate(timeout=20)
+    assert child.returncode != 0 and (how != signal.SIGINT or "KeyboardInterrupt" in said)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            os.kill(worker, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    raise AssertionError("the worker works on for nobody")
 
 
 def test_rounds_that_go_on_from_the_wrong_place_are_noticed(local, monkeypatch):
