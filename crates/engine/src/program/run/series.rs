@@ -135,11 +135,8 @@ impl<T: Coefficient, const W: usize> Coefficient for Wide<T, W> {
     fn times(self, other: Wide<T, W>) -> Wide<T, W> {
         let (Wide(a), Wide(b)) = (self, other);
         let mut out = [T::of(0.0); W];
-        for j in 0..W {
-            out[j] = a[0].times(b[j]);
-            for i in 1..=j {
-                out[j] = out[j].plus(a[i].times(b[j - i]));
-            }
+        for (j, out) in out.iter_mut().enumerate() {
+            *out = (1..=j).fold(a[0].times(b[j]), |sum, i| sum.plus(a[i].times(b[j - i])));
         }
         Wide(out)
     }
