@@ -37,6 +37,7 @@ const STRETCHED: f64 = 0.2;
 /// draw by trajectories, in readings.
 const MOVE: f64 = 10.0;
 const AT_RANDOM: f64 = 100.0;
+const WIDE_AT_RANDOM: f64 = 300.0;
 const GRADIENTS: f64 = 36.0;
 
 /// What is asked for; None: what seems best.
@@ -132,7 +133,11 @@ impl Preparation {
     pub fn cost_of_sweep(&self) -> f64 {
         let sweeps = self.pilot.sweeps.max(1) as f64;
         let (asked, scanned) = (self.pilot.asked as f64, self.pilot.scanned as f64);
-        MOVE * self.groups.len() as f64 + (AT_RANDOM * asked + scanned) / sweeps
+        let at_random = match self.bounds.most_rho.is_finite() {
+            true => WIDE_AT_RANDOM,
+            false => AT_RANDOM,
+        };
+        MOVE * self.groups.len() as f64 + (at_random * asked + scanned) / sweeps
     }
 
     /// The same for a trajectory over so many rows.

@@ -28,18 +28,22 @@ pub(crate) trait Coefficient: Copy {
 }
 
 impl Coefficient for f64 {
+    #[inline]
     fn of(x: f64) -> f64 {
         x
     }
 
+    #[inline]
     fn plus(self, other: f64) -> f64 {
         self + other
     }
 
+    #[inline]
     fn minus(self, other: f64) -> f64 {
         self - other
     }
 
+    #[inline]
     fn times(self, other: f64) -> f64 {
         self * other
     }
@@ -52,18 +56,22 @@ impl Coefficient for f64 {
 }
 
 impl Coefficient for Interval {
+    #[inline]
     fn of(x: f64) -> Interval {
         Interval::point(x)
     }
 
+    #[inline]
     fn plus(self, other: Interval) -> Interval {
         Interval { lo: self.lo + other.lo, hi: self.hi + other.hi }
     }
 
+    #[inline]
     fn minus(self, other: Interval) -> Interval {
         Interval { lo: self.lo - other.hi, hi: self.hi - other.lo }
     }
 
+    #[inline]
     fn times(self, other: Interval) -> Interval {
         let ends = [self.lo * other.hi, self.hi * other.lo, self.hi * other.hi];
         ends.into_iter().fold(Interval::point(self.lo * other.lo), Interval::with)
@@ -83,44 +91,58 @@ impl Coefficient for Interval {
 /// A number that hangs on a second one, as a series in that: what its parts are coefficients of is known as far as the orders in
 /// both numbers together stay below the terms asked for.
 #[derive(Clone, Copy)]
-pub(crate) struct Wide<T>(pub [T; WIDTH]);
+pub(crate) struct Wide<T, const W: usize>(pub [T; W]);
 
-/// Orders in the second number, with the value.
-pub(crate) const WIDTH: usize = 4;
+/// Orders in the second number, with the value: of derivatives, and of bounds.
+pub(crate) const WIDTH: usize = 3;
+pub(crate) const WIDTH_OF_BOUNDS: usize = 4;
 
-impl<T: Coefficient> Wide<T> {
-    fn by_part(self, other: Wide<T>, of: impl Fn(T, T) -> T) -> Wide<T> {
-        Wide(std::array::from_fn(|j| of(self.0[j], other.0[j])))
-    }
-
+impl<T: Coefficient, const W: usize> Wide<T, W> {
     /// C(n, i) f
+    #[inline]
     fn chosen(f: T, n: usize, i: usize) -> T {
         f.times(T::of(FACTORIAL[n] / (FACTORIAL[i] * FACTORIAL[n - i])))
     }
 }
 
-impl<T: Coefficient> Coefficient for Wide<T> {
-    fn of(x: f64) -> Wide<T> {
-        Wide(std::array::from_fn(|j| T::of(if j == 0 { x } else { 0.0 })))
+impl<T: Coefficient, const W: usize> Coefficient for Wide<T, W> {
+    #[inline]
+    fn of(x: f64) -> Wide<T, W> {
+        let mut out = [T::of(0.0); W];
+        out[0] = T::of(x);
+        Wide(out)
     }
 
-    fn plus(self, other: Wide<T>) -> Wide<T> {
-        self.by_part(other, T::plus)
+    #[inline]
+    fn plus(self, other: Wide<T, W>) -> Wide<T, W> {
+        let mut out = self.0;
+        for (out, other) in out.iter_mut().zip(other.0) {
+            *out = out.plus(other);
+        }
+        Wide(out)
     }
 
-    fn minus(self, other: Wide<T>) -> Wide<T> {
-        self.by_part(other, T::minus)
+    #[inline]
+    fn minus(self, other: Wide<T, W>) -> Wide<T, W> {
+        let mut out = self.0;
+        for (out, other) in out.iter_mut().zip(other.0) {
+            *out = out.minus(other);
+        }
+        Wide(out)
     }
 
-    fn times(self, other: Wide<T>) -> Wide<T> {
+    #[inline]
+    fn times(self, other: Wide<T, W>) -> Wide<T, W> {
         let (Wide(a), Wide(b)) = (self, other);
-        let part =
-            |j: usize| (1..=j).fold(a[0].times(b[j]), |sum, i| sum.plus(a[i].times(b[j - i])));
-        Wide(std::array::from_fn(part))
+        let mut out = [T::of(0.0); W];
+        for (j, out) in out.iter_mut().enumerate() {
+            *out = (1..=j).fold(a[0].times(b[j]), |sum, i| sum.plus(a[i].times(b[j - i])));
+        }
+        Wide(out)
     }
 
     /// f^(k)(a + step)/k! = Σ_i C(k + i, i) f^(k+i)(a)/(k + i)! stepⁱ
-    fn curve(self, curve: Curve, out: &mut [Wide<T>]) -> bool {
+    fn curve(self, curve: Curve, out: &mut [Wide<T, W>]) -> bool {
         let orders = out.len();
         let zero = T::of(0.0);
         let mut f = [zero; TERMS];
@@ -130,11 +152,11 @@ impl<T: Coefficient> Coefficient for Wide<T> {
         let mut step = self;
         step.0[0] = zero;
         for (k, out) in out.iter_mut().enumerate() {
-            let most = (WIDTH - 1).min(orders - 1 - k);
-            let mut sum = Wide([zero; WIDTH]);
+            let most = (W - 1).min(orders - 1 - k);
+            let mut sum = Wide([zero; W]);
             for i in (0..=most).rev() {
                 sum = sum.times(step);
-                sum.0[0] = Wide::chosen(f[k + i], k + i, i);
+                sum.0[0] = Wide::<T, W>::chosen(f[k + i], k + i, i);
             }
             *out = sum;
         }

@@ -23,7 +23,7 @@ use smidgen_value::math;
 use super::kind::Kind;
 use crate::program::Register;
 use crate::program::run::Store;
-use crate::program::run::series::{AllSeries, Wide};
+use crate::program::run::series::{AllSeries, WIDTH, WIDTH_OF_BOUNDS, Wide};
 use crate::smooth::{Density, Terms};
 
 pub use read::PatchRows;
@@ -131,8 +131,8 @@ struct PatchDesk {
     constants_of: Option<usize>,
     series: AllSeries<f64>,
     enclosures: AllSeries<Interval>,
-    wide_series: AllSeries<Wide<f64>>,
-    wide_enclosures: AllSeries<Wide<Interval>>,
+    wide_series: AllSeries<Wide<f64, WIDTH>>,
+    wide_enclosures: AllSeries<Wide<Interval, WIDTH_OF_BOUNDS>>,
 }
 
 impl Patches {

@@ -7,7 +7,7 @@ use crate::program::Register;
 use crate::program::cells::Pick;
 use crate::program::rows::BLOCK;
 use crate::program::run::Store;
-use crate::program::run::series::{Coefficient, FACTORIAL, Lane, WIDTH, Wide};
+use crate::program::run::series::{Coefficient, FACTORIAL, Lane, WIDTH, WIDTH_OF_BOUNDS, Wide};
 
 /// Some rows: `first`, `first + step`, and so on, `count` of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,15 +30,15 @@ impl PatchPlate {
     }
 
     /// A form of wide rows, as it hangs on ζ, and its slope in η.
-    fn wide_form<T: Coefficient>(
+    fn wide_form<T: Coefficient, const W: usize>(
         &self,
         store: &Store,
         lane: usize,
         k: usize,
         at: [T; 2],
-    ) -> (Wide<T>, f64) {
+    ) -> (Wide<T, W>, f64) {
         let [eta, zeta] = at;
-        let mut out = Wide::of(0.0);
+        let mut out = Wide::<T, W>::of(0.0);
         match &self.forms {
             Forms::One { eta: number, .. } if *number != k => {
                 (out.0[0], out.0[1]) = (zeta, T::of(1.0));
@@ -56,9 +56,6 @@ impl PatchPlate {
         }
     }
 }
-
-/// Whether parts of this order in ζ are asked for: values and two derivatives.
-const ASKED: usize = 3;
 
 fn number(store: &Store, register: Register, lane: usize) -> f64 {
     store.lanes(register, lane + 1)[lane]
@@ -136,7 +133,7 @@ impl Patches {
     /// f(η), then f', and so on, as many orders as there is room for. Of wide rows: so many in η; after them those of
     /// ∂f/∂ζ, and of ∂²f/∂ζ². Those with more orders in both than there are in η mean nothing.
     pub fn derivatives(&mut self, rows: PatchRows, [eta, zeta]: [&[f64]; 2], out: &mut [f64]) {
-        let parts = if zeta.is_empty() { 1 } else { ASKED };
+        let parts = if zeta.is_empty() { 1 } else { WIDTH };
         let terms = out.len() / (parts * rows.count.max(1));
         self.each_plate(rows, |plate, desk, place, count| {
             for lane in 0..count {
@@ -178,7 +175,7 @@ impl Patches {
                 let here = [around(eta[place + lane], radius), around(zeta[place + lane], width)];
                 let form = |k: usize| plate.wide_form(&desk.store, lane, k, here);
                 let series = desk.wide_enclosures.run(at, form, order + 1);
-                for j in 0..WIDTH {
+                for j in 0..WIDTH_OF_BOUNDS {
                     for k in 0..=order {
                         let most =
                             series.map_or(f64::INFINITY, |series| series[k].0[j].magnitude());

@@ -74,6 +74,9 @@ impl First<'_> {
                 "{percent:.0} % of the moves of what groups share would be accepted"
             ));
         }
+        if self.is_best && prepared.gain(patches.rows() as f64) < 1.0 {
+            return Err("a sweep would cost more readings of rows than a trajectory".to_owned());
+        }
         Ok((patches, prepared))
     }
 }
