@@ -226,7 +226,9 @@ impl LeafCache {
     /// Whether places may be numbers of units of this hub, of which so many are asked for now.
     pub(super) fn stand_in_order(&mut self, trace: &Trace, hub: NodeId, asked: usize) -> bool {
         let stamp = Some((hub, self.generation, trace.sections.version()));
-        if self.order.stamp != stamp && !(self.order.is_written && trace.has_fault(Fault::KeptOrder)) {
+        if self.order.stamp != stamp
+            && !(self.order.is_written && trace.has_fault(Fault::KeptOrder))
+        {
             let InOrder { words, constants, .. } = std::mem::take(&mut self.order);
             let due = trace.sections.hub(hub).units.len();
             self.order = InOrder { stamp, due, words, constants, ..InOrder::default() };
@@ -358,7 +360,12 @@ impl LeafCache {
     }
 
     /// Where a leaf of the section at a place stands.
-    pub(super) fn origin(&self, trace: &Trace, (which, place): (Places, u32), leaf: usize) -> &Origin {
+    pub(super) fn origin(
+        &self,
+        trace: &Trace,
+        (which, place): (Places, u32),
+        leaf: usize,
+    ) -> &Origin {
         let kept = match which {
             Places::Kept => place as usize,
             Places::InOrder => {
