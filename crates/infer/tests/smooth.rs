@@ -44,9 +44,9 @@ const PROGRAMS: &[&str] = &[
     "[assume l (gamma 4 2)] [assume s (half_normal 1)] [assume m (normal 0 1)]
      [assume f (multivariate_normal (fill 4 m) (matrix_add (cov_exp_quad (linspace 0 3 4) s l) (scale_matrix 0.01 (id_matrix 4))))]
      [observe (normal (lookup f 0) 0.5) 0.3] [observe (normal (lookup f 3) 0.5) 1.1]",
-    "[assume c (lkj_cholesky 3 2)] [assume s (half_normal 2)]
-     [assume f (multivariate_normal_cholesky (zeros 3) (matrix_mul (scale_matrix s (id_matrix 3)) c))]
-     [observe (normal (lookup f 0) 0.5) 1] [observe (normal (lookup f 2) 0.5) -1]",
+    "[assume c (normal 0 1)] [assume s (half_normal 2)]
+     [assume f (multivariate_normal_cholesky (vector c 1) (matrix (list (list s 0) (list c 0.7))))]
+     [observe (normal (lookup f 0) 0.5) 1] [observe (normal (lookup f 1) 0.5) -1]",
     "[assume sd (gamma 2 2)] [assume w (random_walk 34 sd)] [observe (normal (lookup w 11) 1) 1] [observe (normal (lookup w 33) 1) 2]",
     // a recursion through deterministic values
     "[assume th (normal 0 1)] [assume s (half_normal 1)]
