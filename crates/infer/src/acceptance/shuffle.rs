@@ -163,7 +163,7 @@ fn places(first: usize, population: usize, rng: &mut Rng, n: usize, mut ask: imp
 fn below(word: u32, n: u32, rng: &mut Rng) -> usize {
     match word.wrapping_mul(n) < n.wrapping_neg() % n {
         true => rng.below(n as usize),
-        false => (u64::from(word) * u64::from(n) >> 32) as usize,
+        false => ((u64::from(word) * u64::from(n)) >> 32) as usize,
     }
 }
 
