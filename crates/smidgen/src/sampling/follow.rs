@@ -1,6 +1,6 @@
 //! Chains above a table that grows.
 //!
-//! Each chain has a thread and a trace of its own for the whole run. When all have made their draws, the *epoch* is over: its
+//! Each chain has a thread and a trace of its own for the whole run; as many work at a time as there may be threads. When all have made their draws, the *epoch* is over: its
 //! draws belong to one posterior, that of the rows so far, and are summarised by themselves. Then rows that have come since are
 //! appended to every trace ([`crate::append`]): the state stays, and so does what the kernels have learnt. Settling draws
 //! follow, a short warm-up in which kernels learn on; what hangs on the data (a reference law, its sums and bounds) is
@@ -12,9 +12,9 @@
 //! That is O(rows), and so O(1) for each row that ever comes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use smidgen_draws::KeepStates;
 use smidgen_infer::run::Shared;
@@ -101,14 +101,15 @@ pub fn follow(
     let Session { catalog, sources, interrupt, .. } = &*session;
     let context = Context { catalog, sources, interrupt };
     let plan = Plan { start, is_followed: true, ..prepared.plan(context, request, progress) };
+    let gate = Gate::of(request.threads);
     std::thread::scope(|scope| {
         let (done, results) = mpsc::channel();
         let mut orders = Vec::new();
         for k in 0..request.chains {
             let (order, inbox) = mpsc::channel();
             orders.push(order);
-            let (plan, done) = (&plan, done.clone());
-            scope.spawn(move || plan.followed_chain(k, &inbox, &done));
+            let (plan, gate, done) = (&plan, &gate, done.clone());
+            scope.spawn(move || plan.followed_chain(k, gate, &inbox, &done));
         }
         let (plan, catalog) = (&plan, catalog.clone());
         let warmed = catalog.last_part(name).map_or(0, |table| table.rows());
@@ -236,21 +237,48 @@ impl Conductor<'_, '_> {
     }
 }
 
+/// So many chains may work at a time.
+struct Gate {
+    free: Mutex<usize>,
+    bell: Condvar,
+}
+
+impl Gate {
+    fn of(threads: usize) -> Gate {
+        Gate { free: Mutex::new(threads.max(1)), bell: Condvar::new() }
+    }
+
+    /// Works when it is its turn.
+    fn pass<T>(&self, work: impl FnOnce() -> T) -> T {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free =
+            self.bell.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
+        *free -= 1;
+        drop(free);
+        let result = work();
+        *self.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.bell.notify_one();
+        result
+    }
+}
+
 impl Plan<'_> {
     /// A chain with all its epochs.
     fn followed_chain(
         &self,
         k: usize,
+        gate: &Gate,
         orders: &Receiver<Arc<Epoch>>,
         done: &Sender<Result<Chain, Diagnostic>>,
     ) {
-        let mut journey = match guarded(|| self.journey(k)) {
+        let mut journey = match gate.pass(|| guarded(|| self.journey(k))) {
             Ok(journey) => journey,
             Err(problem) => return drop(done.send(Err(problem))),
         };
         let mut warmup = self.request.warmup;
         loop {
-            let chain = guarded(|| journey.stretch(warmup).map_err(|e| e.into_diagnostic()));
+            let work = || guarded(|| journey.stretch(warmup).map_err(|e| e.into_diagnostic()));
+            let chain = gate.pass(work);
             let is_over = chain.is_err();
             if done.send(chain).is_err() || is_over {
                 return;
@@ -258,7 +286,7 @@ impl Plan<'_> {
             let Ok(epoch) = orders.recv() else {
                 return journey.close();
             };
-            match guarded(|| self.begin(&mut journey, &epoch)) {
+            match gate.pass(|| guarded(|| self.begin(&mut journey, &epoch))) {
                 Ok(steps) => warmup = steps,
                 Err(problem) => return drop(done.send(Err(problem))),
             }
