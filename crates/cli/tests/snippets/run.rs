@@ -108,17 +108,28 @@ impl Folder {
     }
 
     /// A script is a file, since models are compiled from their source, and begins with `before.py`,
-    /// which gives the names of data that pages speak of. Without the package a message says so.
+    /// which gives the names of data that pages speak of. Run folders that it makes are taken away: a block that goes
+    /// on with this one makes them again. Without the package a message says so.
     fn run_python(&self, script: &str, block: &Block) {
         let python = std::env::var("SMIDGEN_PYTHON").unwrap_or_else(|_| "python3".to_owned());
         let probe = self.command(&python).args(["-c", "import smidgen"]).output();
         if probe.is_ok_and(|done| done.status.success()) {
             let data = fs::read_to_string(self.path("before.py")).expect("data for Python");
             fs::write(self.path("block.py"), data + script).expect("a script can be written");
+            let before = self.run_folders();
             good(self.command(&python).arg("block.py"), block);
+            for made in self.run_folders().into_iter().filter(|path| !before.contains(path)) {
+                fs::remove_dir_all(made).expect("a folder can be removed");
+            }
         } else {
             println!("{}: not run: {python} has no package smidgen", block.place);
         }
+    }
+
+    fn run_folders(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.0).expect("a folder can be read");
+        let paths = entries.map(|entry| entry.expect("an entry").path());
+        paths.filter(|path| path.extension().is_some_and(|extension| extension == "run")).collect()
     }
 }
 
