@@ -17,7 +17,7 @@ fn extreme_parameters_end_with_a_value_or_a_plain_error() {
     let scale = "(matrix (list (list 1e308 0) (list 0 1e308)))";
     run(&format!("[sample (wishart {scale} 30)]")).fails(1, &["m.smg:1:", "finite"]);
     // Logarithms of gamma draws that are out of the range of doubles themselves: what is left are the ends of the law.
-    for tiny in ["beta 1e-320 1e-320", "beta_mean 0.5 1e-320"] {
+    for tiny in ["beta 1e-320 1e-320", "beta_mean 0.5 1e-320", "lkj 3 1e-320"] {
         let out = run(&format!("[sample ({tiny})]")).good();
         assert!(!out.contains("NaN"), "{out}");
     }

@@ -65,7 +65,11 @@ pub(crate) fn draw_factor(n: usize, eta: f64, rng: &mut Rng) -> Matrix {
         let mut left = 1.0;
         for j in 0..i {
             let shape = eta + 0.5 * (n as f64 - 2.0 - j as f64);
-            let t = gamma::draw_log(shape, rng) - gamma::draw_log(shape, rng);
+            let t = match gamma::draw_log(shape, rng) - gamma::draw_log(shape, rng) {
+                // Both logarithms are beyond all doubles: of the law of b only its ends are left.
+                t if t.is_nan() => f64::INFINITY.copysign(rng.uniform() - 0.5),
+                t => t,
+            };
             // tanh and 1 / cosh of t / 2
             let e = exp(-t.abs());
             l[i * n + j] = left * ((1.0 - e) / (1.0 + e)).copysign(t);
