@@ -480,7 +480,7 @@ impl Plate {
 }
 
 /// Where blocks of at most so many places begin, and how many each has.
-fn blocks(places: Range<usize>, most: usize) -> impl Iterator<Item = (usize, usize)> {
+fn blocks(places: Range<usize>, most: usize) -> impl Iterator<Item = (usize, usize)> + Clone {
     let end = places.end;
     places.step_by(most).map(move |start| (start, most.min(end - start)))
 }

@@ -11,7 +11,7 @@
 use smidgen_value::{Matrix, Value};
 
 use crate::arguments;
-use crate::distributions::autoregressive::Law;
+use crate::distributions::autoregressive::{Law, uncarried, with_lagged};
 use crate::distributions::multivariate_normal::factor;
 use crate::linalg;
 use crate::procedure::Args;
@@ -102,30 +102,31 @@ pub static PATH: Aggregate = Aggregate {
     },
     value: |args, _, out| {
         let (coefficients, sd, level, z) = (args[0], args[1][0], args[2][0], args[3]);
-        for t in 0..z.len() {
-            let lags = coefficients.iter().zip(out[..t].iter().rev());
-            out[t] = level + lags.map(|(c, x)| c * (x - level)).sum::<f64>() + sd * z[t];
+        for (out, z) in out.iter_mut().zip(z) {
+            *out = sd * z;
         }
+        for t in 1..z.len() {
+            let (before, now) = out.split_at_mut(t);
+            now[0] += before.iter().rev().zip(coefficients).map(|(x, c)| c * x).sum::<f64>();
+        }
+        out.iter_mut().for_each(|x| *x += level);
         true
     },
     pull: |args, _, x, g, slopes| {
         let (coefficients, sd, level, z) = (args[0], args[1][0], args[2][0], args[3]);
         let mut h = g.to_vec();
-        for t in (0..z.len()).rev() {
-            let of_all = h[t];
-            let lags = t.min(coefficients.len());
-            for k in 0..lags {
-                h[t - 1 - k] += coefficients[k] * of_all;
-            }
-            for (k, slope) in slopes[0].iter_mut().enumerate().take(lags) {
-                *slope += of_all * (x[t - 1 - k] - level);
-            }
-            slopes[1].iter_mut().for_each(|slope| *slope += of_all * z[t]);
-            let rest = 1.0 - coefficients[..lags].iter().sum::<f64>();
-            slopes[2].iter_mut().for_each(|slope| *slope += of_all * rest);
-            if let Some(slope) = slopes[3].get_mut(t) {
-                *slope += of_all * sd;
-            }
+        for t in (1..h.len()).rev() {
+            let (before, now) = h.split_at_mut(t);
+            let lags = before.iter_mut().rev().zip(coefficients);
+            lags.for_each(|(h, c)| *h += c * now[0]);
+        }
+        for (k, slope) in slopes[0].iter_mut().enumerate() {
+            *slope += with_lagged(&h, k, x, level);
+        }
+        slopes[1].iter_mut().for_each(|slope| *slope += linalg::dot(z, &h));
+        slopes[2].iter_mut().for_each(|slope| *slope += uncarried(&h, coefficients));
+        for (slope, h) in slopes[3].iter_mut().zip(&h) {
+            *slope += sd * h;
         }
     },
 };

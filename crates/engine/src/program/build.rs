@@ -157,7 +157,8 @@ impl Program {
     /// not read have no registers any more; says which are.
     pub(crate) fn tidy(&mut self) -> Vec<bool> {
         let needed = self.needed(self.terms.iter().copied());
-        let is_needed = |from: Register, len: u32| is_any(&needed, from, len);
+        let is_needed =
+            |from: Register, len: u32| from != Register::MAX && is_any(&needed, from, len);
         self.steps.retain(|step| is_needed(step.out, step.width));
         // New names, in the old order.
         let leaves = self.leaves.iter().map(|leaf| (leaf.register, leaf.len, true));
@@ -184,7 +185,7 @@ impl Program {
         self.leaves
             .iter_mut()
             .map(|leaf| {
-                leaf.register = names[leaf.register as usize];
+                leaf.register = names.get(leaf.register as usize).copied().unwrap_or(Register::MAX);
                 leaf.register != Register::MAX
             })
             .collect()

@@ -270,7 +270,12 @@ impl Rows {
                 Column::Constant(numbers) => numbers,
                 _ => continue,
             };
-            for (k, x) in numbers[..leaf.len as usize].iter().enumerate() {
+            let numbers = &numbers[..leaf.len as usize];
+            if self.stride == 1 {
+                store.one_lane_mut(leaf.register, leaf.len).copy_from_slice(numbers);
+                continue;
+            }
+            for (k, x) in numbers.iter().enumerate() {
                 store.lanes_mut(leaf.register + k as u32, self.stride).fill(*x);
             }
         }
@@ -508,6 +513,11 @@ impl Rows {
             }
         });
         for (leaf, column) in self.copied() {
+            if let (1, Column::Uniform(first)) = (stride, column) {
+                let slopes = &mut slopes[*first as usize..][..leaf.len as usize];
+                wide.add(store.slopes_of_one_lane(leaf.register, leaf.len), slopes);
+                continue;
+            }
             for k in 0..leaf.len {
                 match column {
                     Column::Uniform(first) => {

@@ -40,6 +40,22 @@ pub fn length(args: Args<'_>, i: usize) -> Result<usize, ArgumentError> {
         .map(|n| n as usize)
 }
 
+fn from(h: &[f64], t: usize) -> &[f64] {
+    h.get(t..).unwrap_or_default()
+}
+
+/// Sum over t of h_t (x_(t-1-k) - m).
+pub fn with_lagged(h: &[f64], k: usize, x: &[f64], level: f64) -> f64 {
+    from(h, k + 1).iter().zip(x).map(|(h, x)| h * (x - level)).sum()
+}
+
+/// Sum over t of h_t (1 - sum of those c_k that reach back into the vector).
+pub fn uncarried(h: &[f64], coefficients: &[f64]) -> f64 {
+    let sum = |t: usize| from(h, t).iter().sum::<f64>();
+    let carried: f64 = coefficients.iter().enumerate().map(|(k, c)| c * sum(k + 1)).sum();
+    sum(0) - carried
+}
+
 impl Law<'_> {
     pub fn is_valid(&self) -> bool {
         self.coefficients.iter().all(|c| c.is_finite())
@@ -62,49 +78,40 @@ impl Law<'_> {
         x
     }
 
-    /// sd e_t
-    fn noise(&self, x: &[f64], t: usize) -> f64 {
-        (x[t] - self.level) - self.carried(x, t)
-    }
-
-    /// e
+    /// e, by one pass over the vector for each lag.
     pub fn noises(&self, x: &[f64]) -> Vec<f64> {
-        (0..x.len()).map(|t| self.noise(x, t) / self.sd).collect()
+        let mut noises: Vec<f64> = x.iter().map(|x| x - self.level).collect();
+        for (k, c) in self.coefficients.iter().enumerate() {
+            let lagged = noises.get_mut(k + 1..).unwrap_or_default().iter_mut().zip(x);
+            lagged.for_each(|(e, x)| *e -= c * (x - self.level));
+        }
+        noises.iter_mut().for_each(|e| *e /= self.sd);
+        noises
     }
 
     pub fn log_density(&self, x: &[f64]) -> f64 {
         if !(x.len() == self.len && x.iter().all(|x| x.is_finite())) {
             return f64::NEG_INFINITY;
         }
-        let square = |t: usize| {
-            let e = self.noise(x, t) / self.sd;
-            e * e
-        };
-        let squares: f64 = (0..self.len).map(square).sum();
+        let squares: f64 = self.noises(x).iter().map(|e| e * e).sum();
         let log_density = -0.5 * squares - self.len as f64 * (ln(self.sd) + HALF_LN_2PI);
         if log_density.is_nan() { f64::NEG_INFINITY } else { log_density }
     }
 
     /// With g_t = -e_t / sd, the derivatives are g_t - sum of c_k g_(t+k), - sum over t of g_t (x_(t-k) - m), and likewise.
     pub fn add_slopes(&self, x: &[f64], x_slope: &mut [f64], slopes: Slopes<'_>) {
-        let mut squares = 0.0;
-        for t in 0..self.len {
-            let e = self.noise(x, t) / self.sd;
-            let g = -e / self.sd;
-            squares += e * e;
-            let lags = t.min(self.coefficients.len());
-            if !x_slope.is_empty() {
-                x_slope[t] += g;
-                for k in 0..lags {
-                    x_slope[t - 1 - k] -= self.coefficients[k] * g;
-                }
-            }
-            for (k, slope) in slopes.coefficients.iter_mut().enumerate().take(lags) {
-                *slope -= g * (x[t - 1 - k] - self.level);
-            }
-            if let Some(slope) = slopes.level.first_mut() {
-                *slope -= g * (1.0 - self.coefficients[..lags].iter().sum::<f64>());
-            }
+        let mut g = self.noises(x);
+        let squares: f64 = g.iter().map(|e| e * e).sum();
+        g.iter_mut().for_each(|g| *g = -*g / self.sd);
+        x_slope.iter_mut().zip(&g).for_each(|(slope, g)| *slope += g);
+        for (k, c) in self.coefficients.iter().enumerate() {
+            x_slope.iter_mut().zip(from(&g, k + 1)).for_each(|(slope, g)| *slope -= c * g);
+        }
+        for (k, slope) in slopes.coefficients.iter_mut().enumerate() {
+            *slope -= with_lagged(&g, k, x, self.level);
+        }
+        if let Some(slope) = slopes.level.first_mut() {
+            *slope -= uncarried(&g, self.coefficients);
         }
         if let Some(slope) = slopes.sd.first_mut() {
             *slope += (squares - self.len as f64) / self.sd;

@@ -70,8 +70,16 @@ fn parameters<'a>(args: Args<'a>) -> Result<(Cow<'a, [f64]>, &'a Matrix), Argume
     Ok((mean, factor(args, 1)?))
 }
 
-/// The log density, and L^-1 (x - m) for the Cholesky factor L.
-fn log_density_and_residual(x: &[f64], mean: &[f64], lower: &Matrix) -> (f64, Vec<f64>) {
+/// m + L z with standard normal z.
+pub(crate) fn drawn(mean: &[f64], lower: &Matrix, rng: &mut Rng) -> Value {
+    let z: Vec<f64> = mean.iter().map(|_| StandardNormal.sample(rng)).collect();
+    let dot = |i: usize| lower.row(i).iter().zip(&z).map(|(l, z)| l * z).sum::<f64>();
+    let x = mean.iter().enumerate().map(|(i, m)| outcome::finite(m + dot(i)));
+    Value::vector(x.collect::<Vec<_>>())
+}
+
+/// The log density, and L^-1 (x - m), for the Cholesky factor L.
+pub(crate) fn log_density_and_residual(x: &[f64], mean: &[f64], lower: &Matrix) -> (f64, Vec<f64>) {
     let mut residual: Vec<f64> = x.iter().zip(mean).map(|(x, m)| x - m).collect();
     linalg::solve_lower(lower, &mut residual);
     let square: f64 = residual.iter().map(|r| r * r).sum();
@@ -108,10 +116,7 @@ impl Distribution for MultivariateNormal {
 
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let (mean, lower) = parameters(args)?;
-        let z: Vec<f64> = mean.iter().map(|_| StandardNormal.sample(rng)).collect();
-        let dot = |i: usize| lower.row(i).iter().zip(&z).map(|(l, z)| l * z).sum::<f64>();
-        let x = mean.iter().enumerate().map(|(i, m)| outcome::finite(m + dot(i)));
-        Ok(Value::vector(x.collect::<Vec<_>>()))
+        Ok(drawn(&mean, &lower, rng))
     }
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {

@@ -3,11 +3,9 @@
 
 use std::borrow::Cow;
 
-use rand_distr::{Distribution as _, StandardNormal};
-use smidgen_value::math::HALF_LN_2PI;
 use smidgen_value::{ArgumentError, Matrix, Rng, Value};
 
-use super::multivariate_normal::{finite_vector, in_support};
+use super::multivariate_normal::{drawn, finite_vector, in_support, log_density_and_residual};
 use super::outcome;
 use crate::arguments;
 use crate::linalg;
@@ -63,15 +61,6 @@ fn parameters<'a>(args: Args<'a>) -> Result<(Cow<'a, [f64]>, &'a Matrix), Argume
     Ok((mean, factor))
 }
 
-/// The log density, and r.
-fn log_density_and_residual(x: &[f64], mean: &[f64], lower: &Matrix) -> (f64, Vec<f64>) {
-    let mut r: Vec<f64> = x.iter().zip(mean).map(|(x, m)| x - m).collect();
-    linalg::solve_lower(lower, &mut r);
-    let square: f64 = r.iter().map(|r| r * r).sum();
-    let log_norm = 0.5 * linalg::log_det_from_cholesky(lower) + mean.len() as f64 * HALF_LN_2PI;
-    (-0.5 * square - log_norm, r)
-}
-
 /// With L' u = r, the derivatives are -u, u and u_i r_j - [i = j] / L_ii for j not above i.
 fn score(x: &[f64], args: &[&[f64]], x_slope: &mut [f64], slopes: &mut [&mut [f64]]) -> f64 {
     let mean = args[0];
@@ -104,10 +93,7 @@ impl Distribution for MultivariateNormalCholesky {
 
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let (mean, lower) = parameters(args)?;
-        let z: Vec<f64> = mean.iter().map(|_| StandardNormal.sample(rng)).collect();
-        let x = mean.iter().enumerate();
-        let x = x.map(|(i, m)| outcome::finite(m + linalg::dot(lower.row(i), &z)));
-        Ok(Value::vector(x.collect::<Vec<_>>()))
+        Ok(drawn(&mean, lower, rng))
     }
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {

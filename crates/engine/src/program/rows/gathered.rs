@@ -7,7 +7,7 @@
 //!
 //! Cost: one scan of the rows to find what they choose, and four bytes for each row and choice.
 
-use super::{Column, Records, Rows};
+use super::{Column, Records, Rows, large_block};
 use crate::program::analysis::is_any;
 use crate::program::cells::Pick;
 use crate::program::{Leaf, Op, Register, Source};
@@ -31,14 +31,16 @@ impl Rows {
     /// there.
     pub(crate) fn gathered<'a>(
         &self,
-        blocks: impl Iterator<Item = (Pick<'a>, usize)>,
+        blocks: impl Iterator<Item = (Pick<'a>, usize)> + Clone,
     ) -> Option<Rows> {
         let pickable = self.pickable();
         if pickable.is_empty() {
             return None;
         }
-        let chosen = self.chosen(&pickable, blocks)?;
-        Some(self.with_leaves(&pickable, chosen))
+        let chosen = self.chosen(&pickable, blocks.clone())?;
+        let mut picks = blocks.map(|(pick, _)| pick);
+        let are_side_by_side = picks.all(|pick| matches!(pick, Pick::From(_)));
+        Some(self.with_leaves(&pickable, chosen, are_side_by_side))
     }
 
     fn pickable(&self) -> Vec<Pickable> {
@@ -115,7 +117,13 @@ impl Rows {
         ends.max().unwrap_or(0)
     }
 
-    fn with_leaves(&self, pickable: &[Pickable], chosen: Vec<Vec<Register>>) -> Rows {
+    /// Whether rows are asked for as they stand side by side is given.
+    fn with_leaves(
+        &self,
+        pickable: &[Pickable],
+        chosen: Vec<Vec<Register>>,
+        are_side_by_side: bool,
+    ) -> Rows {
         let mut program = self.program.clone();
         let mut number = 0;
         program.steps.retain(|_| {
@@ -125,23 +133,23 @@ impl Rows {
         let mut columns: Vec<Column> = self.columns.to_vec();
         for (Pickable { out, .. }, registers) in pickable.iter().zip(chosen) {
             program.leaves.push(Leaf { register: *out, len: 1, source: Source::Global(0) });
-            columns.push(Column::Gather(registers));
+            let first = registers.first().copied().filter(|_| are_side_by_side);
+            let is_run = |first: &Register| registers.iter().zip(*first..).all(|(r, k)| *r == k);
+            columns.push(match first.filter(is_run) {
+                Some(first) => Column::Run(first),
+                None => Column::Gather(registers),
+            });
         }
-        // Nobody reads what was chosen from any more.
-        let needed = program.needed(program.terms.iter().copied());
-        let mut copied = Vec::with_capacity(columns.len());
-        for leaf in &mut program.leaves {
-            let is_read =
-                leaf.register != Register::MAX && is_any(&needed, leaf.register, leaf.len);
-            if !is_read {
-                leaf.register = Register::MAX;
-            }
-            copied.push(is_read);
-        }
+        // Nobody reads what was chosen from any more, nor by what: many fewer registers, and longer blocks.
+        let copied = program.tidy();
         program.find_still();
+        debug_assert!(
+            !columns.iter().any(|column| matches!(column, Column::Data(_))),
+            "columns of a plate stand in tables, whatever its blocks"
+        );
+        let stride = large_block(program.registers);
         let side_by_side = columns.iter().map(|_| Default::default()).collect();
-        let (live, records) = (Vec::new(), Records::default());
-        let Rows { count, stride, .. } = *self;
+        let (live, records, count) = (Vec::new(), Records::default(), self.count);
         Rows { program, columns, live, count, copied, stride, side_by_side, records }
     }
 }

@@ -73,6 +73,10 @@ impl Store {
     /// The same where slopes are asked for.
     pub(crate) fn clear_slopes_of(&mut self, program: &Program) {
         self.slopes.resize(self.values.len(), 0.0);
+        if self.stride == 1 {
+            self.slopes[..program.registers as usize].fill(0.0);
+            return;
+        }
         for (slopes, still) in self.slopes.chunks_exact_mut(self.stride).zip(&program.still) {
             if !still {
                 slopes.fill(0.0);
@@ -178,6 +182,13 @@ impl Store {
                 for (l, slope) in out_slope.iter().enumerate() {
                     let index = values[*index as usize * stride + l] as usize;
                     below[options[index] as usize * stride + l] += slope;
+                }
+            }
+            Op::Dot { a, b, len } if stride == 1 => {
+                for (to, from) in [(*a, *b), (*b, *a)] {
+                    let slopes = &mut below[to as usize..][..*len as usize];
+                    let others = &values[from as usize..][..*len as usize];
+                    slopes.iter_mut().zip(others).for_each(|(slope, x)| *slope += above[0] * x);
                 }
             }
             Op::Dot { a, b, len } => {

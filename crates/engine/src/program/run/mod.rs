@@ -126,6 +126,18 @@ impl Store {
         self.values[register as usize * self.stride + lane]
     }
 
+    /// Registers side by side, of which there is one lane.
+    pub(crate) fn one_lane_mut(&mut self, first: Register, len: u32) -> &mut [f64] {
+        debug_assert_eq!(self.stride, 1, "registers of one lane stand side by side");
+        &mut self.values[first as usize..][..len as usize]
+    }
+
+    /// The slopes of the same.
+    pub(crate) fn slopes_of_one_lane(&self, first: Register, len: u32) -> &[f64] {
+        debug_assert_eq!(self.stride, 1, "registers of one lane stand side by side");
+        &self.slopes[first as usize..][..len as usize]
+    }
+
     pub(crate) fn slope(&self, register: Register, lanes: usize) -> &[f64] {
         let at = register as usize * self.stride;
         &self.slopes[at..at + lanes]

@@ -67,6 +67,10 @@ impl Store {
                     }
                 }
             }
+            Op::Dot { a, b, len } if stride == 1 => {
+                let range = |first: Register| &below[first as usize..][..*len as usize];
+                out[0] = self.wide.dot(range(*a), range(*b));
+            }
             Op::Dot { a, b, len } => {
                 out.fill(0.0);
                 for k in 0..*len {
