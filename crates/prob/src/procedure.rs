@@ -141,6 +141,8 @@ pub enum Family {
     Coin,
     /// Real, with mean and sd as arguments.
     Normal,
+    /// Real, with degrees of freedom, location and scale as arguments.
+    Student,
     /// A count, with the rate as the only argument.
     Poisson,
     /// An index, with a vector of weights as the first argument.

@@ -99,7 +99,7 @@ impl DensityOp {
     /// Whether the readings have loops over wide registers for it.
     pub(crate) fn is_wide(&self) -> bool {
         match self.family() {
-            (Family::Coin | Family::Poisson, link) => link.is_some(),
+            (Family::Coin | Family::Poisson | Family::Student, link) => link.is_some(),
             (Family::Normal, _) => true,
             _ => false,
         }

@@ -56,7 +56,7 @@ impl Student {
         let (out, spare) = above.split_at_mut(stride);
         let out = &mut out[..count];
         out.fill(0.0);
-        wide.students(x, numbers, stride, spare, out);
+        wide.predictives(x, numbers, stride, spare, out);
     }
 
     /// The log predictive without one application of the outcome, in a lane that was just computed into `out`;

@@ -9,7 +9,9 @@ use super::gamma;
 use super::outcome;
 use crate::arguments;
 use crate::positive::{Positive, times_exp};
-use crate::procedure::{Args, Arity, Distribution, Linked, Score, SharedTerm, Spec, wanted};
+use crate::procedure::{
+    Args, Arity, Distribution, Family, Linked, Score, SharedTerm, Spec, wanted,
+};
 use crate::recipe::Recipe;
 use crate::recipe::write::{self, Term};
 use crate::smooth::Curve;
@@ -131,7 +133,8 @@ fn score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     from_distance(by_log, x, args, slope)
 }
 
-fn rest_score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
+/// The same without what hangs on df alone.
+pub fn rest_score_by_log(x: f64, args: &[f64], slope: &mut [f64]) -> f64 {
     from_distance(rest_by_log, x, args, slope)
 }
 
@@ -221,6 +224,10 @@ impl Distribution for StudentT {
 
     fn score(&self) -> Option<Score> {
         Some(Score::Scalar(score))
+    }
+
+    fn family(&self) -> Family {
+        Family::Student
     }
 
     fn shared_term(&self, link: Option<Link>) -> Option<SharedTerm> {

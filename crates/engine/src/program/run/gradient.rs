@@ -284,11 +284,24 @@ fn density(
             wide.coins(at(*x), at(*eta), out, &mut partials[..lanes]);
         }
         ((Family::Normal, None), [x, mean, sd]) => {
-            wide.normals([*x, *mean, *sd].map(at), out, three(partials, stride, lanes));
+            wide.normals([*x, *mean, *sd].map(at), out, columns(partials, stride, lanes));
         }
         ((Family::Normal, Some(Link::Log)), [x, mean, log_sd]) => {
             let arguments = [*x, *mean, *log_sd].map(at);
-            wide.normals_by_log(arguments, out, three(partials, stride, lanes));
+            wide.normals_by_log(arguments, out, columns(partials, stride, lanes));
+        }
+        ((Family::Student, Some(Link::Log)), [x, df, location, log_scale]) => {
+            let arguments = [*df, *location, *log_scale].map(at);
+            wide.students(at(*x), arguments, out, columns(partials, stride, lanes));
+            let mut so_far = SharedSoFar::default();
+            let shared = op.shared.as_ref().expect("what hangs on the degrees of freedom alone");
+            for ((out, df), df_slope) in out.iter_mut().zip(at(*df)).zip(&mut partials[stride..]) {
+                if out.is_finite() {
+                    let [term, slope] = so_far.at(shared, *df);
+                    *out += term;
+                    *df_slope += slope;
+                }
+            }
         }
         ((Family::Categorical, link), [x, registers @ ..]) if op.outcome == 1 => {
             let weights = Weights { below, stride, lanes, registers, link };
@@ -300,11 +313,10 @@ fn density(
     true
 }
 
-/// The lanes of three derivatives.
-fn three(partials: &mut [f64], stride: usize, lanes: usize) -> [&mut [f64]; 3] {
-    let (a, rest) = partials.split_at_mut(stride);
-    let (b, c) = rest.split_at_mut(stride);
-    [&mut a[..lanes], &mut b[..lanes], &mut c[..lanes]]
+/// The lanes of so many derivatives.
+fn columns<const N: usize>(partials: &mut [f64], stride: usize, lanes: usize) -> [&mut [f64]; N] {
+    let mut columns = partials.chunks_mut(stride).map(|column| &mut column[..lanes]);
+    std::array::from_fn(|_| columns.next().expect("room for all derivatives"))
 }
 
 /// The same in one lane after the other.

@@ -149,6 +149,14 @@ fn density(op: &DensityOp, r: &mut Registers<'_>, wide: Wide, room: &mut Room) -
         ((Family::Normal, Some(Link::Log)), [x, mean, log_sd]) => {
             wide.log_normals_by_log([*x, *mean, *log_sd].map(at), out);
         }
+        ((Family::Student, Some(Link::Log)), [x, df, location, log_scale]) => {
+            wide.log_students(at(*x), [*df, *location, *log_scale].map(at), out);
+            let mut so_far = SharedSoFar::default();
+            let shared = op.shared.as_ref().expect("what hangs on the degrees of freedom alone");
+            for (out, df) in out.iter_mut().zip(at(*df)).filter(|(out, _)| out.is_finite()) {
+                *out = so_far.at(shared, *df)[0] + *out;
+            }
+        }
         ((Family::Poisson, Some(Link::Log)), [x, log_rate]) => {
             wide.log_poissons_by_log([*x, *log_rate].map(at), out);
         }

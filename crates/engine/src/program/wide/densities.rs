@@ -45,7 +45,7 @@ pub(super) fn shares(largest: f64, xs: &mut [f64]) {
 }
 
 #[inline(always)]
-pub(super) fn students(
+pub(super) fn predictives(
     x: &[f64],
     numbers: &[f64],
     stride: usize,

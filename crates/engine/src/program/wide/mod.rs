@@ -11,6 +11,7 @@ mod densities;
 mod elementary;
 mod products;
 mod ratios;
+mod student_t;
 mod sums;
 
 pub(crate) use products::{SUMS, SideBySide, TOGETHER};
@@ -365,7 +366,7 @@ impl Wide {
     /// out_l += a_l − b_l log(1 + c_l |y_l|²), L_l y_l = x − m_l, with one field of `numbers` for each
     /// number of [`Statistics::student`](smidgen_prob::Statistics::student). |y_l|² is left in the first
     /// lanes of `spare`.
-    pub(crate) fn students(
+    pub(crate) fn predictives(
         self,
         x: &[f64],
         numbers: &[f64],
@@ -377,7 +378,33 @@ impl Wide {
             self.0,
             _simd,
             { x: &'a [f64], numbers: &'a [f64], stride: usize, spare: &'a mut [f64], out: &'a mut [f64] } -> (),
-            densities::students(x, numbers, stride, spare, out)
+            densities::predictives(x, numbers, stride, spare, out)
+        );
+    }
+
+    /// Log densities of Student's t by the logarithm of the scale, without what hangs on the degrees of freedom alone.
+    pub(crate) fn log_students(self, x: &[f64], arguments: [&[f64]; 3], out: &mut [f64]) {
+        widely!(
+            self.0,
+            _simd,
+            { x: &'a [f64], arguments: [&'a [f64]; 3], out: &'a mut [f64] } -> (),
+            student_t::log_students(x, arguments, out)
+        );
+    }
+
+    /// The same with the slopes in x, the degrees of freedom, the location and the logarithm of the scale.
+    pub(crate) fn students(
+        self,
+        x: &[f64],
+        arguments: [&[f64]; 3],
+        out: &mut [f64],
+        slopes: [&mut [f64]; 4],
+    ) {
+        widely!(
+            self.0,
+            _simd,
+            { x: &'a [f64], arguments: [&'a [f64]; 3], out: &'a mut [f64], slopes: [&'a mut [f64]; 4] } -> (),
+            student_t::students(x, arguments, out, slopes)
         );
     }
 
