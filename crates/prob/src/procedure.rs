@@ -352,8 +352,8 @@ pub trait Statistics: Send {
         self.enumerate(params)
     }
 
-    /// The values of [`Statistics::enumerate_for`] and their log predictives, added at the ends of two
-    /// lists. False if they are not finitely many.
+    /// The values of [`Statistics::enumerate_for`] and their log predictives, in place of what two lists
+    /// hold. False if they are not finitely many.
     fn enumerate_weighed(
         &self,
         current: &Value,

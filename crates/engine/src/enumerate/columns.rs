@@ -88,7 +88,10 @@ impl ClusterColumns {
         }
         let now = AsOf::now(trace, plan.own_maker);
         let known = self.keys.len() >= candidates.len()
-            && self.keys.iter().zip(candidates).all(|(a, b)| is_same(a, b));
+            && self.keys.iter().zip(candidates).all(|both| match both {
+                (Value::Number(a), Value::Number(b)) => a.to_bits() == b.to_bits(),
+                (a, b) => is_same(a, b),
+            });
         if known && self.as_of.as_ref() == Some(&now) {
             return true;
         }

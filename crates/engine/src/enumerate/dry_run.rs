@@ -143,7 +143,10 @@ impl DryRun {
                 current
             }
         };
-        for k in (0..self.candidates.len()).filter(|k| Some(*k) != place) {
+        // Mostly all have been weighed in lanes.
+        let weighed = self.in_lanes == self.candidates.len();
+        let others = if weighed { 0..0 } else { 0..self.candidates.len() };
+        for k in others.filter(|k| Some(*k) != place) {
             if self.log_absorbed[k].is_nan() {
                 let role = CandidateRole::Other;
                 self.log_absorbed[k] = self.weigh_boxed(trace, plan, principal, (seed, k), role)?;
@@ -266,6 +269,7 @@ impl DryRun {
         current: Option<usize>,
         is_marked: bool,
     ) {
+        self.in_lanes = 0;
         let plan = task.plan;
         let choice = &trace.node(task.principal).value;
         let Some(columns) = lanes.of(trace, plan, choice) else {

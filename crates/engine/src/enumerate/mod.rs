@@ -50,7 +50,7 @@ use smidgen_value::{Rng, Value};
 
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::program::wide::Wide;
+use crate::program::wide::{SUMS, Wide};
 use crate::trace::Trace;
 use crate::trace::node::Op;
 use crate::trace::proposal::{Choice, Preset, Proposal};
@@ -313,17 +313,14 @@ impl Trace {
     }
 }
 
-/// A place drawn in proportion to its weight by u, uniform on [0, 1); the first if there is none above 0.
+/// A place drawn in proportion to its weight by u, uniform on [0, 1); the first if there is none above 0. An infinite
+/// density outweighs every finite one.
 pub fn draw_place(log_weights: &[f64], u: f64) -> usize {
-    let largest = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if largest == f64::NEG_INFINITY {
-        return 0;
-    }
-    // An infinite density outweighs every finite one. Whole registers are filled.
-    let mut weights: SmallVec<[f64; 32]> = SmallVec::from_slice(log_weights);
-    weights.resize(log_weights.len().next_multiple_of(8), f64::NEG_INFINITY);
-    Wide::default().shares(largest, &mut weights);
-    draw_share(&weights, u)
+    let whole = log_weights.len().next_multiple_of(SUMS);
+    let mut weights: SmallVec<[f64; 128]> = SmallVec::with_capacity(whole);
+    weights.extend_from_slice(log_weights);
+    weights.resize(whole, f64::NEG_INFINITY);
+    Wide::default().draw_place(&mut weights, u)
 }
 
 /// The place that a number between 0 and 1 falls on, if each has its share by these weights.

@@ -61,10 +61,11 @@ pub trait Law<S: Summary>: Clone + Send + 'static {
         log_p: &mut Vec<f64>,
     ) -> Result<bool, ArgumentError> {
         let Some(all) = self.enumerate_for(current, seen, params)? else { return Ok(false) };
+        log_p.clear();
         for x in &all {
             log_p.push(self.log_predictive(x, seen, params)?);
         }
-        values.extend(all);
+        *values = all;
         Ok(true)
     }
     /// The summary has changed: whatever was computed from it is stale.
@@ -206,6 +207,18 @@ impl Maker for Made {
 /// A number, or the words for what was wanted.
 pub fn admit_number(x: &Value) -> Result<Value, &'static str> {
     x.as_number().map(Value::Number).ok_or("a number")
+}
+
+/// Makes a list one of these numbers. Most of them are mostly there from before: nothing is dropped and made again then.
+pub fn overwrite(values: &mut Vec<Value>, mut numbers: impl ExactSizeIterator<Item = f64>) {
+    values.truncate(numbers.len());
+    for (value, x) in values.iter_mut().zip(&mut numbers) {
+        match value {
+            Value::Number(before) => *before = x,
+            other => *other = Value::Number(x),
+        }
+    }
+    values.extend(numbers.map(Value::Number));
 }
 
 /// A vector from any sequence of numbers.

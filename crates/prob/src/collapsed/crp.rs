@@ -14,7 +14,7 @@
 use smidgen_value::math;
 use smidgen_value::{ArgumentError, Rng, Value};
 
-use super::counted::{Law, Made, Summary, admit_number, counted};
+use super::counted::{Law, Made, Summary, admit_number, counted, overwrite};
 use crate::arguments;
 use crate::procedure::{Args, Arity, Spec};
 use crate::support::Support;
@@ -40,52 +40,51 @@ fn parameters(params: Args<'_>) -> Result<(f64, f64), ArgumentError> {
     Ok((alpha, discount))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// A label is a whole number; it is kept as the double that names it.
+#[derive(Clone, Copy, PartialEq)]
 struct Table {
-    label: u64,
+    label: f64,
     customers: usize,
 }
 
 /// The live tables in order of their labels: one seating, one representation.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq)]
 struct Seating {
     tables: Vec<Table>,
     customers: usize,
     outside: usize,
 }
 
-/// Labels are kept as whole numbers of 64 bits.
+/// Labels are whole numbers of 64 bits.
 const LABELS_END: f64 = 18_446_744_073_709_551_616.0;
 
-fn as_label(x: &Value) -> Option<u64> {
-    // Doubles of this size are whole numbers, and labels are told apart as doubles.
-    let label = x.as_number().filter(|x| x.fract() == 0.0 && (1.0..LABELS_END).contains(x));
-    label.map(|label| label as u64)
+fn as_label(x: &Value) -> Option<f64> {
+    x.as_number().filter(|x| x.fract() == 0.0 && (1.0..LABELS_END).contains(x))
 }
 
 impl Seating {
     /// Where the table is, or where it would be.
-    fn find(&self, label: u64) -> Result<usize, usize> {
+    fn find(&self, label: f64) -> Result<usize, usize> {
         // Labels are mostly 1, 2, .. without gaps.
-        let guess = (label - 1) as usize;
+        let guess = label as usize - 1;
         match self.tables.get(guess) {
             Some(table) if table.label == label => Ok(guess),
-            _ => self.tables.binary_search_by_key(&label, |table| table.label),
+            _ => self.tables.binary_search_by(|table| table.label.total_cmp(&label)),
         }
     }
 
-    fn new_label(&self) -> u64 {
+    fn new_label(&self) -> f64 {
         // The label at place i is at least i + 1, and equal to it up to the first gap.
         let (mut low, mut high) = (0, self.tables.len());
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.tables[middle].label == middle as u64 + 1 {
+            if self.tables[middle].label == (middle + 1) as f64 {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        low as u64 + 1
+        (low + 1) as f64
     }
 }
 
@@ -110,15 +109,15 @@ impl Seating {
     }
 
     /// The same after a customer has left: a table left empty keeps its label.
-    fn new_label_after(&self, current: &Value) -> u64 {
+    fn new_label_after(&self, current: &Value) -> f64 {
         let vacated = as_label(current).filter(|label| self.find(*label).is_err());
         vacated.unwrap_or_else(|| self.new_label())
     }
 
     /// The live tables and a new one of this label.
-    fn labels(&self, new: u64) -> Vec<Value> {
+    fn labels(&self, new: f64) -> Vec<Value> {
         let live = self.tables.iter().map(|table| table.label);
-        live.chain(std::iter::once(new)).map(|label| Value::Number(label as f64)).collect()
+        live.chain(std::iter::once(new)).map(Value::Number).collect()
     }
 }
 
@@ -175,11 +174,11 @@ impl Law<Seating> for Restaurant {
             for table in &seen.tables {
                 left -= table.customers as f64 - discount;
                 if left < 0.0 {
-                    return Ok(Value::Number(table.label as f64));
+                    return Ok(Value::Number(table.label));
                 }
             }
         }
-        Ok(Value::Number(seen.new_label() as f64))
+        Ok(Value::Number(seen.new_label()))
     }
 
     fn log_predictive(
@@ -255,10 +254,19 @@ impl Law<Seating> for Restaurant {
     ) -> Result<bool, ArgumentError> {
         let params = parameters(params)?;
         let log_all = seen.log_all(params.0);
-        values.extend(seen.tables.iter().map(|table| Value::Number(table.label as f64)));
-        let joining = |table| Seating::log_joining(table, params.1) - log_all;
-        log_p.extend(seen.tables.iter().map(joining));
-        values.push(Value::Number(seen.new_label_after(current) as f64));
+        overwrite(values, seen.tables.iter().map(|table| table.label));
+        values.push(Value::Number(seen.new_label_after(current)));
+        log_p.clear();
+        match params.1 == 0.0 {
+            true => {
+                let logs = math::LogCounts::table();
+                log_p.extend(seen.tables.iter().map(|table| logs.of(table.customers) - log_all));
+            }
+            false => {
+                let joining = |table| Seating::log_joining(table, params.1) - log_all;
+                log_p.extend(seen.tables.iter().map(joining));
+            }
+        }
         log_p.push(if seen.tables.is_empty() { 0.0 } else { seen.log_opening(params) - log_all });
         Ok(true)
     }

@@ -13,6 +13,7 @@ mod products;
 mod ratios;
 mod sums;
 
+pub(crate) use candidates::Summed;
 pub(crate) use products::{SUMS, SideBySide, TOGETHER};
 pub(crate) use sums::Sum;
 
@@ -42,6 +43,7 @@ macro_rules! widely {
     }};
 }
 
+mod candidates;
 mod curves;
 pub(crate) mod lanes;
 
