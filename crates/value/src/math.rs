@@ -48,26 +48,9 @@ pub fn hypot(x: f64, y: f64) -> f64 {
 /// log n of a number that counts something: looked up if it is small.
 #[inline]
 pub fn ln_count(n: usize) -> f64 {
-    LogCounts::table().of(n)
-}
-
-/// The same for many.
-#[derive(Clone, Copy)]
-pub struct LogCounts(&'static [f64]);
-
-impl LogCounts {
-    #[inline]
-    pub fn table() -> LogCounts {
-        static LOGS: LazyLock<Vec<f64>> =
-            LazyLock::new(|| (0..4096).map(|n| ln(f64::from(n))).collect());
-        LogCounts(&LOGS)
-    }
-
-    /// log n
-    #[inline]
-    pub fn of(self, n: usize) -> f64 {
-        self.0.get(n).copied().unwrap_or_else(|| ln(n as f64))
-    }
+    static LOGS: LazyLock<Vec<f64>> =
+        LazyLock::new(|| (0..4096).map(|n| ln(f64::from(n))).collect());
+    LOGS.get(n).copied().unwrap_or_else(|| ln(n as f64))
 }
 
 /// log |Gamma(x)|

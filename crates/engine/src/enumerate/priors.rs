@@ -1,5 +1,6 @@
 //! The values that a choice can take, and their log prior densities while it is not counted in any statistics.
 
+use smidgen_prob::relist;
 use smidgen_value::Value;
 
 use super::dry_run::DryRun;
@@ -25,9 +26,9 @@ impl DryRun {
             x => Value::Number(x),
         };
         let Some(maker) = self.own_maker else {
-            *candidates = Choice { trace, node: id }.enumerate().ok()?;
+            relist(candidates, Choice { trace, node: id }.enumerate().ok()?);
             log_priors.clear();
-            for value in &*candidates {
+            for value in candidates.iter() {
                 log_priors.push(trace.log_density_at(id, value).ok()?);
             }
             return match place(candidates, &current) {

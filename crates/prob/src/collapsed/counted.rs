@@ -4,9 +4,11 @@
 //! A summary never fails: a value outside the law's support (a negative count, an infinite
 //! real) is tallied apart, and makes the joint density zero while it is there.
 
+use std::sync::Arc;
+
 use smidgen_value::{ArgumentError, Rng, Value};
 
-use crate::procedure::{Args, Distribution, Maker, Spec, Statistics};
+use crate::procedure::{Args, Distribution, Maker, Spec, Statistics, relist};
 use crate::support::Support;
 
 /// The sufficient statistics themselves.
@@ -57,7 +59,7 @@ pub trait Law<S: Summary>: Clone + Send + 'static {
         current: &Value,
         seen: &S,
         params: Args<'_>,
-        values: &mut Vec<Value>,
+        values: &mut Arc<Vec<Value>>,
         log_p: &mut Vec<f64>,
     ) -> Result<bool, ArgumentError> {
         let Some(all) = self.enumerate_for(current, seen, params)? else { return Ok(false) };
@@ -65,7 +67,7 @@ pub trait Law<S: Summary>: Clone + Send + 'static {
         for x in &all {
             log_p.push(self.log_predictive(x, seen, params)?);
         }
-        *values = all;
+        relist(values, all);
         Ok(true)
     }
     /// The summary has changed: whatever was computed from it is stale.
@@ -163,7 +165,7 @@ impl<S: Summary, L: Law<S>> Statistics for Counted<S, L> {
         &self,
         current: &Value,
         params: Args<'_>,
-        values: &mut Vec<Value>,
+        values: &mut Arc<Vec<Value>>,
         log_p: &mut Vec<f64>,
     ) -> Result<bool, ArgumentError> {
         self.law.enumerate_weighed(current, &self.seen, params, values, log_p)
@@ -207,18 +209,6 @@ impl Maker for Made {
 /// A number, or the words for what was wanted.
 pub fn admit_number(x: &Value) -> Result<Value, &'static str> {
     x.as_number().map(Value::Number).ok_or("a number")
-}
-
-/// Makes a list one of these numbers. Most of them are mostly there from before: nothing is dropped and made again then.
-pub fn overwrite(values: &mut Vec<Value>, mut numbers: impl ExactSizeIterator<Item = f64>) {
-    values.truncate(numbers.len());
-    for (value, x) in values.iter_mut().zip(&mut numbers) {
-        match value {
-            Value::Number(before) => *before = x,
-            other => *other = Value::Number(x),
-        }
-    }
-    values.extend(numbers.map(Value::Number));
 }
 
 /// A vector from any sequence of numbers.

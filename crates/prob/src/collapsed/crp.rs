@@ -11,10 +11,12 @@
 //! everything back. A label is a name: any label that is not live has the probability of the new
 //! table, so a customer can be observed at a table of any name.
 
+use std::sync::Arc;
+
 use smidgen_value::math;
 use smidgen_value::{ArgumentError, Rng, Value};
 
-use super::counted::{Law, Made, Summary, admit_number, counted, overwrite};
+use super::counted::{Law, Made, Summary, admit_number, counted};
 use crate::arguments;
 use crate::procedure::{Args, Arity, Spec};
 use crate::support::Support;
@@ -40,11 +42,23 @@ fn parameters(params: Args<'_>) -> Result<(f64, f64), ArgumentError> {
     Ok((alpha, discount))
 }
 
-/// A label is a whole number; it is kept as the double that names it.
 #[derive(Clone, Copy, PartialEq)]
 struct Table {
+    /// A whole number, as the double that names it.
     label: f64,
     customers: usize,
+    /// log n_k
+    log_customers: f64,
+}
+
+impl Table {
+    fn new(label: f64) -> Table {
+        Table { label, customers: 1, log_customers: 0.0 }
+    }
+
+    fn set(&mut self, customers: usize) {
+        (self.customers, self.log_customers) = (customers, math::ln_count(customers));
+    }
 }
 
 /// The live tables in order of their labels: one seating, one representation.
@@ -93,7 +107,7 @@ impl Seating {
     #[inline]
     fn log_joining(table: &Table, discount: f64) -> f64 {
         match discount == 0.0 {
-            true => math::ln_count(table.customers),
+            true => table.log_customers,
             false => math::ln(table.customers as f64 - discount),
         }
     }
@@ -119,6 +133,15 @@ impl Seating {
         let live = self.tables.iter().map(|table| table.label);
         live.chain(std::iter::once(new)).map(Value::Number).collect()
     }
+
+    /// Whether these are they: mostly they are the same as the last time.
+    fn are_labels(&self, new: f64, values: &[Value]) -> bool {
+        let is = |value: &Value, label: f64| matches!(value, Value::Number(x) if *x == label);
+        let [live @ .., last] = values else { return false };
+        live.len() == self.tables.len()
+            && is(last, new)
+            && live.iter().zip(&self.tables).all(|(value, table)| is(value, table.label))
+    }
 }
 
 impl Summary for Seating {
@@ -131,8 +154,11 @@ impl Summary for Seating {
         };
         self.customers += 1;
         match self.find(label) {
-            Ok(place) => self.tables[place].customers += 1,
-            Err(place) => self.tables.insert(place, Table { label, customers: 1 }),
+            Ok(place) => {
+                let table = &mut self.tables[place];
+                table.set(table.customers + 1);
+            }
+            Err(place) => self.tables.insert(place, Table::new(label)),
         }
     }
 
@@ -143,9 +169,9 @@ impl Summary for Seating {
         };
         let place = self.find(label).expect("a customer who leaves was seated");
         self.customers -= 1;
-        self.tables[place].customers -= 1;
-        if self.tables[place].customers == 0 {
-            self.tables.remove(place);
+        match self.tables[place].customers {
+            1 => drop(self.tables.remove(place)),
+            customers => self.tables[place].set(customers - 1),
         }
     }
 
@@ -249,19 +275,18 @@ impl Law<Seating> for Restaurant {
         current: &Value,
         seen: &Seating,
         params: Args<'_>,
-        values: &mut Vec<Value>,
+        values: &mut Arc<Vec<Value>>,
         log_p: &mut Vec<f64>,
     ) -> Result<bool, ArgumentError> {
         let params = parameters(params)?;
         let log_all = seen.log_all(params.0);
-        overwrite(values, seen.tables.iter().map(|table| table.label));
-        values.push(Value::Number(seen.new_label_after(current)));
+        let new = seen.new_label_after(current);
+        if !seen.are_labels(new, values) {
+            *values = Arc::new(seen.labels(new));
+        }
         log_p.clear();
         match params.1 == 0.0 {
-            true => {
-                let logs = math::LogCounts::table();
-                log_p.extend(seen.tables.iter().map(|table| logs.of(table.customers) - log_all));
-            }
+            true => log_p.extend(seen.tables.iter().map(|table| table.log_customers - log_all)),
             false => {
                 let joining = |table| Seating::log_joining(table, params.1) - log_all;
                 log_p.extend(seen.tables.iter().map(joining));

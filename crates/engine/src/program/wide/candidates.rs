@@ -91,7 +91,7 @@ impl Summed<'_> {
 
 #[inline(always)]
 fn lanes(numbers: &[f64], from: usize) -> &[f64; SUMS] {
-    numbers[from..].first_chunk().expect("rows of whole registers")
+    numbers[from..].first_chunk().expect("registers of all lanes")
 }
 
 /// See [`Wide::draw_place`].
@@ -133,4 +133,64 @@ fn draw_place(log_weights: &mut [f64], u: f64) -> usize {
     }
     // Rounding: the last that is possible.
     log_weights.iter().rposition(|weight| *weight > 0.0).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use smidgen_value::{Rng, math};
+
+    use super::*;
+
+    const NONE: f64 = f64::NEG_INFINITY;
+
+    /// The place whose share of the sum u falls on, one weight after the other.
+    fn one_by_one(log_weights: &[f64], u: f64) -> usize {
+        let largest = log_weights.iter().copied().fold(NONE, f64::max);
+        let weights: Vec<f64> = log_weights.iter().map(|w| math::exp(w - largest)).collect();
+        let mut left = u * weights.iter().sum::<f64>();
+        let place = weights.iter().position(|weight| {
+            left -= weight;
+            left < 0.0
+        });
+        place.or_else(|| weights.iter().rposition(|w| *w > 0.0)).unwrap_or(0)
+    }
+
+    #[test]
+    fn a_draw_is_that_of_a_search_from_the_first_on() {
+        let mut rng = Rng::from_seed(5);
+        for n in [1, 2, 7, 8, 9, 40, 100_usize] {
+            for spread in [0.0, 1.0, 20.0, 2000.0] {
+                let mut log_weights: Vec<f64> = (0..n).map(|_| spread * rng.uniform()).collect();
+                log_weights.iter_mut().step_by(3).skip(1).for_each(|w| *w = NONE);
+                for _ in 0..300 {
+                    let (u, mut padded) = (rng.uniform(), log_weights.clone());
+                    padded.resize(n.next_multiple_of(SUMS), NONE);
+                    let drawn = Wide::default().draw_place(&mut padded, u);
+                    assert_eq!(drawn, one_by_one(&log_weights, u), "{n} {spread} {u}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_lane_says_nothing_where_something_is_not_finite() {
+        let (stride, lanes) = (16, 11);
+        // Registers: two terms and one that is checked.
+        let mut values: Vec<f64> = (0..3 * stride).map(|k| k as f64).collect();
+        let mut misfits = vec![0.0; 2 * stride];
+        values[3] = f64::INFINITY;
+        values[stride + 9] = NONE;
+        values[2 * stride + 5] = f64::NAN;
+        misfits[stride + 10] = f64::NAN;
+        let (terms, checked) = (&[0, 1][..], &[2][..]);
+        let summed = Summed { values: &values, stride, terms, checked, misfits: &misfits };
+        let mut out = vec![7.0; lanes];
+        Wide::default().sum_checked(summed, &mut out);
+        for (l, sum) in out.iter().enumerate() {
+            match [3, 9, 5, 10].contains(&l) {
+                true => assert!(sum.is_nan(), "{l}: {sum}"),
+                false => assert_eq!(*sum, (2 * l + stride) as f64, "{l}"),
+            }
+        }
+    }
 }

@@ -365,8 +365,8 @@ impl Wide {
     }
 
     /// out_l += a_l − b_l log(1 + c_l |y_l|²), L_l y_l = x − m_l, with one field of `numbers` for each
-    /// number of [`Statistics::student`](smidgen_prob::Statistics::student). |y_l|² is left in the first
-    /// lanes of `spare`.
+    /// number of [`Statistics::student`](smidgen_prob::Statistics::student). `spare` has a register for each number of x;
+    /// |y_l|² is left in the first.
     pub(crate) fn students(
         self,
         x: &[f64],
@@ -377,9 +377,9 @@ impl Wide {
     ) {
         widely!(
             self.0,
-            _simd,
+            simd,
             { x: &'a [f64], numbers: &'a [f64], stride: usize, spare: &'a mut [f64], out: &'a mut [f64] } -> (),
-            densities::students(x, numbers, stride, spare, out)
+            densities::students(simd, x, numbers, stride, spare, out)
         );
     }
 
