@@ -37,7 +37,7 @@ pub mod support;
 
 pub use procedure::{
     Args, Arity, Distribution, Family, Function, GeneralScore, Linked, Maker, Scalar, ScalarScore,
-    Score, SharedTerm, Spec, Statistics,
+    Score, SharedTerm, Spec, Statistics, relist,
 };
 pub use recipe::{Part, Recipe, RecipeStep};
 pub use registry::{Builtin, lookup};

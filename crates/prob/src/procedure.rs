@@ -5,6 +5,8 @@
 //! applications are summarised by [`Statistics`], so that a change of the maker's parameters
 //! is absorbed in O(1), whatever the number of applications.
 
+use std::sync::Arc;
+
 use smidgen_value::{ArgumentError, Link, Rng, Value};
 
 use crate::cumulative::Side;
@@ -354,13 +356,13 @@ pub trait Statistics: Send {
         self.enumerate(params)
     }
 
-    /// The values of [`Statistics::enumerate_for`] and their log predictives, added at the ends of two
-    /// lists. False if they are not finitely many.
+    /// The values of [`Statistics::enumerate_for`] and their log predictives, in place of what two lists
+    /// hold; a list that holds these values stays the very same. False if they are not finitely many.
     fn enumerate_weighed(
         &self,
         current: &Value,
         params: Args<'_>,
-        values: &mut Vec<Value>,
+        values: &mut Arc<Vec<Value>>,
         log_p: &mut Vec<f64>,
     ) -> Result<bool, ArgumentError>;
 
@@ -370,4 +372,12 @@ pub trait Statistics: Send {
     /// Whether `remove` after `add` brings back the very bits, as it does where they are made of counts.
     /// Otherwise one goes back to a copy.
     fn is_exact(&self) -> bool;
+}
+
+/// A list of these values, the very same if it holds them: whoever has compared it need not do so again.
+pub fn relist(list: &mut Arc<Vec<Value>>, values: Vec<Value>) {
+    let both = || list.iter().zip(&values);
+    if list.len() != values.len() || !both().all(|(a, b)| a.is_identical(b)) {
+        *list = Arc::new(values);
+    }
 }

@@ -37,7 +37,7 @@ struct Subject {
     anchor: Option<(&'static str, &'static [&'static str])>,
 }
 
-/// The processor's clock ticks every few milliseconds: a batch takes a hundred.
+/// At least so many are run; the median is told.
 const BATCHES: usize = 5;
 
 /// How much data, and how many draws.

@@ -32,8 +32,9 @@ pub(super) struct ClusterColumns {
     pub(super) store: Store,
     /// Lanes that there is room for.
     pub(super) stride: usize,
-    /// The candidates whose numbers stand in the lanes.
+    /// The candidates whose numbers stand in the lanes, and the list that they were compared with last.
     keys: Vec<Value>,
+    list: Arc<Vec<Value>>,
     /// What look-up i has for candidate k at i·stride + k.
     pub(super) cells: Vec<Cell>,
     as_of: Option<AsOf>,
@@ -61,6 +62,7 @@ impl ClusterColumns {
             store,
             stride: 0,
             keys: Vec::new(),
+            list: Arc::default(),
             cells: Vec::new(),
             misfits: Vec::new(),
             as_of: None,
@@ -79,7 +81,7 @@ impl ClusterColumns {
         &mut self,
         trace: &Trace,
         Planned { plan, shape }: Planned<'_>,
-        candidates: &[Value],
+        candidates: &Arc<Vec<Value>>,
         roots: &mut MemoRootCache,
     ) -> bool {
         if candidates.len() > self.stride && !self.make_room(candidates.len(), shape.lookups.len())
@@ -87,8 +89,10 @@ impl ClusterColumns {
             return false;
         }
         let now = AsOf::now(trace, plan.own_maker);
-        let known = self.keys.len() >= candidates.len()
-            && self.keys.iter().zip(candidates).all(|(a, b)| is_same(a, b));
+        let known = Arc::ptr_eq(&self.list, candidates)
+            || self.keys.len() >= candidates.len()
+                && self.keys.iter().zip(candidates.iter()).all(|(a, b)| is_same(a, b));
+        self.list.clone_from(candidates);
         if known && self.as_of.as_ref() == Some(&now) {
             return true;
         }
@@ -118,6 +122,7 @@ impl ClusterColumns {
             }
         }
         self.keys.clear();
+        self.list = Arc::default();
         self.cells.clear();
         self.cells.resize_with(lookups * stride, Cell::default);
         self.misfits.clear();

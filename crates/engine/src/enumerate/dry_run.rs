@@ -13,6 +13,8 @@
 //!
 //! Cost: candidates × (|D| + |A| + what is made), with O(1) for a memoised family that exists.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use smidgen_value::Value;
@@ -37,7 +39,7 @@ pub(super) struct DryRun {
     pub(super) busy: Vec<bool>,
     pub(super) places: FxHashMap<NodeId, u32>,
     /// The values that the choice can take, and their log prior densities.
-    pub(super) candidates: Vec<Value>,
+    pub(super) candidates: Arc<Vec<Value>>,
     pub(super) log_priors: Vec<f64>,
     /// The current one, if it is among them.
     place: Option<usize>,
@@ -143,7 +145,10 @@ impl DryRun {
                 current
             }
         };
-        for k in (0..self.candidates.len()).filter(|k| Some(*k) != place) {
+        // Mostly all have been weighed in lanes.
+        let weighed = self.in_lanes == self.candidates.len();
+        let others = if weighed { 0..0 } else { 0..self.candidates.len() };
+        for k in others.filter(|k| Some(*k) != place) {
             if self.log_absorbed[k].is_nan() {
                 let role = CandidateRole::Other;
                 self.log_absorbed[k] = self.weigh_boxed(trace, plan, principal, (seed, k), role)?;
@@ -156,7 +161,7 @@ impl DryRun {
         Some(plan.plan.absorbing.len())
     }
 
-    /// The weight of the current state and of all other candidates, in order.
+    /// The weight of the current state and of all other candidates, in order, into an empty list.
     fn put_weights(
         &self,
         trace: &Trace,
@@ -165,16 +170,22 @@ impl DryRun {
         log_weights: &mut Vec<f64>,
     ) {
         let log_blocks = drawn_from.log_count(trace);
-        log_weights.push(log_prior + current.log_absorbed - log_blocks);
         let log_count = |come| match drawn_from {
             DrawnFrom::Choices => drawn_from.log_count_after(trace, current.choices, come),
             _ => log_blocks,
         };
         let (all, usual) = (self.candidates.len(), log_count(0));
         let place = self.place.unwrap_or(all);
-        for others in [0..place, (place + 1).min(all)..all] {
-            let both = self.log_priors[others.clone()].iter().zip(&self.log_absorbed[others]);
-            log_weights.extend(both.map(|(prior, absorbed)| prior + absorbed - usual));
+        let after = (place + 1).min(all);
+        log_weights.resize(1 + place + (all - after), 0.0);
+        let (first, others) = log_weights.split_at_mut(1);
+        first[0] = log_prior + current.log_absorbed - log_blocks;
+        let (before_it, after_it) = others.split_at_mut(place);
+        for (out, lanes) in [(before_it, 0..place), (after_it, after..all)] {
+            let both = self.log_priors[lanes.clone()].iter().zip(&self.log_absorbed[lanes]);
+            for (out, (prior, absorbed)) in out.iter_mut().zip(both) {
+                *out = prior + absorbed - usual;
+            }
         }
         for (k, come) in self.made.iter().filter(|(_, come)| *come > 0) {
             let log_weight = self.log_priors[*k] + self.log_absorbed[*k] - log_count(*come);
@@ -266,6 +277,7 @@ impl DryRun {
         current: Option<usize>,
         is_marked: bool,
     ) {
+        self.in_lanes = 0;
         let plan = task.plan;
         let choice = &trace.node(task.principal).value;
         let Some(columns) = lanes.of(trace, plan, choice) else {

@@ -10,7 +10,7 @@ use super::cell::{Cell, Copied};
 use super::columns::ClusterColumns;
 use super::kept::Root;
 use super::plan::{CandidateRole, Plan, Planned, score};
-use super::written::RowPlace;
+use super::written::{CandidateProgram, RowPlace};
 use crate::id::NodeId;
 use crate::program::Source;
 use crate::program::predict::Student;
@@ -69,28 +69,8 @@ impl ClusterColumns {
     /// The sum of the terms in each lane, NaN where that or something on the way is not finite, or where numbers do
     /// not fit.
     fn sum_terms(&self, out: &mut [f64]) {
-        let ClusterColumns { written, store, .. } = self;
-        let lanes = out.len();
-        out.fill(0.0);
-        for term in &written.program.terms {
-            for (out, log_p) in out.iter_mut().zip(store.lanes(*term, lanes)) {
-                *out += log_p;
-            }
-        }
-        // 0 x is NaN for what is not finite, and 0 for everything else.
-        for register in &written.checked {
-            for (out, x) in out.iter_mut().zip(store.lanes(*register, lanes)) {
-                *out += 0.0 * x;
-            }
-        }
-        for out in &mut *out {
-            *out += 0.0 * *out;
-        }
-        for misfits in self.misfits.chunks_exact(self.stride) {
-            for (out, misfit) in out.iter_mut().zip(misfits) {
-                *out += misfit;
-            }
-        }
+        let CandidateProgram { program, checked, .. } = &self.written;
+        self.store.sum_checked([&program.terms, checked], &self.misfits, out);
     }
 
     /// Computes all lanes.

@@ -50,7 +50,7 @@ use smidgen_value::{Rng, Value};
 
 use crate::error::EvalError;
 use crate::id::NodeId;
-use crate::program::wide::Wide;
+use crate::program::wide::{SUMS, Wide};
 use crate::trace::Trace;
 use crate::trace::node::Op;
 use crate::trace::proposal::{Choice, Preset, Proposal};
@@ -76,6 +76,8 @@ pub struct Enumeration {
     principals: Vec<NodeId>,
     seed: u64,
     log_weights: Vec<f64>,
+    /// Room for a draw.
+    weights: Vec<f64>,
     /// Of what was not dry.
     candidates: Vec<Candidate>,
     absorbing: usize,
@@ -172,6 +174,11 @@ impl Enumeration {
     /// log W of all candidates; the first is the current state.
     pub fn log_weights(&self) -> &[f64] {
         &self.log_weights
+    }
+
+    /// A candidate drawn in proportion to its weight by u, uniform on [0, 1).
+    pub fn draw(&mut self, u: f64) -> usize {
+        draw_place_with(&self.log_weights, u, &mut self.weights)
     }
 
     /// Whether only the weight of each candidate relative to the current state means something: an
@@ -313,17 +320,20 @@ impl Trace {
     }
 }
 
-/// A place drawn in proportion to its weight by u, uniform on [0, 1); the first if there is none above 0.
+/// A place drawn in proportion to its weight by u, uniform on [0, 1); the first if there is none above 0. An infinite
+/// density outweighs every finite one.
 pub fn draw_place(log_weights: &[f64], u: f64) -> usize {
-    let largest = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if largest == f64::NEG_INFINITY {
-        return 0;
-    }
-    // An infinite density outweighs every finite one. Whole registers are filled.
-    let mut weights: SmallVec<[f64; 32]> = SmallVec::from_slice(log_weights);
-    weights.resize(log_weights.len().next_multiple_of(8), f64::NEG_INFINITY);
-    Wide::default().shares(largest, &mut weights);
-    draw_share(&weights, u)
+    draw_place_with(log_weights, u, &mut Vec::new())
+}
+
+/// The same in a buffer.
+fn draw_place_with(log_weights: &[f64], u: f64, weights: &mut Vec<f64>) -> usize {
+    let whole = log_weights.len().next_multiple_of(SUMS);
+    weights.clear();
+    weights.reserve(whole);
+    weights.extend_from_slice(log_weights);
+    weights.resize(whole, f64::NEG_INFINITY);
+    Wide::default().draw_place(weights, u)
 }
 
 /// The place that a number between 0 and 1 falls on, if each has its share by these weights.

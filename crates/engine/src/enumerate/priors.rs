@@ -1,5 +1,6 @@
 //! The values that a choice can take, and their log prior densities while it is not counted in any statistics.
 
+use smidgen_prob::relist;
 use smidgen_value::Value;
 
 use super::dry_run::DryRun;
@@ -17,8 +18,6 @@ impl DryRun {
         id: NodeId,
     ) -> Option<(Option<usize>, f64)> {
         let DryRun { candidates, log_priors, .. } = self;
-        candidates.clear();
-        log_priors.clear();
         if !trace.has_fault(Fault::StaleArguments) {
             trace.refresh_arguments(id).ok()?;
         }
@@ -26,13 +25,13 @@ impl DryRun {
             x if x.is_nan() => trace.node(id).value.clone(),
             x => Value::Number(x),
         };
-        let place = |candidates: &[Value]| candidates.iter().position(|value| *value == current);
         let Some(maker) = self.own_maker else {
-            *candidates = Choice { trace, node: id }.enumerate().ok()?;
-            for value in &*candidates {
+            relist(candidates, Choice { trace, node: id }.enumerate().ok()?);
+            log_priors.clear();
+            for value in candidates.iter() {
                 log_priors.push(trace.log_density_at(id, value).ok()?);
             }
-            return match place(candidates) {
+            return match place(candidates, &current) {
                 Some(place) => Some((Some(place), log_priors[place])),
                 None => Some((None, trace.log_density_at(id, &current).ok()?)),
             };
@@ -47,10 +46,21 @@ impl DryRun {
             if !finite.ok()? {
                 return None;
             }
-            match place(candidates) {
+            match place(candidates, &current) {
                 Some(place) => Some((Some(place), log_priors[place])),
                 None => Some((None, statistics.log_predictive(&current, params).ok()?)),
             }
         })
     }
+}
+
+/// Where a value stands among the candidates.
+fn place(candidates: &[Value], value: &Value) -> Option<usize> {
+    let Value::Number(sought) = value else {
+        return candidates.iter().position(|candidate| candidate == value);
+    };
+    candidates.iter().position(|candidate| match candidate {
+        Value::Number(x) => x == sought,
+        other => other == value,
+    })
 }

@@ -8,7 +8,7 @@
 //! where one comes from, and weights can only be compared with the current one. Then one of the
 //! other combinations is drawn uniformly and accepted with probability min(1, W_k / W_current).
 
-use smidgen_engine::{DrawnFrom, Enumeration, EvalError, NodeId, Trace, draw_place};
+use smidgen_engine::{DrawnFrom, Enumeration, EvalError, NodeId, Trace};
 use smidgen_value::Rng;
 use smidgen_value::bytes::Input;
 
@@ -118,10 +118,9 @@ pub fn draw_candidate(
     rng: &mut Rng,
     tally: &mut Tally,
 ) -> Result<(), EvalError> {
-    let log_weights = enumeration.log_weights();
     let chosen = match enumeration.is_pairwise() {
-        true => draw_pair(log_weights, rng),
-        false => draw_place(log_weights, rng.uniform()),
+        true => draw_pair(enumeration.log_weights(), rng),
+        false => enumeration.draw(rng.uniform()),
     };
     tally.draw(enumeration.absorbing() as u64, chosen > 0);
     if chosen > 0 {

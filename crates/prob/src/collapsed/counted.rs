@@ -4,9 +4,11 @@
 //! A summary never fails: a value outside the law's support (a negative count, an infinite
 //! real) is tallied apart, and makes the joint density zero while it is there.
 
+use std::sync::Arc;
+
 use smidgen_value::{ArgumentError, Rng, Value};
 
-use crate::procedure::{Args, Distribution, Maker, Spec, Statistics};
+use crate::procedure::{Args, Distribution, Maker, Spec, Statistics, relist};
 use crate::support::Support;
 
 /// The sufficient statistics themselves.
@@ -57,14 +59,15 @@ pub trait Law<S: Summary>: Clone + Send + 'static {
         current: &Value,
         seen: &S,
         params: Args<'_>,
-        values: &mut Vec<Value>,
+        values: &mut Arc<Vec<Value>>,
         log_p: &mut Vec<f64>,
     ) -> Result<bool, ArgumentError> {
         let Some(all) = self.enumerate_for(current, seen, params)? else { return Ok(false) };
+        log_p.clear();
         for x in &all {
             log_p.push(self.log_predictive(x, seen, params)?);
         }
-        values.extend(all);
+        relist(values, all);
         Ok(true)
     }
     /// The summary has changed: whatever was computed from it is stale.
@@ -162,7 +165,7 @@ impl<S: Summary, L: Law<S>> Statistics for Counted<S, L> {
         &self,
         current: &Value,
         params: Args<'_>,
-        values: &mut Vec<Value>,
+        values: &mut Arc<Vec<Value>>,
         log_p: &mut Vec<f64>,
     ) -> Result<bool, ArgumentError> {
         self.law.enumerate_weighed(current, &self.seen, params, values, log_p)

@@ -11,6 +11,8 @@
 //! everything back. A label is a name: any label that is not live has the probability of the new
 //! table, so a customer can be observed at a table of any name.
 
+use std::sync::Arc;
+
 use smidgen_value::math;
 use smidgen_value::{ArgumentError, Rng, Value};
 
@@ -40,52 +42,63 @@ fn parameters(params: Args<'_>) -> Result<(f64, f64), ArgumentError> {
     Ok((alpha, discount))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 struct Table {
-    label: u64,
+    /// A whole number, as the double that names it.
+    label: f64,
     customers: usize,
+    /// log n_k
+    log_customers: f64,
+}
+
+impl Table {
+    fn new(label: f64) -> Table {
+        Table { label, customers: 1, log_customers: 0.0 }
+    }
+
+    fn set(&mut self, customers: usize) {
+        (self.customers, self.log_customers) = (customers, math::ln_count(customers));
+    }
 }
 
 /// The live tables in order of their labels: one seating, one representation.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq)]
 struct Seating {
     tables: Vec<Table>,
     customers: usize,
     outside: usize,
 }
 
-/// Labels are kept as whole numbers of 64 bits.
+/// Labels are whole numbers of 64 bits.
 const LABELS_END: f64 = 18_446_744_073_709_551_616.0;
 
-fn as_label(x: &Value) -> Option<u64> {
-    // Doubles of this size are whole numbers, and labels are told apart as doubles.
-    let label = x.as_number().filter(|x| x.fract() == 0.0 && (1.0..LABELS_END).contains(x));
-    label.map(|label| label as u64)
+fn as_label(x: &Value) -> Option<f64> {
+    x.as_number().filter(|x| x.fract() == 0.0 && (1.0..LABELS_END).contains(x))
 }
 
 impl Seating {
     /// Where the table is, or where it would be.
-    fn find(&self, label: u64) -> Result<usize, usize> {
+    fn find(&self, label: f64) -> Result<usize, usize> {
         // Labels are mostly 1, 2, .. without gaps.
-        let guess = (label - 1) as usize;
+        let guess = label as usize - 1;
         match self.tables.get(guess) {
             Some(table) if table.label == label => Ok(guess),
-            _ => self.tables.binary_search_by_key(&label, |table| table.label),
+            _ => self.tables.binary_search_by(|table| table.label.total_cmp(&label)),
         }
     }
 
-    fn new_label(&self) -> u64 {
+    fn new_label(&self) -> f64 {
         // The label at place i is at least i + 1, and equal to it up to the first gap.
         let (mut low, mut high) = (0, self.tables.len());
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.tables[middle].label == middle as u64 + 1 {
+            if self.tables[middle].label == (middle + 1) as f64 {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        low as u64 + 1
+        (low + 1) as f64
     }
 }
 
@@ -94,7 +107,7 @@ impl Seating {
     #[inline]
     fn log_joining(table: &Table, discount: f64) -> f64 {
         match discount == 0.0 {
-            true => math::ln_count(table.customers),
+            true => table.log_customers,
             false => math::ln(table.customers as f64 - discount),
         }
     }
@@ -110,15 +123,24 @@ impl Seating {
     }
 
     /// The same after a customer has left: a table left empty keeps its label.
-    fn new_label_after(&self, current: &Value) -> u64 {
+    fn new_label_after(&self, current: &Value) -> f64 {
         let vacated = as_label(current).filter(|label| self.find(*label).is_err());
         vacated.unwrap_or_else(|| self.new_label())
     }
 
     /// The live tables and a new one of this label.
-    fn labels(&self, new: u64) -> Vec<Value> {
+    fn labels(&self, new: f64) -> Vec<Value> {
         let live = self.tables.iter().map(|table| table.label);
-        live.chain(std::iter::once(new)).map(|label| Value::Number(label as f64)).collect()
+        live.chain(std::iter::once(new)).map(Value::Number).collect()
+    }
+
+    /// Whether these are they: mostly they are the same as the last time.
+    fn are_labels(&self, new: f64, values: &[Value]) -> bool {
+        let is = |value: &Value, label: f64| matches!(value, Value::Number(x) if *x == label);
+        let [live @ .., last] = values else { return false };
+        live.len() == self.tables.len()
+            && is(last, new)
+            && live.iter().zip(&self.tables).all(|(value, table)| is(value, table.label))
     }
 }
 
@@ -132,8 +154,11 @@ impl Summary for Seating {
         };
         self.customers += 1;
         match self.find(label) {
-            Ok(place) => self.tables[place].customers += 1,
-            Err(place) => self.tables.insert(place, Table { label, customers: 1 }),
+            Ok(place) => {
+                let table = &mut self.tables[place];
+                table.set(table.customers + 1);
+            }
+            Err(place) => self.tables.insert(place, Table::new(label)),
         }
     }
 
@@ -144,9 +169,9 @@ impl Summary for Seating {
         };
         let place = self.find(label).expect("a customer who leaves was seated");
         self.customers -= 1;
-        self.tables[place].customers -= 1;
-        if self.tables[place].customers == 0 {
-            self.tables.remove(place);
+        match self.tables[place].customers {
+            1 => drop(self.tables.remove(place)),
+            customers => self.tables[place].set(customers - 1),
         }
     }
 
@@ -175,11 +200,11 @@ impl Law<Seating> for Restaurant {
             for table in &seen.tables {
                 left -= table.customers as f64 - discount;
                 if left < 0.0 {
-                    return Ok(Value::Number(table.label as f64));
+                    return Ok(Value::Number(table.label));
                 }
             }
         }
-        Ok(Value::Number(seen.new_label() as f64))
+        Ok(Value::Number(seen.new_label()))
     }
 
     fn log_predictive(
@@ -250,15 +275,23 @@ impl Law<Seating> for Restaurant {
         current: &Value,
         seen: &Seating,
         params: Args<'_>,
-        values: &mut Vec<Value>,
+        values: &mut Arc<Vec<Value>>,
         log_p: &mut Vec<f64>,
     ) -> Result<bool, ArgumentError> {
         let params = parameters(params)?;
         let log_all = seen.log_all(params.0);
-        values.extend(seen.tables.iter().map(|table| Value::Number(table.label as f64)));
-        let joining = |table| Seating::log_joining(table, params.1) - log_all;
-        log_p.extend(seen.tables.iter().map(joining));
-        values.push(Value::Number(seen.new_label_after(current) as f64));
+        let new = seen.new_label_after(current);
+        if !seen.are_labels(new, values) {
+            *values = Arc::new(seen.labels(new));
+        }
+        log_p.clear();
+        match params.1 == 0.0 {
+            true => log_p.extend(seen.tables.iter().map(|table| table.log_customers - log_all)),
+            false => {
+                let joining = |table| Seating::log_joining(table, params.1) - log_all;
+                log_p.extend(seen.tables.iter().map(joining));
+            }
+        }
         log_p.push(if seen.tables.is_empty() { 0.0 } else { seen.log_opening(params) - log_all });
         Ok(true)
     }

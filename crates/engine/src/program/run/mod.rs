@@ -34,7 +34,7 @@ use smidgen_prob::SharedTerm;
 use smidgen_value::Reals;
 
 use super::cells::Pick;
-use super::wide::{SideBySide, Wide};
+use super::wide::{SideBySide, Summed, Wide};
 use super::{DensityOp, Program, Register};
 
 pub(crate) use ratio::Sides;
@@ -141,6 +141,18 @@ impl Store {
     pub(crate) fn slope(&self, register: Register, lanes: usize) -> &[f64] {
         let at = register as usize * self.stride;
         &self.slopes[at..at + lanes]
+    }
+
+    /// Σ of the terms in each lane: NaN where that, or a register that is checked, is not finite, or where a misfit is NaN:
+    /// rows as long as those of the registers.
+    pub(crate) fn sum_checked(
+        &self,
+        [terms, checked]: [&[Register]; 2],
+        misfits: &[f64],
+        out: &mut [f64],
+    ) {
+        let (values, stride) = (&self.values[..], self.stride);
+        self.wide.sum_checked(Summed { values, stride, terms, checked, misfits }, out);
     }
 
     /// Σ of the terms over the lanes.

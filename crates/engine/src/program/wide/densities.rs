@@ -1,5 +1,8 @@
 //! Log densities of many lanes at once, with and without their slopes.
 
+use std::ops::Range;
+
+use pulp::{Scalar, Simd};
 use smidgen_prob::distributions::{normal, poisson};
 use smidgen_value::math;
 
@@ -40,54 +43,86 @@ pub(super) fn log_coins(x: &[f64], eta: &[f64], out: &mut [f64]) {
 #[inline(always)]
 pub(super) fn shares(largest: f64, xs: &mut [f64]) {
     for x in xs {
-        *x = if *x == largest { 1.0 } else { exp_within(*x - largest) };
+        // Computed either way: then there is no branch.
+        let share = exp_within(*x - largest);
+        *x = if *x == largest { 1.0 } else { share };
     }
 }
 
+/// Two registers at a time, whose sums do not wait for each other.
 #[inline(always)]
-pub(super) fn predictives(
+pub(super) fn predictives<S: Simd>(
+    simd: S,
     x: &[f64],
     numbers: &[f64],
     stride: usize,
     spare: &mut [f64],
     out: &mut [f64],
 ) {
-    let (d, lanes) = (x.len(), out.len());
-    let field = |j: usize| &numbers[j * stride..j * stride + lanes];
-    for (i, x) in x.iter().enumerate() {
-        let (mean, y) = (field(6 + i), &mut spare[i * lanes..(i + 1) * lanes]);
-        for l in 0..lanes {
-            y[l] = x - mean[l];
-        }
+    let students = Students { x, numbers, stride };
+    let (lanes, width) = (out.len(), S::F64_LANES);
+    let mut from = 0;
+    while from + 2 * width <= lanes {
+        students.squares::<S, 2>(simd, from, spare);
+        from += 2 * width;
     }
-    let mut column = 6 + d;
-    for i in 0..d {
-        let (before, below) = spare.split_at_mut((i + 1) * lanes);
-        let y = &mut before[i * lanes..];
-        let inverse = field(column);
-        for l in 0..lanes {
-            y[l] *= inverse[l];
-        }
-        for (j, other) in below.chunks_exact_mut(lanes).take(d - i - 1).enumerate() {
-            let entry = field(column + 1 + j);
-            for l in 0..lanes {
-                other[l] -= entry[l] * y[l];
-            }
-        }
-        column += d - i;
+    while from + width <= lanes {
+        students.squares::<S, 1>(simd, from, spare);
+        from += width;
     }
-    let (first, others) = spare.split_at_mut(lanes);
-    for y in first.iter_mut() {
-        *y *= *y;
+    for lane in from..lanes {
+        students.squares::<Scalar, 1>(Scalar::new(), lane, spare);
     }
-    for other in others.chunks_exact(lanes).take(d - 1) {
-        for l in 0..lanes {
-            first[l] += other[l] * other[l];
-        }
-    }
-    let (a, b, c) = (field(0), field(1), field(2));
+    let field = |field: usize| &numbers[field * stride..][..lanes];
+    let (a, b, c, squares) = (field(0), field(1), field(2), &spare[..lanes]);
     for l in 0..lanes {
-        out[l] += a[l] - b[l] * ln_from_one(1.0 + c[l] * first[l]);
+        out[l] += a[l] - b[l] * ln_from_one(1.0 + c[l] * squares[l]);
+    }
+}
+
+struct Students<'a> {
+    x: &'a [f64],
+    numbers: &'a [f64],
+    stride: usize,
+}
+
+impl Students<'_> {
+    #[inline(always)]
+    fn field<S: Simd>(&self, field: usize, lanes: &Range<usize>) -> &[S::f64s] {
+        S::as_simd_f64s(&self.numbers[field * self.stride..][lanes.clone()]).0
+    }
+
+    /// |y|² of R registers of lanes from this one on, by forward substitution: y_i = (x_i − m_i − Σ_j<i L_ij y_j) / L_ii, which
+    /// stands from i·stride on in `spare`.
+    #[inline(always)]
+    fn squares<S: Simd, const R: usize>(&self, simd: S, from: usize, spare: &mut [f64]) {
+        let (d, lanes) = (self.x.len(), from..from + R * S::F64_LANES);
+        let mut squares = [simd.splat_f64s(0.0); R];
+        for (i, x) in self.x.iter().enumerate() {
+            let (x, mean) = (simd.splat_f64s(*x), self.field::<S>(6 + i, &lanes));
+            let (known, own) = spare.split_at_mut(i * self.stride);
+            let mut y = [x; R];
+            for r in 0..R {
+                y[r] = simd.sub_f64s(x, mean[r]);
+            }
+            // The columns of L stand one after the other, each from its diagonal down, that inverted.
+            let mut entry = 6 + d + i;
+            for j in 0..i {
+                let below = self.field::<S>(entry, &lanes);
+                let known = S::as_simd_f64s(&known[j * self.stride..][lanes.clone()]).0;
+                for r in 0..R {
+                    y[r] = simd.sub_f64s(y[r], simd.mul_f64s(below[r], known[r]));
+                }
+                entry += d - j - 1;
+            }
+            let inverse = self.field::<S>(entry, &lanes);
+            for r in 0..R {
+                y[r] = simd.mul_f64s(y[r], inverse[r]);
+                squares[r] = simd.add_f64s(squares[r], simd.mul_f64s(y[r], y[r]));
+            }
+            S::as_mut_simd_f64s(&mut own[lanes.clone()]).0.copy_from_slice(&y);
+        }
+        S::as_mut_simd_f64s(&mut spare[lanes]).0.copy_from_slice(&squares);
     }
 }
 
@@ -263,7 +298,9 @@ fn ln_or_nothing(s: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Wide;
+    use smidgen_value::Rng;
+
+    use super::super::{SUMS, Wide};
     use super::*;
 
     #[test]
@@ -311,6 +348,37 @@ mod tests {
                     let close = (out[l] - want).abs() <= 1e-11 * want.abs().max(1.0);
                     assert!(out[l] == want || close, "{} {}: {} {want}", x[l], rates[l], out[l]);
                 }
+            }
+        }
+    }
+
+    /// However many lanes there are, each is what the formula says of it alone.
+    #[test]
+    fn students_agree_with_their_formula() {
+        let mut rng = Rng::from_seed(11);
+        for (d, lanes) in [(1, 1), (1, 17), (2, 5), (2, 24), (3, 8), (7, 33), (10, 16), (10, 31)] {
+            let stride = (lanes + 3_usize).next_multiple_of(SUMS);
+            let fields = 6 + d + d * (d + 1) / 2;
+            let mut draws =
+                |n: usize| -> Vec<f64> { (0..n).map(|_| 0.1 + rng.uniform()).collect() };
+            let (x, numbers) = (draws(d), draws(fields * stride));
+            let (mut spare, mut out) = (vec![f64::NAN; d * stride], vec![0.5; lanes]);
+            Wide::default().students(&x, &numbers, stride, &mut spare, &mut out);
+            for l in 0..lanes {
+                let number = |field: usize| numbers[field * stride + l];
+                let mut y: Vec<f64> = (0..d).map(|i| x[i] - number(6 + i)).collect();
+                let mut column = 6 + d;
+                for i in 0..d {
+                    y[i] *= number(column);
+                    for j in i + 1..d {
+                        y[j] -= number(column + j - i) * y[i];
+                    }
+                    column += d - i;
+                }
+                let squares: f64 = y.iter().map(|y| y * y).sum();
+                assert_eq!(spare[l], squares, "{d} {lanes} {l}");
+                let want = 0.5 + (number(0) - number(1) * math::ln(1.0 + number(2) * squares));
+                assert!((out[l] - want).abs() < 1e-14 * want.abs().max(1.0), "{d} {lanes} {l}");
             }
         }
     }

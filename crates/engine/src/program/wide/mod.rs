@@ -14,6 +14,7 @@ mod ratios;
 mod student_t;
 mod sums;
 
+pub(crate) use candidates::Summed;
 pub(crate) use products::{SUMS, SideBySide, TOGETHER};
 pub(crate) use sums::Sum;
 
@@ -43,6 +44,7 @@ macro_rules! widely {
     }};
 }
 
+mod candidates;
 mod curves;
 pub(crate) mod lanes;
 
@@ -364,8 +366,8 @@ impl Wide {
     }
 
     /// out_l += a_l − b_l log(1 + c_l |y_l|²), L_l y_l = x − m_l, with one field of `numbers` for each
-    /// number of [`Statistics::student`](smidgen_prob::Statistics::student). |y_l|² is left in the first
-    /// lanes of `spare`.
+    /// number of [`Statistics::student`](smidgen_prob::Statistics::student). `spare` has a register for each number of x;
+    /// |y_l|² is left in the first.
     pub(crate) fn predictives(
         self,
         x: &[f64],
@@ -376,9 +378,9 @@ impl Wide {
     ) {
         widely!(
             self.0,
-            _simd,
+            simd,
             { x: &'a [f64], numbers: &'a [f64], stride: usize, spare: &'a mut [f64], out: &'a mut [f64] } -> (),
-            densities::predictives(x, numbers, stride, spare, out)
+            densities::predictives(simd, x, numbers, stride, spare, out)
         );
     }
 

@@ -93,9 +93,14 @@ impl Sum {
             return f64::NAN;
         }
         self.settle();
-        let [a, b, c, d, e, f, g, h] = self.plain;
-        ((a + e) + (c + g)) + ((b + f) + (d + h))
+        total(self.plain)
     }
+}
+
+/// The sum of all parts.
+#[inline(always)]
+pub(super) fn total([a, b, c, d, e, f, g, h]: [f64; SUMS]) -> f64 {
+    ((a + e) + (c + g)) + ((b + f) + (d + h))
 }
 
 /// log p = (x η − max(η, 0)) − log(1 + e): the first part, no number for an outcome that is none, and e = e^−|η|.
