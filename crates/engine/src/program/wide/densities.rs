@@ -363,7 +363,7 @@ mod tests {
                 |n: usize| -> Vec<f64> { (0..n).map(|_| 0.1 + rng.uniform()).collect() };
             let (x, numbers) = (draws(d), draws(fields * stride));
             let (mut spare, mut out) = (vec![f64::NAN; d * stride], vec![0.5; lanes]);
-            Wide::default().students(&x, &numbers, stride, &mut spare, &mut out);
+            Wide::default().predictives(&x, &numbers, stride, &mut spare, &mut out);
             for l in 0..lanes {
                 let number = |field: usize| numbers[field * stride + l];
                 let mut y: Vec<f64> = (0..d).map(|i| x[i] - number(6 + i)).collect();
