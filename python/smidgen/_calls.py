@@ -7,11 +7,12 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from . import _outside as outside
+from ._by_rows import each_row
 from ._compile import Compiler
 from ._derived import DERIVED, derived
 from ._errors import ModelSyntaxError
 from ._formulas import FORMULAS, formula
-from ._kinds import ARRAY, ELEMENTWISE, VECTOR, kind_of
+from ._kinds import ARRAY, ELEMENTWISE, MATRIX, VECTOR, kind_of
 from ._outside import MISSING, REFUSED_BUILTINS, Outside
 from ._registry import DIRECTIVES, Entry, procedures, special_forms
 from ._scope import Procedure, Scope, Word
@@ -204,6 +205,12 @@ class Calls:
                 return formula(name, parts[0], span) if name in FORMULAS else call(name, parts[0])
 
             return self.e.each_entry(one, [(node.args[0], True)], node, scope)
+        if name in ELEMENTWISE and len(node.args) == 1 and kind_of(self.e, node.args[0], scope) == MATRIX:
+            rows = each_row(self.e, node, scope)
+            if rows is None:
+                hint = "bind what draws to a name first, or go through the rows: [f(row) for row in ...]"
+                return self.c.mistake("this function of a matrix is not part of the model language", node, hint)
+            return rows
         if name == "biplex" and len(node.args) == 3 and not node.keywords and kind_of(self.e, node, scope) == VECTOR:
             sides = [(part, kind_of(self.e, part, scope) is not None) for part in node.args]
             return self.e.each_entry(lambda parts: call(name, *parts, span=span), sides, node, scope)

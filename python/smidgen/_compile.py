@@ -63,6 +63,8 @@ class Compiler:
         #: Names whose formulas stand in their place somewhere.
         self.written_out: list[str] = []
         self.comprehensions: dict[str, ast.expr] = {}
+        #: Inputs that are parts of others, by the expressions that they are.
+        self.parts: dict[str, str] = {}
 
     # ------------------------------------------------------------ mistakes
 
@@ -122,6 +124,22 @@ class Compiler:
         return True
 
     # ------------------------------------------------------------ inputs
+
+    def part(self, base: str, expression: str, value: Any, scope: Scope) -> str:
+        """The name of an input that is computed from others, the same for the same expression."""
+        name = self.parts.get(expression)
+        if name is None:
+            assert self.inputs is not None
+            written = {part.id for part in ast.walk(self.found.node) if isinstance(part, ast.Name)}
+            taken = written | scope.names.keys() | self.inputs.keys()
+            name, k = f"{base}_part", 1
+            while name in taken or self.outside.find(name) is not MISSING:
+                k += 1
+                name = f"{base}_part{k}"
+            self.parts[expression] = name
+            scope.names[name] = Input(name)
+            self.inputs = {**self.inputs, name: value}
+        return name
 
     def value_of(self, name: str, scope: Scope) -> Any:
         """The Python value behind a name from outside the model, or MISSING."""

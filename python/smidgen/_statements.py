@@ -8,13 +8,15 @@ from typing import Any
 from . import _outside as outside
 from ._bodies import assigned, decorated, is_text, refuse
 from ._branches import Unclear, flatten
+from ._by_rows import ROW, entry_by_entry, is_formula
 from ._compile import Compiler
 from ._dims import dims_of
 from ._expressions import Expressions
-from ._kinds import ROW, VECTOR, entry_by_entry, is_formula, kind_of, length_of
+from ._folding import fold
+from ._kinds import MATRIX, VECTOR, columns_of, kind_of, length_of
 from ._loops import Loops
 from ._outside import MISSING
-from ._registry import DIRECTIVES, directives, procedures
+from ._registry import DIRECTIVES, directives, procedures, special_forms
 from ._scope import Binding, Cell, Input, Procedure, Row, Scope, Word
 from ._syntax import Node, call, directive, items, word
 
@@ -31,7 +33,7 @@ class Statements:
 
     def model(self, body: list[ast.stmt], scope: Scope) -> None:
         for statement in body:
-            self.statement(statement, scope)
+            self.statement(fold(self.e, statement, scope), scope)
 
     def emit(self, made: Node) -> None:
         self.c.program.append(made)
@@ -106,7 +108,9 @@ class Statements:
             binding.kind = kind_of(self.e, value, scope)
             if binding.kind is not None:
                 binding.length = length_of(self.e, value, scope)
-            if binding.kind == VECTOR and is_formula(self.e, value, scope):
+            if binding.kind == MATRIX:
+                binding.columns = columns_of(self.e, value, scope)
+            if binding.kind in (VECTOR, MATRIX) and is_formula(self.e, value, scope):
                 binding.formula = value
 
     def _function(self, node: ast.FunctionDef, scope: Scope) -> None:
@@ -302,7 +306,8 @@ class Statements:
     def _name_of_round(self, target: ast.Name, made: Node, value: ast.expr, scope: Scope) -> None:
         if "let" in directives():
             text = self.c.fresh(target.id)
-            if self.c.bind(scope, target.id, Word(text), target):
+            known = Word(text, is_data=self._is_of_rows(value, scope))
+            if self.c.bind(scope, target.id, known, target):
                 self.emit(directive("let", word(text, self.c.span(target)), made, span=self.c.span(target)))
         elif self.c.bind(scope, target.id, Cell(made), target):
             # Without `let`, the expression stands wherever the name does: right if it draws nothing.
@@ -356,18 +361,28 @@ class Statements:
             scope.names.pop(name, None)
 
     def _is_of_rows(self, test: ast.expr, scope: Scope) -> bool:
-        """Whether a condition is about cells of the row, inputs and names from outside alone."""
-        names = (part for part in ast.walk(test) if isinstance(part, ast.Name))
-        found = ((part, scope.find(part.id)) for part in names)
-        return all(
-            isinstance(binding, (Row, Cell, Input))
-            or binding is None
-            and (self.c.outside.find(part.id) is not MISSING or not outside.is_language(part.id))
-            for part, binding in found
-        )
+        """Whether a value hangs on the row, inputs and what is outside alone: nothing of it is random."""
+        return all(self._is_fixed(part.id, scope) for part in ast.walk(test) if isinstance(part, ast.Name))
+
+    def _is_fixed(self, name: str, scope: Scope) -> bool:
+        binding = scope.find(name)
+        if binding is not None:
+            return isinstance(binding, (Row, Cell, Input)) or isinstance(binding, Word) and binding.is_data
+        value = self.c.outside.find(name)
+        known = outside.known_function(value) if value is not MISSING else name
+        if known is None:
+            # What a function of the user's draws is not looked for.
+            return not outside.is_function(value)
+        entry = procedures().get(known)
+        if entry is not None:
+            return entry.group == "Deterministic procedures"
+        return known.startswith("@") or known == "inf" or known in special_forms()
 
     def _observe_where(self, condition: ast.expr, node: ast.Call, scope: Scope) -> None:
-        """An observation where a condition holds, as a weight."""
+        """An observation where a condition holds. Where that is random, as a weight."""
+        if self._is_of_rows(condition, scope):
+            self._observe(node, scope, condition)
+            return
         law, value = self.e(node.args[0], scope), self.e(node.args[1], scope)
         parts = law.content
         head = parts[0].content if isinstance(parts, list) and parts else None
@@ -421,7 +436,7 @@ class Statements:
             self.c.mistake('there is only `label="name"` here', keyword.value)
         return None
 
-    def _observe(self, node: ast.Call, scope: Scope) -> None:
+    def _observe(self, node: ast.Call, scope: Scope, condition: ast.expr | None = None) -> None:
         if len(node.args) != 2:
             self.c.mistake("observe takes a choice and its value", node, OBSERVE)
             return
@@ -437,9 +452,10 @@ class Statements:
             made = directive("observe", *parts, span=self.c.span(node), label=label)
             self.emit(directive("for", word("row"), word("in"), word(table), made, span=self.c.span(node)))
             return
-        made = directive(
-            "observe", self._tagged(self.e(choice, scope)), self.e(value, scope), span=self.c.span(node), label=label
-        )
+        seen = self.e(value, scope)
+        if condition is not None:
+            seen = call("only_if", self.e(condition, scope), seen, span=seen.span)
+        made = directive("observe", self._tagged(self.e(choice, scope)), seen, span=self.c.span(node), label=label)
         self.emit(made)
 
     def _columns(self, choice: ast.expr, value: ast.expr, scope: Scope) -> tuple[str, Scope, ast.expr] | None:
