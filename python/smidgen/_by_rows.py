@@ -86,6 +86,8 @@ def _entry_of_call(e: "Expressions", node: ast.Call, scope: Scope) -> ast.expr:
             return row_of(e, part, scope)
         if place == whole and isinstance(part, ast.Name):
             return part
+        if name == "mixture" and isinstance(part, ast.Call):
+            return part  # its vectors go by components
         return entry_by_entry(e, part, scope)
 
     arguments = [argument(place, part) for place, part in enumerate(node.args)]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 #: Methods of arrays that are procedures here.
 _METHODS = {"sum": "sum", "mean": "mean", "prod": "prod", "dot": "dot", "max": "max", "min": "min"}
+_METHODS |= {name: f"@{name}" for name in ("var", "std", "argmax", "argmin")}
 
 
 class Calls:
@@ -183,6 +184,8 @@ class Calls:
             return self.c.mistake(f"`.{function.attr}()` of a table is not part of the model language", node)
         if function.attr in _METHODS and not node.keywords:
             parts = [self.e(part, scope) for part in (function.value, *node.args)]
+            if _METHODS[function.attr] in FORMULAS and len(parts) == 1:
+                return formula(_METHODS[function.attr], parts[0], span)
             return call(_METHODS[function.attr], *parts, span=span)
         if function.attr in ("append", "extend", "insert", "pop", "remove", "update", "sort", "reverse"):
             hint = "write a new list: [*] is append(xs, [x]), or a comprehension"

@@ -37,7 +37,7 @@ REFUSED: dict[type, tuple[str, str]] = {
     ast.Set: ("a set", "write a list, and unique(xs)"),
     ast.SetComp: ("a set", "write unique([... for ...])"),
     ast.DictComp: ("a dictionary comprehension", "write a memoised function: mem(lambda key: ...)"),
-    ast.Slice: ("a slice", "take(n, xs), rest(xs), or [xs[i] for i in range(a, b)]"),
+    ast.Slice: ("a slice", "xs[a:b]"),
 }
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from . import _outside as outside
 from ._compile import LARGEST_VALUE, Compiler
+from ._kinds import called
 from ._outside import MISSING
 from ._scope import Input, Scope
 
@@ -73,6 +74,18 @@ class _Folding(ast.NodeTransformer):
             return self._computed(node)
         return self.generic_visit(node)  # type: ignore[return-value]
 
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        """`n, p = X.shape`: data of another length will do where n is not used."""
+        known = set(self.c.lengths)
+        self.generic_visit(node)
+        target = node.targets[0]
+        if isinstance(target, ast.Tuple) and isinstance(target.elts[0], ast.Name):
+            first = target.elts[0].id
+            loads = (part for part in ast.walk(self.c.found.node) if isinstance(part, ast.Name))
+            if not any(part.id == first and isinstance(part.ctx, ast.Load) for part in loads):
+                self.c.lengths = known
+        return node
+
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if node.attr in _FACTS and self._is_data(node.value) and self._is_array(node.value):
             return self._computed(node)
@@ -89,7 +102,11 @@ class _Folding(ast.NodeTransformer):
                 wanted = outside.known_function(value) is None or self._is_beyond(node)
             if wanted:
                 return self._computed(node)
-        return self.generic_visit(node)  # type: ignore[return-value]
+        self.generic_visit(node)
+        if len(node.args) == 2 and not node.keywords and called(self.e, node, self.scope) == "dot":
+            # One spelling of products, `a @ b`, of which kinds and rows are known.
+            return ast.copy_location(ast.BinOp(node.args[0], ast.MatMult(), node.args[1]), node)
+        return node
 
     def _is_part(self, node: ast.Subscript) -> bool:
         """Whether it is more than an entry, or the entries at given places, which the language has."""
@@ -97,7 +114,7 @@ class _Folding(ast.NodeTransformer):
         if any(isinstance(index, ast.Slice) for index in indices):
             return self._is_array(node.value)
         if self.c.is_defining:
-            return isinstance(node.slice, ast.Compare)
+            return any(isinstance(part, (ast.Compare, ast.Invert)) for part in ast.walk(node.slice))
         base, index = self._value(node.value), self._value(node.slice)
         if not isinstance(base, np.ndarray) or not isinstance(index, (np.ndarray, list)):
             return False
@@ -181,7 +198,7 @@ class _Folding(ast.NodeTransformer):
                     value = value.to_numpy()
                 names[part.id] = np.asarray(value) if isinstance(value, (list, tuple)) else value
         code = compile(ast.Expression(node), self.c.text.filename, "eval")
-        return eval(code, {"__builtins__": {}}, names)
+        return eval(code, {}, names)
 
     def _computed(self, node: ast.expr) -> ast.expr:
         bases = [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and self._is_input(part)]

@@ -32,7 +32,7 @@ _VECTORS = {
     "vector", "to_vector", "zeros", "ones", "linspace", "arange", "scale_vector", "vector_add", "simplex", "normalize",
     "ravel", "row", "col", "matrix_times_vector", "vector_times_matrix", "multivariate_normal",
     "multivariate_normal_cholesky", "multivariate_diag_normal", "multivariate_student_t", "random_walk", "ar",
-    "dirichlet", "symmetric_dirichlet", "multinomial", "dirichlet_multinomial", "ordered",
+    "dirichlet", "symmetric_dirichlet", "multinomial", "dirichlet_multinomial", "ordered", "@softmax",
 }  # fmt: skip
 
 #: Functions of a number; of a vector they are taken entry by entry, as in NumPy.
@@ -202,7 +202,7 @@ def length_of(e: "Expressions", node: ast.expr, scope: Scope) -> Node | None:
             if size is not None:
                 return e(size.elts[0] if isinstance(size, ast.Tuple) else size, scope)
             name = called(e, node, scope)
-            if name in ELEMENTWISE and len(node.args) == 1:
+            if (name in ELEMENTWISE or name == "@softmax") and len(node.args) == 1:
                 return length_of(e, node.args[0], scope)
             if name == "biplex":
                 return _length_of_one(node.args, e, scope)

@@ -445,6 +445,8 @@ class Statements:
             self.c.mistake("the first part is data: observe(choice, value)", choice, "exchange the two")
             return
         label = self._label(node, scope)
+        if isinstance(value, ast.Name) and getattr(self.c.value_of(value.id, scope), "shape", (1,))[:1] == (0,):
+            return  # a part of the data in which nothing is
         columns = None if scope.in_loop else self._columns(choice, value, scope)
         if columns is not None:
             table, inner, choice = columns
@@ -548,7 +550,8 @@ class Statements:
         label = self._label(node, scope)
         if len(node.args) == 2:
             if not isinstance(node.args[1], ast.Constant) or not isinstance(node.args[1].value, str):
-                self.c.mistake("what is recorded is named by a text", node.args[1])
+                hint = 'in a loop the rounds number themselves: predict(b[i], "b") gives b[0], b[1], ...'
+                self.c.mistake("what is recorded is named by a text", node.args[1], hint)
                 return
             label = node.args[1].value
         elif label is None:
