@@ -75,10 +75,13 @@ class _Folding(ast.NodeTransformer):
         return self.generic_visit(node)  # type: ignore[return-value]
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
-        """`n, p = X.shape`: data of another length will do where n is not used."""
-        known = set(self.c.lengths)
+        """`z = (x - x.mean()) / x.std()` is an input; after `n, p = X.shape`, data of another length will do where n is
+        not used."""
+        known, target, value = set(self.c.lengths), node.targets[0], node.value
+        if isinstance(target, ast.Name) and not isinstance(value, ast.Name) and self._is_computed(value):
+            node.value = self._computed(value)
+            return node
         self.generic_visit(node)
-        target = node.targets[0]
         if isinstance(target, ast.Tuple) and isinstance(target.elts[0], ast.Name):
             first = target.elts[0].id
             loads = (part for part in ast.walk(self.c.found.node) if isinstance(part, ast.Name))
@@ -107,6 +110,11 @@ class _Folding(ast.NodeTransformer):
             # One spelling of products, `a @ b`, of which kinds and rows are known.
             return ast.copy_location(ast.BinOp(node.args[0], ast.MatMult(), node.args[1]), node)
         return node
+
+    def _is_computed(self, node: ast.expr) -> bool:
+        """Whether it is arithmetic on data that gives an array of numbers."""
+        value = self._value(node)
+        return isinstance(value, np.ndarray) and value.ndim > 0 and value.dtype.kind in "iufb"
 
     def _is_part(self, node: ast.Subscript) -> bool:
         """Whether it is more than an entry, or the entries at given places, which the language has."""

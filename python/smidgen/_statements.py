@@ -82,6 +82,9 @@ class Statements:
             return
         target, value = pair
         if isinstance(target, ast.Name):
+            if isinstance(value, ast.Name) and value.id in self.c.parts.values():
+                self.c.bind(scope, target.id, Input(value.id), target)
+                return
             self.c.comprehensions[target.id] = value
             self._assume(target.id, self.e(value, scope), target, scope)
             self._learn(target.id, value, scope)
