@@ -14,7 +14,7 @@ from ._errors import ModelSyntaxError
 from ._formulas import FORMULAS, formula
 from ._kinds import ARRAY, ELEMENTWISE, MATRIX, VECTOR, kind_of
 from ._outside import MISSING, REFUSED_BUILTINS, Outside
-from ._registry import DIRECTIVES, Entry, procedures, special_forms
+from ._registry import DIRECTIVES, Entry, closest, procedures, special_forms
 from ._scope import Procedure, Scope, Word
 from ._source import definition
 from ._syntax import Node, call, directive, items, number, string, word
@@ -63,8 +63,11 @@ class Calls:
         if value is MISSING:
             if outside.is_language(name):
                 return self.language(name, node, scope)
-            if self.c.is_defining:
-                return self._plain(word(name, self.c.span(node.func)), node, scope)
+            if self.c.is_defining and not name[0].isupper():
+                # It may come to be before the model is called.
+                for part in [*node.args, *(keyword.value for keyword in node.keywords)]:
+                    self.e(part, scope)
+                return word(name, self.c.span(node.func))
             return self.e.unknown(name, node.func)
         if outside.draws_outside(value):
             near = name if name in procedures() else "normal"
@@ -85,6 +88,7 @@ class Calls:
         return self.c.mistake(
             f"`{name}` is a {outside.type_name(value)}, which a model cannot call",
             node.func,
+            *_own_word(name),
             "compute it before the model is called, or write it as a function",
         )
 
@@ -192,7 +196,7 @@ class Calls:
             return self.c.mistake("values do not change in a model", node, hint.replace("[*] is ", ""))
         if self.c.is_defining and self.e._is_outer(function.value, scope):
             return word("0")
-        return self.c.mistake(f"`.{function.attr}()` is not part of the model language", node)
+        return self.c.mistake(f"`.{function.attr}()` is not part of the model language", node, *_own_word(function.attr))
 
     # ------------------------------------------------------------ the language
 
@@ -392,3 +396,11 @@ class Calls:
 
 
 _SPECIAL = {"mem", "scope", "scope_include", "size", "@range", "range", "@vector", "real", "column", "cell", "levels"}
+
+
+def _own_word(name: str) -> list[str]:
+    """A hint for the words of other systems, `pm.Normal("mu", 0, 1)`."""
+    if name in procedures():
+        return [f"write {name}(...)"]
+    meant = closest(name) if name[:1].isupper() else None
+    return [f"the language's own is {meant}(...), without a name in quotes"] if meant in procedures() else []

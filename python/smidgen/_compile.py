@@ -197,6 +197,7 @@ class Compiler:
     def compile(self) -> Compiled:
         from ._statements import Statements
 
+        __tracebackhide__ = True
         assert isinstance(self.found.node, ast.FunctionDef)
         scope = Scope("model")
         for argument in self._arguments(self.found.node):
@@ -273,6 +274,7 @@ def column_word(column: str) -> Node:
 
 
 def compile_model(function: types.FunctionType, found: Definition, inputs: dict[str, Any] | None) -> Compiled:
+    __tracebackhide__ = True
     return Compiler(function, found, inputs).compile()
 
 

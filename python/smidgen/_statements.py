@@ -233,7 +233,8 @@ class Statements:
             named = isinstance(tag, ast.Call) and isinstance(tag.func, (ast.Name, ast.Attribute))
             name = (tag.func.id if isinstance(tag.func, ast.Name) else tag.func.attr) if named else ""  # type: ignore[attr-defined]
             if name != "scope" or item.optional_vars is not None or not tag.args:  # type: ignore[attr-defined]
-                self.c.mistake('`with` in a model is `with scope("name", block):`', tag)
+                hint = "what is repeated is a loop over rows, `for row in t`, or a vector, `normal(0, 1, size=n)`"
+                self.c.mistake('`with` in a model is `with scope("name", block):`', tag, hint)
                 return
             assert isinstance(tag, ast.Call)
             block = self.e.calls.tag(tag.args[1], scope) if len(tag.args) > 1 else word("0")
