@@ -38,7 +38,7 @@ REFUSED = [
     ("match sd:\n    case 1:\n        pass", "`match` is not part", "elif"),
     ("del sd", "`del` is not part", ""),
     ("y = (x := normal(0, 1))", "`:=` is not part", "line of its own"),
-    ("xs = [1, 2, 3]\ny = xs[0:2]", "a slice is not part", "take"),
+    ("xs = [1, 2, 3]\ny = xs[0:3:2]", "this slice is not part", "xs[a:b]"),
     ("x = f'{sd}'", "an f-string is not part", ""),
     ("x = normal(0, 1)\ny = x is None", "`is` is not part", "=="),
     ("def f(*xs):\n    return 1\nx = f(1)", "`*` in the arguments", "name every"),
