@@ -63,7 +63,7 @@ class Calls:
         if value is MISSING:
             if outside.is_language(name):
                 return self.language(name, node, scope)
-            if self.c.is_defining and not name[0].isupper():
+            if self.c.is_defining and not _own_word(name):
                 # It may come to be before the model is called.
                 for part in [*node.args, *(keyword.value for keyword in node.keywords)]:
                     self.e(part, scope)
