@@ -406,7 +406,8 @@ fn some_rows_are_observed() {
     let mut rows = String::from("kind,y\n");
     (0..600).for_each(|i| rows.push_str(&format!("{},{}\n", kind(i), y(i))));
     let data = Data::new("only_if", &rows);
-    let priors = "[assume m (normal 0 2)] [assume s (gamma 2 2)] [assume odd (lambda (k) (= k 1))] ";
+    let priors =
+        "[assume m (normal 0 2)] [assume s (gamma 2 2)] [assume odd (lambda (k) (= k 1))] ";
     let run = |observations: &str, plates_from: usize| {
         let mut session = Session::new(Settings { seed: 5, ..Settings::default() });
         session.model().set_plates_from(plates_from);
@@ -423,15 +424,27 @@ fn some_rows_are_observed() {
     let expected: f64 = of_kind(1).map(log_p).sum();
     let ways = [
         ("[for row in t [observe (normal m s) (only_if (= row.kind 1) row.y)]]", true),
-        ("[for row in t [let k (- row.kind 1)] [observe (normal m s) (only_if (= k 0) row.y)]]", true),
-        ("[for row in t y: [observe (normal m s) (only_if (not (or (= row.kind 0) (= row.kind 2))) row.y)]]", true),
+        (
+            "[for row in t [let k (- row.kind 1)] [observe (normal m s) (only_if (= k 0) row.y)]]",
+            true,
+        ),
+        (
+            "[for row in t y: [observe (normal m s) (only_if (not (or (= row.kind 0) (= row.kind 2))) row.y)]]",
+            true,
+        ),
         ("[for row in t [observe (normal m s) (only_if (odd row.kind) row.y)]]", true),
-        ("[for i in (range 0 600) [observe (normal m s) (only_if (= (cell t kind i) 1) (cell t y i))]]", false),
+        (
+            "[for i in (range 0 600) [observe (normal m s) (only_if (= (cell t kind i) 1) (cell t y i))]]",
+            false,
+        ),
     ];
     for (observations, is_plate) in ways {
         for plates_from in [128, usize::MAX] {
             let (nodes, found) = run(observations, plates_from);
-            assert!((found - expected).abs() < 1e-9 * expected.abs(), "{found} {expected}\n{observations}");
+            assert!(
+                (found - expected).abs() < 1e-9 * expected.abs(),
+                "{found} {expected}\n{observations}"
+            );
             assert!(nodes < 20 || !is_plate || plates_from > 600, "{nodes} nodes\n{observations}");
         }
     }
@@ -449,13 +462,17 @@ fn some_rows_are_observed() {
 fn what_is_said_about_observing_some_rows() {
     let data = Data::new("only_if_words", "x,y\n1,2\n,3\n5,4\n");
     let plain = |rest: &str| data.table("") + rest;
-    says(&plain("[sample (only_if true 1)]"), &["`only_if` stands where the value of an `observe` does"]);
+    says(
+        &plain("[sample (only_if true 1)]"),
+        &["`only_if` stands where the value of an `observe` does"],
+    );
     says(&plain("[observe (normal 0 1) (+ 1 (only_if true 1))]"), &["around the whole value"]);
     says(&plain("[observe (normal 0 1) (only_if 1)]"), &["(only_if condition value)"]);
     let random = "[assume z (flip)] [for r in t [observe (normal 0 1) (only_if z r.y)]]";
     says(&plain(random), &["constant", "random choices"]);
     // Cells that are not there do not matter where nothing is observed.
-    let there = "[for r in t [observe (normal 0 1) (only_if (not (is_missing r.x)) r.x)]] [log_likelihood]";
+    let there =
+        "[for r in t [observe (normal 0 1) (only_if (not (is_missing r.x)) r.x)]] [log_likelihood]";
     let normal = |x: f64| -0.5 * x * x - 0.5 * (2.0 * std::f64::consts::PI).ln();
     let found: f64 = shown(&plain(there)).unwrap()[0].parse().unwrap();
     assert!((found - normal(1.0) - normal(5.0)).abs() < 1e-9);

@@ -277,7 +277,8 @@ impl Lowering<'_> {
     pub(super) fn only_if(&mut self, args: &[Syntax], span: Span) -> ExprRef {
         let [condition, value] = args else { return self.wrong_shape("only_if", args, span) };
         if self.purpose != Purpose::Outcome || self.depth > 1 {
-            let message = "`only_if` stands where the value of an `observe` does, around the whole value";
+            let message =
+                "`only_if` stands where the value of an `observe` does, around the whole value";
             let hint = "elsewhere write (if condition a b); several conditions are (only_if (and a b) value)";
             return self.error(Diagnostic::error(span, message).hint(hint));
         }
