@@ -91,9 +91,7 @@ def _entry_of_call(e: "Expressions", node: ast.Call, scope: Scope) -> ast.expr:
         return entry_by_entry(e, part, scope)
 
     arguments = [argument(place, part) for place, part in enumerate(node.args)]
-    named = [
-        ast.copy_location(ast.keyword(k.arg, entry_by_entry(e, k.value, scope)), k) for k in node.keywords
-    ]
+    named = [ast.copy_location(ast.keyword(k.arg, entry_by_entry(e, k.value, scope)), k) for k in node.keywords]
     return ast.copy_location(ast.Call(node.func, arguments, named), node)
 
 

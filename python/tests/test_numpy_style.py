@@ -17,7 +17,10 @@ def close(model, other, names):
     starts = model.prior_predictive(6, seed=2)
     for k in range(6):
         at = {name: starts[name][0, k].tolist() for name in names}
-        lp = [m.sample(draws=1, tune=0, chains=1, seed=1, init=at, kernel="(do)", stats=True).stats["lp"][0, 0] for m in (model, other)]
+        lp = [
+            m.sample(draws=1, tune=0, chains=1, seed=1, init=at, kernel="(do)", stats=True).stats["lp"][0, 0]
+            for m in (model, other)
+        ]
         assert np.isfinite(lp[0]) and abs(lp[0] - lp[1]) < 1e-9 * abs(lp[0]), (at, lp)
 
 

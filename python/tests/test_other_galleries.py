@@ -99,9 +99,7 @@ person, item = np.repeat(np.arange(40), 8), np.tile(np.arange(8), 40)
 skill, hard, sharp = rng.normal(size=40), rng.normal(size=8), np.exp(rng.normal(0, 0.3, 8))
 
 
-@case(
-    {}, person=person, item=item, correct=rng.random(320) < expit(sharp[item] * (skill[person] - hard[item]))
-)
+@case({}, person=person, item=item, correct=rng.random(320) < expit(sharp[item] * (skill[person] - hard[item])))
 def item_response_with_discrimination(person, item, correct):
     ability = normal(0, 1, size=len(np.unique(person)))
     difficulty = normal(0, 1, size=item.max() + 1)
@@ -130,9 +128,7 @@ campers, persons = rng.integers(0, 2, 250), rng.integers(1, 5, 250)
 caught = np.where(rng.random(250) < 0.4, 0, rng.poisson(np.exp(-1 + 0.5 * campers + 0.8 * persons)))
 
 
-@case(
-    dict(b=0.8, inflated=0.4), visits=pl.DataFrame({"camper": campers, "persons": persons, "count": caught})
-)
+@case(dict(b=0.8, inflated=0.4), visits=pl.DataFrame({"camper": campers, "persons": persons, "count": caught}))
 def fishing(visits):
     a, c, b = normal(0, 2), normal(0, 2), normal(0, 2)
     inflated = beta(1, 1)
