@@ -1,8 +1,9 @@
 """Branches that hold observations, weights and names of their own: as statements without branches.
 
-`if c: observe(A, y)`, `else: observe(B, z)` is one observation, of the choice `A if c else B` with the value `y if c else z`.
-What is observed on one side alone is a weight there: the log density where the side is taken, else 0. Names that a side binds
-are bound before, and nothing is drawn for them where the side is not taken.
+`if c: observe(A, y)`, `else: observe(B, y)` is one observation, of the choice `A if c else B`. What is observed on one side
+alone, or is another value there, is an observation of the rows in which the side is taken; where that is random, it is a
+weight: the log density where the side is taken, else 0. Names that a side binds are bound before, and nothing is drawn for
+them where the side is not taken.
 """
 
 from __future__ import annotations
@@ -48,10 +49,20 @@ def flatten(node: ast.If, directive: Directive, is_data: Callable[[ast.expr], bo
     test, merged = node.test, Effects()
     _merge_names(test, then, other, merged)
     merged.fleeting = then.fleeting | other.fleeting | (then.names.keys() ^ other.names.keys())
-    for a, b in zip(then.observed, other.observed):
-        merged.observed.append(_either(test, a, b, is_data))
-    paired = min(len(then.observed), len(other.observed))
     negated = ast.copy_location(ast.UnaryOp(ast.Not(), test), test)
+    for a, b in zip(then.observed, other.observed):
+        if _are_alike(a, b):
+            merged.observed.append(_either(test, a, b))
+        elif is_data(test):
+            merged.one_sided += [(test, a), (negated, b)]
+        else:
+            raise Unclear(
+                b.args[1],
+                "which value is observed hangs on what is random",
+                "observe one value on both sides: observe(a if c else b, value)",
+                "or weigh: factor(log_density(law, value, arguments) if c else ...)",
+            )
+    paired = min(len(then.observed), len(other.observed))
     for condition, side in ((test, then), (negated, other)):
         merged.one_sided += [(condition, call) for call in side.observed[paired:]]
         merged.one_sided += [(_both(condition, inner), call) for inner, call in side.one_sided]
@@ -134,19 +145,15 @@ def _merge_names(test: ast.expr, then: Effects, other: Effects, merged: Effects)
             add(name, (None, twin))
 
 
-def _either(test: ast.expr, a: ast.Call, b: ast.Call, is_data: Callable[[ast.expr], bool]) -> ast.Call:
-    value = a.args[1]
-    if ast.dump(value) != ast.dump(b.args[1]):
-        if not is_data(test):
-            raise Unclear(
-                b.args[1],
-                "which value is observed hangs on what is random",
-                "observe one value on both sides: observe(a if c else b, value)",
-                "or weigh: factor(log_density(law, value, arguments) if c else ...)",
-            )
-        value = ast.copy_location(ast.IfExp(test, a.args[1], b.args[1]), a.args[1])
+def _are_alike(a: ast.Call, b: ast.Call) -> bool:
+    """Whether two observations are of one value, under one label."""
+    one, other = ([ast.dump(part) for part in (call.args[1], *call.keywords)] for call in (a, b))
+    return one == other
+
+
+def _either(test: ast.expr, a: ast.Call, b: ast.Call) -> ast.Call:
     choice = ast.copy_location(ast.IfExp(test, a.args[0], b.args[0]), a.args[0])
-    return ast.copy_location(ast.Call(a.func, [choice, value], a.keywords or b.keywords), a)
+    return ast.copy_location(ast.Call(a.func, [choice, a.args[1]], a.keywords), a)
 
 
 def _both(a: ast.expr, b: ast.expr) -> ast.expr:

@@ -7,13 +7,14 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from . import _outside as outside
+from ._by_rows import each_row
 from ._compile import Compiler
 from ._derived import DERIVED, derived
 from ._errors import ModelSyntaxError
 from ._formulas import FORMULAS, formula
-from ._kinds import ARRAY, ELEMENTWISE, VECTOR, kind_of
+from ._kinds import ARRAY, ELEMENTWISE, MATRIX, VECTOR, kind_of
 from ._outside import MISSING, REFUSED_BUILTINS, Outside
-from ._registry import DIRECTIVES, Entry, procedures, special_forms
+from ._registry import DIRECTIVES, Entry, closest, procedures, special_forms
 from ._scope import Procedure, Scope, Word
 from ._source import definition
 from ._syntax import Node, call, directive, items, number, string, word
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 #: Methods of arrays that are procedures here.
 _METHODS = {"sum": "sum", "mean": "mean", "prod": "prod", "dot": "dot", "max": "max", "min": "min"}
+_METHODS |= {name: f"@{name}" for name in ("var", "std", "argmax", "argmin")}
 
 
 class Calls:
@@ -61,8 +63,11 @@ class Calls:
         if value is MISSING:
             if outside.is_language(name):
                 return self.language(name, node, scope)
-            if self.c.is_defining:
-                return self._plain(word(name, self.c.span(node.func)), node, scope)
+            if self.c.is_defining and not _own_word(name):
+                # It may come to be before the model is called.
+                for part in [*node.args, *(keyword.value for keyword in node.keywords)]:
+                    self.e(part, scope)
+                return word(name, self.c.span(node.func))
             return self.e.unknown(name, node.func)
         if outside.draws_outside(value):
             near = name if name in procedures() else "normal"
@@ -83,6 +88,7 @@ class Calls:
         return self.c.mistake(
             f"`{name}` is a {outside.type_name(value)}, which a model cannot call",
             node.func,
+            *_own_word(name),
             "compute it before the model is called, or write it as a function",
         )
 
@@ -182,13 +188,15 @@ class Calls:
             return self.c.mistake(f"`.{function.attr}()` of a table is not part of the model language", node)
         if function.attr in _METHODS and not node.keywords:
             parts = [self.e(part, scope) for part in (function.value, *node.args)]
+            if _METHODS[function.attr] in FORMULAS and len(parts) == 1:
+                return formula(_METHODS[function.attr], parts[0], span)
             return call(_METHODS[function.attr], *parts, span=span)
         if function.attr in ("append", "extend", "insert", "pop", "remove", "update", "sort", "reverse"):
             hint = "write a new list: [*] is append(xs, [x]), or a comprehension"
             return self.c.mistake("values do not change in a model", node, hint.replace("[*] is ", ""))
         if self.c.is_defining and self.e._is_outer(function.value, scope):
             return word("0")
-        return self.c.mistake(f"`.{function.attr}()` is not part of the model language", node)
+        return self.c.mistake(f"`.{function.attr}()` is not part of the model language", node, *_own_word(function.attr))
 
     # ------------------------------------------------------------ the language
 
@@ -204,6 +212,12 @@ class Calls:
                 return formula(name, parts[0], span) if name in FORMULAS else call(name, parts[0])
 
             return self.e.each_entry(one, [(node.args[0], True)], node, scope)
+        if name in ELEMENTWISE and len(node.args) == 1 and kind_of(self.e, node.args[0], scope) == MATRIX:
+            rows = each_row(self.e, node, scope)
+            if rows is None:
+                hint = "bind what draws to a name first, or go through the rows: [f(row) for row in ...]"
+                return self.c.mistake("this function of a matrix is not part of the model language", node, hint)
+            return rows
         if name == "biplex" and len(node.args) == 3 and not node.keywords and kind_of(self.e, node, scope) == VECTOR:
             sides = [(part, kind_of(self.e, part, scope) is not None) for part in node.args]
             return self.e.each_entry(lambda parts: call(name, *parts, span=span), sides, node, scope)
@@ -382,3 +396,11 @@ class Calls:
 
 
 _SPECIAL = {"mem", "scope", "scope_include", "size", "@range", "range", "@vector", "real", "column", "cell", "levels"}
+
+
+def _own_word(name: str) -> list[str]:
+    """A hint for the words of other systems, `pm.Normal("mu", 0, 1)`."""
+    if name in procedures():
+        return [f"write {name}(...)"]
+    meant = closest(name) if name[:1].isupper() else None
+    return [f"the language's own is {meant}(...), without a name in quotes"] if meant in procedures() else []

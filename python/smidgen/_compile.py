@@ -63,6 +63,8 @@ class Compiler:
         #: Names whose formulas stand in their place somewhere.
         self.written_out: list[str] = []
         self.comprehensions: dict[str, ast.expr] = {}
+        #: Inputs that are parts of others, by the expressions that they are.
+        self.parts: dict[str, str] = {}
 
     # ------------------------------------------------------------ mistakes
 
@@ -123,6 +125,22 @@ class Compiler:
 
     # ------------------------------------------------------------ inputs
 
+    def part(self, base: str, expression: str, value: Any, scope: Scope) -> str:
+        """The name of an input that is computed from others, the same for the same expression."""
+        name = self.parts.get(expression)
+        if name is None:
+            assert self.inputs is not None
+            written = {part.id for part in ast.walk(self.found.node) if isinstance(part, ast.Name)}
+            taken = written | scope.names.keys() | self.inputs.keys()
+            name, k = f"{base}_part", 1
+            while name in taken or self.outside.find(name) is not MISSING:
+                k += 1
+                name = f"{base}_part{k}"
+            self.parts[expression] = name
+            scope.names[name] = Input(name)
+            self.inputs = {**self.inputs, name: value}
+        return name
+
     def value_of(self, name: str, scope: Scope) -> Any:
         """The Python value behind a name from outside the model, or MISSING."""
         binding = scope.find(name)
@@ -179,6 +197,7 @@ class Compiler:
     def compile(self) -> Compiled:
         from ._statements import Statements
 
+        __tracebackhide__ = True
         assert isinstance(self.found.node, ast.FunctionDef)
         scope = Scope("model")
         for argument in self._arguments(self.found.node):
@@ -255,6 +274,7 @@ def column_word(column: str) -> Node:
 
 
 def compile_model(function: types.FunctionType, found: Definition, inputs: dict[str, Any] | None) -> Compiled:
+    __tracebackhide__ = True
     return Compiler(function, found, inputs).compile()
 
 

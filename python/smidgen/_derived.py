@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ._kinds import ARRAY, VECTOR, called, kind_of, length_of
 from ._registry import procedures
-from ._scope import Scope
-from ._syntax import Node, call, word
+from ._scope import Cell, Scope
+from ._syntax import Node, call, number, word
 
 if TYPE_CHECKING:
     from ._calls import Calls
@@ -68,16 +69,81 @@ def derived(calls: "Calls", name: str, node: ast.Call, scope: Scope) -> Node | N
 
 
 def _mixture(calls: "Calls", node: ast.Call, scope: Scope) -> Node | None:
-    laws: list[ast.expr] = list(node.args[1:])
-    if len(laws) == 1 and isinstance(laws[0], (ast.List, ast.Tuple)):
-        laws = list(laws[0].elts)
-    if node.keywords or not laws or not all(is_law(calls, law, scope) for law in laws):
+    if node.keywords or len(node.args) < 2:
+        return None
+    laws = [(law, scope) for law in node.args[1:]]
+    if len(laws) == 1:
+        several = _components(calls, node.args[1], scope)
+        if several is None:
+            return None
+        laws = several
+    if not all(is_law(calls, law, scope) for law, _ in laws):
         return None
     parts = [calls.e(node.args[0], scope)]
-    for law in laws:
-        made = calls.e(law, scope)
+    for law, names in laws:
+        made = calls.e(law, names)
         if made.is_word:
             return made
         assert isinstance(made.content, list)
         parts += [made.content[0], call("list", *made.content[1:], span=made.span)]
     return call("mixture", *parts, span=calls.c.span(node))
+
+
+def _components(calls: "Calls", node: ast.expr, scope: Scope) -> list[tuple[ast.expr, Scope]] | None:
+    """The laws of `[normal(0, 1), normal(3, 1)]`, of `[normal(mu[k], sd) for k in range(3)]`, and of `normal(mu, sd)`
+    where `mu` or `sd` are vectors; each with what its names mean. Their number is a part of the program."""
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [(law, scope) for law in node.elts]
+    if isinstance(node, ast.ListComp) and len(node.generators) == 1:
+        first = node.generators[0]
+        over, target = first.iter, first.target
+        if first.ifs or not isinstance(target, ast.Name) or not isinstance(over, ast.Call) or len(over.args) != 1:
+            return None
+        if called(calls.e, over, scope) != "@range":
+            return None
+        return [(node.elt, inner) for inner in _each(calls, over.args[0], target.id, scope)]
+    if isinstance(node, ast.Call) and is_law(calls, node, scope):
+        vectors = [part for part in node.args if kind_of(calls.e, part, scope) in (VECTOR, ARRAY)]
+        if not vectors:
+            return None
+        length = length_of(calls.e, vectors[0], scope)
+        place = ast.copy_location(ast.Name("_component", ast.Load()), node)
+        entries: list[ast.expr] = [
+            ast.copy_location(ast.Subscript(part, place, ast.Load()), part) if part in vectors else part
+            for part in node.args
+        ]
+        law = ast.copy_location(ast.Call(node.func, entries, node.keywords), node)
+        count = _number(calls, length)
+        if count is None and not calls.c.is_defining:
+            calls.c.mistake("the number of components of a mixture has to be known when the model is called", node)
+        return [(law, inner) for inner in _bound(range(count or 1), "_component", scope)]
+    return None
+
+
+def _each(calls: "Calls", count: ast.expr, name: str, scope: Scope) -> list[Scope]:
+    """Scopes in which a name is 0, 1, 2, ..."""
+    found = _number(calls, calls.e(count, scope))
+    if found is None and not calls.c.is_defining:
+        hint = "range(3), or range(k) where k is an input of the model"
+        calls.c.mistake("the number of components of a mixture has to be known when the model is called", count, hint)
+    return _bound(range(found or 1), name, scope)
+
+
+def _bound(values: range, name: str, scope: Scope) -> list[Scope]:
+    made = []
+    for value in values:
+        inner = scope.inner("function")
+        inner.names[name] = Cell(number(value))
+        made.append(inner)
+    return made
+
+
+def _number(calls: "Calls", node: Node | None) -> int | None:
+    """The whole number that a part of the program is, if that is a constant or an input."""
+    if node is None or not isinstance(node.content, str):
+        return None
+    value = calls.c.params.get(node.content.strip("{}"), node.content)
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 import typing
 
@@ -55,7 +56,7 @@ class ModelError(SmidgenError):
         self.places = list(places)
         self.hints = list(hints)
         lines = [message]
-        lines += [f"  at {place.filename}, line {place.line}: {place.text}" for place in self.places]
+        lines += [f"  at {shown_name(place.filename)}, line {place.line}: {place.text}" for place in self.places]
         lines += [f"  hint: {hint}" for hint in self.hints]
         super().__init__("\n".join(lines))
 
@@ -67,6 +68,13 @@ class Interrupted(SmidgenError, KeyboardInterrupt):
     """Ctrl-C in a script; ``result`` is what was drawn until then, or None."""
 
     result: typing.Any = None
+
+
+def shown_name(filename: str) -> str:
+    """What a reader calls a file: of a notebook's cell, its number."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    name = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(filename)
+    return " ".join(name) if name else filename
 
 
 class Place(typing.NamedTuple):
@@ -108,12 +116,13 @@ class Mistake(typing.NamedTuple):
         stripped = shown.lstrip()
         shift = len(shown) - len(stripped)
         marks = " " * (column - shift) + "^" * max(end - column, 1)
-        lines = [f'also: File "{text.filename}", line {line}', f"    {stripped}", f"    {marks}", self.message]
+        lines = [f'also: File "{shown_name(text.filename)}", line {line}', f"    {stripped}", f"    {marks}", self.message]
         return "\n".join([*lines, *(f"  hint: {hint}" for hint in self.hints)])
 
 
 def raise_mistakes(mistakes: list[Mistake]) -> typing.NoReturn:
     """The first mistake as an exception, the others as its notes."""
+    __tracebackhide__ = True
     ordered = sorted(mistakes, key=lambda m: m.span.start if m.span else -1)
     error = ordered[0].exception()
     for other in ordered[1:]:

@@ -7,12 +7,14 @@ import types
 from typing import Any, Callable
 
 from . import _outside as outside
+from ._by_rows import each_row
 from ._calls import Calls
 from ._compile import LARGEST_VALUE, Compiler, cell_word, column_word, columns_of
 from ._kinds import ARRAY, MATRIX, VECTOR, kind_of, length_of
 from ._outside import MISSING, REFUSED_BUILTINS
 from ._registry import closest, procedures
 from ._scope import Binding, Cell, Input, Procedure, Row, Scope, TableUse, Word
+from ._slices import Slices
 from ._syntax import Node, call, items, number, string, word
 
 _OPERATORS: dict[type, str] = {
@@ -35,7 +37,7 @@ REFUSED: dict[type, tuple[str, str]] = {
     ast.Set: ("a set", "write a list, and unique(xs)"),
     ast.SetComp: ("a set", "write unique([... for ...])"),
     ast.DictComp: ("a dictionary comprehension", "write a memoised function: mem(lambda key: ...)"),
-    ast.Slice: ("a slice", "take(n, xs), rest(xs), or [xs[i] for i in range(a, b)]"),
+    ast.Slice: ("a slice", "xs[a:b]"),
 }
 
 
@@ -167,7 +169,7 @@ class Expressions:
         if operator is None:
             return self.c.mistake("operations on bits are not part of the model language", node)
         if MATRIX in kinds:
-            return self._on_matrices(node, (left, right), kinds)
+            return self._on_matrices(node, (left, right), kinds, scope)
         # A list of numbers is no vector yet.
         left, right = (call("to_vector", p, span=p.span) if k == ARRAY else p for p, k in zip((left, right), kinds))
         if operator in ("pow", "int_div", "int_mod") and (VECTOR in kinds or ARRAY in kinds):
@@ -181,7 +183,9 @@ class Expressions:
             return "matrix_mul" if left == right else "matrix_times_vector" if left == MATRIX else "vector_times_matrix"
         return "dot"
 
-    def _on_matrices(self, node: ast.BinOp, parts: tuple[Node, Node], kinds: tuple[str | None, str | None]) -> Node:
+    def _on_matrices(
+        self, node: ast.BinOp, parts: tuple[Node, Node], kinds: tuple[str | None, str | None], scope: Scope
+    ) -> Node:
         (left, right), span = parts, self.c.span(node)
         if kinds == (MATRIX, MATRIX) and isinstance(node.op, ast.Add):
             return call("matrix_add", left, right, span=span)
@@ -191,6 +195,9 @@ class Expressions:
             return call("scale_matrix", *((left, right) if kinds[1] == MATRIX else (right, left)), span=span)
         if isinstance(node.op, ast.Div) and kinds == (MATRIX, None):
             return call("scale_matrix", call("/", word("1"), right), left, span=span)
+        made = each_row(self, node, scope)
+        if made is not None:
+            return made
         hint = "`@` is the product of matrices, + and - add them, a number * m and m / a number scale them"
         return self.c.mistake("this operation on a matrix is not part of the model language", node, hint)
 
@@ -319,6 +326,8 @@ class Expressions:
             # An entry for every index, as in NumPy.
             whole = self(node.value, scope)
             return self.each_entry(lambda parts: call("lookup", whole, *parts), [(node.slice, True)], node, scope)
+        if any(isinstance(part, ast.Slice) for part in ast.walk(node.slice)):
+            return Slices(self)(node, scope)
         container = self(node.value, scope)
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for index in indices:
@@ -327,8 +336,6 @@ class Expressions:
 
     def _lookup(self, container: Node, index: ast.expr, node: ast.AST, scope: Scope) -> Node:
         span = self.c.span(node)
-        if isinstance(index, ast.Slice):
-            return self.c.mistake("a slice is not part of the model language", index, REFUSED[ast.Slice][1])
         if (
             isinstance(index, ast.UnaryOp)
             and isinstance(index.op, ast.USub)
@@ -360,8 +367,6 @@ class Expressions:
         columns = self._column_list(node.slice, scope)
         if columns is None:
             if self.c.is_defining:
-                if isinstance(node.slice, ast.Slice):
-                    self(node.slice, scope)
                 return word(f"{row.variable}.x", self.c.span(node))
             return self.c.mistake(
                 "a row is asked for a column or a list of columns",

@@ -19,6 +19,12 @@ FORMULAS: dict[str, str] = {
     "@log10": f"(/ (log x) {math.log(10)!r})",
     "@erf": f"(- (* 2 (cdf normal (* x {math.sqrt(2)!r}) 0 1)) 1)",
     "@ndtr": "(cdf normal x 0 1)",
+    # Of whole vectors.
+    "@var": "(mean (mapv square (- (to_vector x) (mean x))))",
+    "@std": "(sqrt (mean (mapv square (- (to_vector x) (mean x)))))",
+    "@argmax": "(first (filter (lambda (i) (= (lookup x i) (max x))) (range 0 (size x))))",
+    "@argmin": "(first (filter (lambda (i) (= (lookup x i) (min x))) (range 0 (size x))))",
+    "@softmax": "(to_vector (mapv exp (- (to_vector x) (logsumexp x))))",
 }
 
 

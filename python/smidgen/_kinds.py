@@ -15,7 +15,7 @@ from . import _outside as outside
 from ._outside import MISSING
 from ._registry import procedures
 from ._scope import Cell, Row, Scope, Word
-from ._syntax import Node, number
+from ._syntax import Node, call, number, word
 
 if TYPE_CHECKING:
     from ._expressions import Expressions
@@ -32,11 +32,8 @@ _VECTORS = {
     "vector", "to_vector", "zeros", "ones", "linspace", "arange", "scale_vector", "vector_add", "simplex", "normalize",
     "ravel", "row", "col", "matrix_times_vector", "vector_times_matrix", "multivariate_normal",
     "multivariate_normal_cholesky", "multivariate_diag_normal", "multivariate_student_t", "random_walk", "ar",
-    "dirichlet", "symmetric_dirichlet", "multinomial", "dirichlet_multinomial", "ordered",
+    "dirichlet", "symmetric_dirichlet", "multinomial", "dirichlet_multinomial", "ordered", "@softmax",
 }  # fmt: skip
-
-#: Arguments of laws of numbers that are vectors: whole ones, the same for every row.
-_WHOLE_ARGUMENTS = {"categorical": 0, "categorical_logit": 0, "ordered_logistic": 1, "ordered_probit": 1, "mixture": 0}
 
 #: Functions of a number; of a vector they are taken entry by entry, as in NumPy.
 ELEMENTWISE = {
@@ -123,9 +120,14 @@ def _of_part(e: "Expressions", node: ast.Attribute | ast.Subscript, scope: Scope
         return None
     if e.table_of(node.value, scope) is not None:
         return VECTOR
-    if isinstance(node, ast.Attribute) or isinstance(node.slice, (ast.Slice, ast.Tuple)):
+    if isinstance(node, ast.Attribute):
         return None
-    if kind_of(e, node.value, scope) == MATRIX:
+    whole = kind_of(e, node.value, scope)
+    if isinstance(node.slice, ast.Slice):
+        return whole
+    if isinstance(node.slice, ast.Tuple):
+        return VECTOR if any(isinstance(index, ast.Slice) for index in node.slice.elts) else None
+    if whole == MATRIX:
         return VECTOR
     return VECTOR if kind_of(e, node.slice, scope) in (VECTOR, ARRAY) else None
 
@@ -148,7 +150,8 @@ def _of_call(e: "Expressions", node: ast.Call, scope: Scope) -> str | None:
     if name in _VECTORS:
         return VECTOR
     if name in ELEMENTWISE and len(node.args) == 1:
-        return VECTOR if kind_of(e, node.args[0], scope) in (VECTOR, ARRAY) else None
+        kind = kind_of(e, node.args[0], scope)
+        return VECTOR if kind == ARRAY else kind
     if name == "biplex":
         return VECTOR if any(kind_of(e, part, scope) in (VECTOR, ARRAY) for part in node.args) else None
     if name in ("fill",) and len(node.args) == 2:
@@ -177,21 +180,29 @@ def length_of(e: "Expressions", node: ast.expr, scope: Scope) -> Node | None:
                 return e(over.args[0], scope)
             return length_of(e, over, scope)
         case ast.BinOp(op=ast.MatMult()):
-            return length_of(e, node.left, scope) if kind_of(e, node.left, scope) == MATRIX else None
+            if kind_of(e, node.left, scope) == MATRIX:
+                return length_of(e, node.left, scope)
+            return columns_of(e, node.right, scope) if kind_of(e, node.right, scope) == MATRIX else None
         case ast.BinOp():
             return _length_of_one((node.left, node.right), e, scope)
         case ast.Compare():
             return _length_of_one((node.left, *node.comparators), e, scope)
         case ast.UnaryOp():
             return length_of(e, node.operand, scope)
+        case ast.Subscript(slice=ast.Slice() as cut):
+            whole = length_of(e, node.value, scope)
+            limits = bounds(e, cut, node.value, None, scope) if whole is not None else None
+            return None if limits is None else limits[1] if limits[0].content == "0" else call("-", limits[1], limits[0])
+        case ast.Subscript(slice=ast.Tuple(elts=[ast.Slice(lower=None, upper=None), _])):
+            return length_of(e, node.value, scope)
         case ast.Subscript():
             return length_of(e, node.slice, scope)
         case ast.Call():
             size = next((keyword.value for keyword in node.keywords if keyword.arg == "size"), None)
             if size is not None:
-                return None if isinstance(size, ast.Tuple) else e(size, scope)
+                return e(size.elts[0] if isinstance(size, ast.Tuple) else size, scope)
             name = called(e, node, scope)
-            if name in ELEMENTWISE and len(node.args) == 1:
+            if (name in ELEMENTWISE or name == "@softmax") and len(node.args) == 1:
                 return length_of(e, node.args[0], scope)
             if name == "biplex":
                 return _length_of_one(node.args, e, scope)
@@ -204,83 +215,53 @@ def length_of(e: "Expressions", node: ast.expr, scope: Scope) -> Node | None:
     return None
 
 
+def columns_of(e: "Expressions", node: ast.expr, scope: Scope) -> Node | None:
+    """The number of columns of a matrix, if that is known."""
+    match node:
+        case ast.Name():
+            binding = scope.find(node.id)
+            if isinstance(binding, Word):
+                return binding.columns
+            value = e.c.value_of(node.id, scope)
+            return number(value.shape[1]) if getattr(value, "ndim", 0) == 2 else None
+        case ast.Attribute(attr="T"):
+            return length_of(e, node.value, scope)
+        case ast.BinOp(op=ast.MatMult()):
+            return columns_of(e, node.right, scope) if kind_of(e, node.right, scope) == MATRIX else None
+        case ast.BinOp():
+            sides = [part for part in (node.left, node.right) if kind_of(e, part, scope) == MATRIX]
+            return next((n for part in sides if (n := columns_of(e, part, scope)) is not None), None)
+        case ast.Call():
+            size = next((keyword.value for keyword in node.keywords if keyword.arg == "size"), None)
+            if isinstance(size, ast.Tuple) and len(size.elts) == 2:
+                return e(size.elts[1], scope)
+            if called(e, node, scope) in ELEMENTWISE and len(node.args) == 1:
+                return columns_of(e, node.args[0], scope)
+    return None
+
+
+def bounds(
+    e: "Expressions", node: ast.Slice, whole: ast.expr, name: Node | None, scope: Scope
+) -> tuple[Node, Node] | None:
+    """First and last place of a slice, the last excluded; None if it has a step. ``name`` is what is cut."""
+    if node.step is not None:
+        return None
+    size = length_of(e, whole, scope)
+    if size is None:
+        size = call("size", name) if name is not None else None
+
+    def place(part: ast.expr | None, default: Node | None) -> Node | None:
+        if part is None:
+            return default
+        if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub):
+            return call("-", size, e(part.operand, scope)) if size is not None else None
+        return e(part, scope)
+
+    low, high = place(node.lower, word("0")), place(node.upper, size)
+    return None if low is None or high is None else (low, high)
+
+
 def _length_of_one(parts: Iterable[ast.expr], e: "Expressions", scope: Scope) -> Node | None:
     """The length of the first vector among these of which it is known."""
     wholes = [part for part in parts if kind_of(e, part, scope) is not None]
     return next((n for part in wholes if (n := length_of(e, part, scope)) is not None), None)
-
-
-# ---------------------------------------------------------------- entry by entry
-
-#: The name of the number of the row, in expressions that are gone through row by row.
-ROW = "_row_index"
-
-
-def entry_by_entry(e: "Expressions", node: ast.expr, scope: Scope) -> ast.expr:
-    """What an expression over whole vectors is in one row: vectors of the model at the row's index, and names that
-    stand for such expressions written out, so that the rows stay one plate."""
-    match node:
-        case ast.Name():
-            binding = scope.find(node.id)
-            if not isinstance(binding, Word) or binding.kind not in (VECTOR, ARRAY):
-                return node
-            if binding.formula is not None:
-                if binding.text not in e.c.written_out:
-                    e.c.written_out.append(binding.text)
-                return entry_by_entry(e, binding.formula, scope)
-            index = ast.copy_location(ast.Name(ROW, ast.Load()), node)
-            return ast.copy_location(ast.Subscript(node, index, ast.Load()), node)
-        case ast.BinOp(op=ast.MatMult()):
-            return node
-        case ast.BinOp():
-            left, right = entry_by_entry(e, node.left, scope), entry_by_entry(e, node.right, scope)
-            return ast.copy_location(ast.BinOp(left, node.op, right), node)
-        case ast.UnaryOp():
-            return ast.copy_location(ast.UnaryOp(node.op, entry_by_entry(e, node.operand, scope)), node)
-        case ast.IfExp():
-            parts = [entry_by_entry(e, part, scope) for part in (node.test, node.body, node.orelse)]
-            return ast.copy_location(ast.IfExp(*parts), node)
-        case ast.List() | ast.Tuple():
-            parts = [entry_by_entry(e, part, scope) for part in node.elts]
-            return ast.copy_location(ast.List(parts, ast.Load()), node)
-        case ast.Compare():
-            left, *others = [entry_by_entry(e, part, scope) for part in (node.left, *node.comparators)]
-            return ast.copy_location(ast.Compare(left, node.ops, others), node)
-        case ast.Call():
-            name = called(e, node, scope)
-            entry = procedures().get(name or "")
-            if name in ELEMENTWISE or name == "biplex" or (entry is not None and entry.is_distribution and not entry.is_plural):
-                whole = _WHOLE_ARGUMENTS.get(name or "")
-                arguments = [
-                    part if place == whole and isinstance(part, ast.Name) else entry_by_entry(e, part, scope)
-                    for place, part in enumerate(node.args)
-                ]
-                named = [ast.keyword(k.arg, entry_by_entry(e, k.value, scope)) for k in node.keywords]
-                for old, new in zip(node.keywords, named):
-                    ast.copy_location(new, old)
-                return ast.copy_location(ast.Call(node.func, arguments, named), node)
-    return node
-
-
-def is_formula(e: "Expressions", node: ast.expr, scope: Scope) -> bool:
-    """Whether it is arithmetic on vectors that draws nothing, and so can be written out for one row."""
-    match node:
-        case ast.Name() | ast.Constant():
-            return True
-        case ast.BinOp(op=ast.MatMult()):
-            # A row of a matrix from outside, times a vector.
-            value = e.c.value_of(node.left.id, scope) if isinstance(node.left, ast.Name) else MISSING
-            return getattr(value, "ndim", 0) == 2 and isinstance(node.right, ast.Name)
-        case ast.BinOp():
-            return is_formula(e, node.left, scope) and is_formula(e, node.right, scope)
-        case ast.UnaryOp():
-            return is_formula(e, node.operand, scope)
-        case ast.Compare(ops=[op]) if not isinstance(op, (ast.In, ast.NotIn)):
-            return all(is_formula(e, part, scope) for part in (node.left, *node.comparators))
-        case ast.Subscript():
-            return isinstance(node.value, ast.Name) and not isinstance(node.slice, (ast.Slice, ast.Tuple))
-        case ast.Attribute():
-            return e.table_of(node.value, scope) is not None
-        case ast.Call():
-            return called(e, node, scope) in {*ELEMENTWISE, "biplex"} and all(is_formula(e, part, scope) for part in node.args)
-    return False

@@ -69,7 +69,7 @@ class Loops:
         if len(bounds) == 1:
             bounds.insert(0, word("0"))
         text = self.c.local(node.target.id)
-        inner.names[node.target.id] = Word(text)
+        inner.names[node.target.id] = Word(text, is_data=True)
         return word(text, self.c.span(node.target)), call("range", *bounds, span=self.c.span(node.iter)), inner
 
     def _variable(self, name: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 from . import _core
 from ._data import arrays_table, table
 from ._durable import new_place, resume
-from ._errors import ModelError, SmidgenError, model_error
+from ._errors import ModelError, ModelSyntaxError, SmidgenError, model_error
 from ._result import Result
 from ._run import Run
 from ._words import fresh_seed, python_words
@@ -46,6 +46,7 @@ class Model:
         from ._compile import compile_model
         from ._source import definition
 
+        __tracebackhide__ = True  # IPython and pytest show the user's frames
         functools.update_wrapper(self, function)
         self._function = function
         self._definition = definition(function)
@@ -55,9 +56,13 @@ class Model:
     def __call__(self, *args: Any, **kwargs: Any) -> "BoundModel":
         from ._compile import compile_model
 
+        __tracebackhide__ = True
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        compiled = compile_model(self._function, self._definition, dict(bound.arguments))
+        try:
+            compiled = compile_model(self._function, self._definition, dict(bound.arguments))
+        except ModelSyntaxError as error:
+            raise error.with_traceback(None) from None
         return BoundModel._of(compiled)
 
     def __repr__(self) -> str:
@@ -73,9 +78,14 @@ def model(function: Callable[..., Any]) -> Model:
     >>> bool(0.5 < fit["p"].mean() < 0.8)
     True
     """
+    __tracebackhide__ = True
     if not isinstance(function, types.FunctionType):
         raise TypeError("@smidgen.model stands before a function")
-    return Model(function)
+    try:
+        return Model(function)
+    except ModelSyntaxError as error:
+        # The way through the compiler is no news.
+        raise error.with_traceback(None) from None
 
 
 class BoundModel:
@@ -259,6 +269,7 @@ class BoundModel:
         after whatever has stopped the run; ``checkpoint_every`` asks for a checkpoint after so many draws,
         ``discard=True`` removes a run that is there, ``restart_from="old.run"`` begins where an older one stood.
         """
+        __tracebackhide__ = True
         _refuse_unknown(unknown)
         for value, word in ((draws, "draws"), (tune, "tune"), (chains, "chains"), (thin, "thin")):
             if not isinstance(value, int) or value < (0 if word == "tune" else 1):

@@ -59,7 +59,7 @@ _NUMPY = {
     "diag": "diag_matrix", "transpose": "transpose", "array": "@vector", "asarray": "@vector", "where": "biplex",
     "matmul": "dot", "logaddexp": "logsumexp", "unique": "unique", "negative": "negate", "trace": "matrix_trace",
     "ravel": "ravel", "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "arctan": "@atan", "arcsin": "@asin", "arccos": "@acos",
-    "any": "any_p", "all": "all_p", "float64": "real", "cumsum": "cumulative_sum", "sort": "sort",
+    "any": "any_p", "all": "all_p", "float64": "real", "cumsum": "cumulative_sum", "sort": "sort", "var": "@var", "std": "@std", "argmax": "@argmax", "argmin": "@argmin",
 }  # fmt: skip
 
 _BUILTINS: dict[str, str] = {
@@ -117,7 +117,7 @@ def known_function(value: Any) -> str | None:
     if special is not None and isinstance(value, (np.ufunc, types.FunctionType)):
         words = {
             "expit": "logistic", "logit": "logit", "logsumexp": "logsumexp", "log_expit": "log_logistic",
-            "gammaln": "log_gamma", "erf": "@erf", "ndtr": "@ndtr",
+            "gammaln": "log_gamma", "erf": "@erf", "ndtr": "@ndtr", "softmax": "@softmax",
         }  # fmt: skip
         for name, target in words.items():
             if getattr(special, name, None) is value and (target.startswith("@") or target in procedures()):

@@ -61,6 +61,7 @@ class Run:
 
     def wait(self, timeout: float | None = None) -> Result:
         """The result, when it is there; ``TimeoutError`` after ``timeout`` seconds, while the run goes on."""
+        __tracebackhide__ = True
         core = self._own()
         end = None if timeout is None else time.monotonic() + timeout
         while not core.wait(GLANCE if end is None else max(min(GLANCE, end - time.monotonic()), 0.0)):
@@ -85,6 +86,7 @@ class Run:
         return Result(outcome, self._model, self._request)
 
     def _finished(self, stacklevel: int, cancelled: bool = False) -> Result:
+        __tracebackhide__ = True
         if self._display is not None:
             self._display.close(self._core)
             self._display = None
@@ -134,6 +136,7 @@ class Run:
 
     def _wait_here(self, progress: bool | None) -> Result:
         """Waits as ``sample`` does: Ctrl-C stops the run and keeps what was drawn."""
+        __tracebackhide__ = True
         self._show(progress)
         try:
             while not self._core.wait(GLANCE):

@@ -17,8 +17,12 @@ class Word:
     kind: str | None = None
     #: How many entries it has, where that does not hang on its value.
     length: Node | None = None
+    #: How many columns a matrix has, likewise.
+    columns: Node | None = None
     #: What it stands for, where that is arithmetic on vectors.
     formula: Any = None
+    #: Whether it is computed from the row of a loop and from what is outside, and nothing random.
+    is_data: bool = False
 
 
 @dataclass

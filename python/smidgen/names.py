@@ -109,6 +109,14 @@ def is_missing(cell: Any) -> Any:
     _outside("is_missing")
 
 
+def only_if(condition: Any, value: Any) -> Any:
+    """stands where the value of an `observe` does: nothing is observed where the condition, which may not be random, is false.
+
+    As text: ``[for row in t [observe (normal mu 1) (only_if (= row.kind 1) row.y)]]``
+    """
+    _outside("only_if")
+
+
 def bernoulli(p: Any = None, *, size: Any = None) -> Any:
     """1 with probability p (one half if not given), otherwise 0.
 
@@ -1774,6 +1782,7 @@ __all__ = [
     "rows",
     "levels",
     "is_missing",
+    "only_if",
     "bernoulli",
     "flip",
     "bernoulli_logit",

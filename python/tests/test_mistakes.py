@@ -38,7 +38,7 @@ REFUSED = [
     ("match sd:\n    case 1:\n        pass", "`match` is not part", "elif"),
     ("del sd", "`del` is not part", ""),
     ("y = (x := normal(0, 1))", "`:=` is not part", "line of its own"),
-    ("xs = [1, 2, 3]\ny = xs[0:2]", "a slice is not part", "take"),
+    ("xs = [1, 2, 3]\ny = xs[0:3:2]", "this slice is not part", "xs[a:b]"),
     ("x = f'{sd}'", "an f-string is not part", ""),
     ("x = normal(0, 1)\ny = x is None", "`is` is not part", "=="),
     ("def f(*xs):\n    return 1\nx = f(1)", "`*` in the arguments", "name every"),
@@ -115,10 +115,16 @@ def test_an_error_in_a_run_has_frames_in_the_users_file(write_module, data):
 
 
 def test_names_that_are_not_there(write_module, data):
-    module = write_module("import smidgen as sm\n@sm.model\ndef m(t):\n    x = HalfNormal(1)\n    return x\n")
     with pytest.raises(sm.ModelSyntaxError, match="`HalfNormal` is not known") as caught:
-        module.m(data["lines"])
+        write_module("import smidgen as sm\n@sm.model\ndef m(t):\n    x = HalfNormal(sigma=1)\n    return x\n")
     assert "did you mean `half_normal`" in str(caught.value)
+    # What is defined later is known when the model is called.
+    module = write_module(
+        "import smidgen as sm\n@sm.model\ndef m(t):\n    x = later(a=1)\n    return x\ndef later(a): return normal(a, 1)\n"
+    )
+    assert "(later 1)" in module.m(data["lines"]).text
+    with pytest.raises(sm.ModelSyntaxError, match="`later` is not known"):
+        write_module("import smidgen as sm\n@sm.model\ndef m(t):\n    x = later(a=1)\n    return x\n").m(data["lines"])
     with pytest.raises(sm.ModelSyntaxError, match="hides the language's `gamma`"):
         write_module("import smidgen as sm\ngamma = 0.58\n@sm.model\ndef m(t):\n    x = gamma(1, 1)\n    return x\n")
     module = write_module(

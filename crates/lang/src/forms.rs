@@ -145,6 +145,13 @@ pub static SPECIAL_FORMS: &[Form] = &[
                   others of its column are missing",
         example: "(if (is_missing row.x) level (+ level (* slope row.x)))",
     },
+    Form {
+        name: "only_if",
+        shape: "(only_if condition value)",
+        summary: "stands where the value of an `observe` does: nothing is observed where the condition, \
+                  which may not be random, is false",
+        example: "[for row in t [observe (normal mu 1) (only_if (= row.kind 1) row.y)]]",
+    },
 ];
 
 pub static DIRECTIVES: &[Form] = &[

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use smidgen_value::{Symbol, Table, Value};
 
-pub use missing::{Absence, AbsenceKind, Purpose, RowNumber};
+pub use missing::{Absence, AbsenceKind, Purpose, RowNumber, only_if};
 pub use quote::{MAX_CODE_NESTING, quote_to_value, syntax_of_value};
 pub use scope::Scope;
 pub use walk::{free_globals, procedures, uses_frame, written_scopes};

@@ -224,6 +224,10 @@ impl<'a> Compiler<'a> {
                 let name = self.observed_name(expr, value);
                 // A weight cannot be drawn: it stays what it is, and weighs nothing that is drawn forward.
                 if self.observations == Observations::Predict && name.is_some() {
+                    // What is not observed there is not predicted there.
+                    if let Some((condition, value)) = lower::only_if(value, scope) {
+                        lower_for(Purpose::Outcome, &only_where(condition, value.span))?;
+                    }
                     StepKind::Predict {
                         expr: lower(expr)?,
                         text: name.unwrap_or_default(),
@@ -277,6 +281,7 @@ impl<'a> Compiler<'a> {
         {
             return None;
         }
+        let value = lower::only_if(value, &Scope::global()).map_or(value, |(_, value)| value);
         let column = match value.kind {
             SyntaxKind::Name(name) => name.as_str().split_once('.').map(|(_, column)| column),
             _ => None,
@@ -305,6 +310,13 @@ impl<'a> Compiler<'a> {
         let (kind, span) = (StepKind::Together(steps), directive.span);
         Ok(Step { number, label: None, span, kind, absences: vec![] })
     }
+}
+
+/// `(only_if condition true)`: where something is observed, whatever that is.
+fn only_where(condition: &Syntax, span: Span) -> Syntax {
+    let head = Syntax { kind: SyntaxKind::Name(Symbol::new("only_if")), span };
+    let value = Syntax { kind: SyntaxKind::Bool(true), span };
+    Syntax { kind: SyntaxKind::List(vec![head, condition.clone(), value]), span }
 }
 
 /// Whether a directive records something.

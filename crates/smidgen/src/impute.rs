@@ -269,6 +269,7 @@ pub fn observed_columns<'a>(
 }
 
 fn observed_column(value: &Syntax, rows: &[(Symbol, Symbol)]) -> Option<Symbol> {
+    let value = lower::only_if(value, &Scope::global()).map_or(value, |(_, value)| value);
     match &value.kind {
         SyntaxKind::Name(name) => {
             let (row, column) = name.as_str().split_once('.')?;

@@ -1,10 +1,13 @@
 //! Rows in which a directive does nothing because a cell is missing, and rows that are observed apart from the others
 //! because a cell of theirs is a random choice.
 
+use std::sync::Arc;
+
 use smidgen_engine::environment::Environment;
 use smidgen_engine::model::Code;
 use smidgen_engine::operand::Operand;
 use smidgen_engine::{EvalError, Model};
+use smidgen_lang::core::ExprRef;
 use smidgen_lang::lower::{Absence, AbsenceKind, RowNumber};
 use smidgen_value::{Rng, Symbol, Value};
 
@@ -41,6 +44,21 @@ fn is_missing(
     let row = row.and_then(|row| usize::try_from(row).ok());
     // An index out of range is for the lookup to complain of.
     Ok(row.and_then(|row| absence.mask.get(row).copied()).unwrap_or(false))
+}
+
+/// The mask of the rows of a loop whose number in another mask this expression gives; None if that hangs on more than
+/// the row.
+pub fn settled(mask: &[bool], expr: &ExprRef, rows: usize) -> Option<Arc<[bool]>> {
+    // Nothing is drawn for a constant, and a trace of its own holds no name of the program.
+    let (mut model, mut rng) = (Model::new(), Rng::unused());
+    let row_of = |row: usize| {
+        let environment = Environment::default().push([Operand::Constant(Value::from(row as f64))]);
+        let code = Code { expr, environment: &environment };
+        let place = model.constant(code, &mut rng).ok()?.as_integer();
+        let place = place.and_then(|place| usize::try_from(place).ok());
+        Some(place.and_then(|place| mask.get(place).copied()).unwrap_or(false))
+    };
+    (0..rows).map(row_of).collect()
 }
 
 /// How the rows of a loop are observed.

@@ -397,6 +397,87 @@ fn what_is_said_about_missing_cells() {
     says(&with("(missing maybe)", ""), &["(missing skip)"]);
 }
 
+/// Observations in some rows alone: the posterior is that of these rows, whether they are a plate or go one by one, and
+/// wherever the condition comes from.
+#[test]
+fn some_rows_are_observed() {
+    let kind = |i: usize| i % 3;
+    let y = |i: usize| (i as f64 * 1.7).cos() + kind(i) as f64;
+    let mut rows = String::from("kind,y\n");
+    (0..600).for_each(|i| rows.push_str(&format!("{},{}\n", kind(i), y(i))));
+    let data = Data::new("only_if", &rows);
+    let priors =
+        "[assume m (normal 0 2)] [assume s (gamma 2 2)] [assume odd (lambda (k) (= k 1))] ";
+    let run = |observations: &str, plates_from: usize| {
+        let mut session = Session::new(Settings { seed: 5, ..Settings::default() });
+        session.model().set_plates_from(plates_from);
+        let text = data.table("") + priors + observations + " [force m 0.5] [force s 1.25]";
+        let program = session.parse_text("test", &text).expect("a program");
+        for top in &program {
+            session.execute(top).unwrap_or_else(|d| panic!("{}", d[0].message));
+        }
+        smidgen::engine::check::check(session.model()).expect("a sound trace");
+        (session.model().live_nodes().count(), session.model().log_likelihood().expect("finite"))
+    };
+    let of_kind = |wanted: usize| (0..600).filter(move |i| kind(*i) == wanted);
+    let log_p = |i: usize| normal(y(i), 0.5, 1.25).ln() - 0.5 * (2.0 * std::f64::consts::PI).ln();
+    let expected: f64 = of_kind(1).map(log_p).sum();
+    let ways = [
+        ("[for row in t [observe (normal m s) (only_if (= row.kind 1) row.y)]]", true),
+        (
+            "[for row in t [let k (- row.kind 1)] [observe (normal m s) (only_if (= k 0) row.y)]]",
+            true,
+        ),
+        (
+            "[for row in t y: [observe (normal m s) (only_if (not (or (= row.kind 0) (= row.kind 2))) row.y)]]",
+            true,
+        ),
+        ("[for row in t [observe (normal m s) (only_if (odd row.kind) row.y)]]", true),
+        (
+            "[for i in (range 0 600) [observe (normal m s) (only_if (= (cell t kind i) 1) (cell t y i))]]",
+            false,
+        ),
+    ];
+    for (observations, is_plate) in ways {
+        for plates_from in [128, usize::MAX] {
+            let (nodes, found) = run(observations, plates_from);
+            assert!(
+                (found - expected).abs() < 1e-9 * expected.abs(),
+                "{found} {expected}\n{observations}"
+            );
+            assert!(nodes < 20 || !is_plate || plates_from > 600, "{nodes} nodes\n{observations}");
+        }
+    }
+    // Twin: all rows.
+    let all = run("[for row in t [observe (normal m s) row.y]]", 128).1;
+    assert!((all - expected).abs() > 1.0);
+    // A procedure of the program's own is asked, not the built-in one of that name.
+    let own = "[assume ceil (lambda (k) (- 2 k))] [for row in t [observe (normal m s) (only_if (= (ceil row.kind) 0) row.y)]]";
+    let (_, found) = run(own, 128);
+    let expected: f64 = of_kind(2).map(log_p).sum();
+    assert!((found - expected).abs() < 1e-9 * expected.abs(), "{found} {expected}");
+}
+
+#[test]
+fn what_is_said_about_observing_some_rows() {
+    let data = Data::new("only_if_words", "x,y\n1,2\n,3\n5,4\n");
+    let plain = |rest: &str| data.table("") + rest;
+    says(
+        &plain("[sample (only_if true 1)]"),
+        &["`only_if` stands where the value of an `observe` does"],
+    );
+    says(&plain("[observe (normal 0 1) (+ 1 (only_if true 1))]"), &["around the whole value"]);
+    says(&plain("[observe (normal 0 1) (only_if 1)]"), &["(only_if condition value)"]);
+    let random = "[assume z (flip)] [for r in t [observe (normal 0 1) (only_if z r.y)]]";
+    says(&plain(random), &["constant", "random choices"]);
+    // Cells that are not there do not matter where nothing is observed.
+    let there =
+        "[for r in t [observe (normal 0 1) (only_if (not (is_missing r.x)) r.x)]] [log_likelihood]";
+    let normal = |x: f64| -0.5 * x * x - 0.5 * (2.0 * std::f64::consts::PI).ln();
+    let found: f64 = shown(&plain(there)).unwrap()[0].parse().unwrap();
+    assert!((found - normal(1.0) - normal(5.0)).abs() < 1e-9);
+}
+
 /// 1 / (1 + e^-z)
 fn logistic(z: f64) -> f64 {
     1.0 / (1.0 + (-z).exp())

@@ -63,6 +63,7 @@ impl Lowering<'_> {
                 None => self.call(head, args, span, None),
             },
             "is_missing" => self.is_missing(args, span),
+            "only_if" => self.only_if(args, span),
             // A name for the memoised procedure is the name of the procedure.
             "mem" => self.call(head, args, span, name),
             _ => self.call(head, args, span, None),

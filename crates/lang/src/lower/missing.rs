@@ -7,12 +7,15 @@
 //! * a cell, with an [`Absence`]: the directive does nothing in rows where it is missing;
 //! * `(if MISSING (law index) cell)`, where the column has a law: one remembered choice per missing cell;
 //! * an error that says what can be done.
+//!
+//! `(only_if condition value)` leaves out observations by a condition of the program's own, as if what is observed were
+//! missing where the condition is false.
 
 use std::sync::Arc;
 
 use smidgen_value::{Column, Missing, MissingRule, Symbol, Table, Value};
 
-use super::{Lowering, constant, make};
+use super::{Lowering, Scope, constant, make};
 use crate::core::{ExprKind, ExprRef};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -62,6 +65,19 @@ pub(super) struct Use<'a> {
     pub missing: &'a Missing,
     pub name: Symbol,
     pub span: Span,
+}
+
+/// The places of an `only_if`'s mask: where its condition is true, and where it is false.
+const OBSERVED: usize = 0;
+const UNOBSERVED: usize = 1;
+
+/// The condition and the value of `(only_if condition value)`.
+pub fn only_if<'s>(syntax: &'s Syntax, scope: &Scope) -> Option<(&'s Syntax, &'s Syntax)> {
+    let SyntaxKind::List(items) = &syntax.kind else { return None };
+    let [Syntax { kind: SyntaxKind::Name(head), .. }, condition, value] = items.as_slice() else {
+        return None;
+    };
+    (head.as_str() == "only_if" && !scope.binds(*head)).then_some((condition, value))
 }
 
 impl Lowering<'_> {
@@ -255,6 +271,32 @@ impl Lowering<'_> {
             }
             _ => self.wrong_part("is_missing", "a cell of a table", cell.span),
         }
+    }
+
+    /// `(only_if condition value)`: the value, and the absence of the observation where the condition is false.
+    pub(super) fn only_if(&mut self, args: &[Syntax], span: Span) -> ExprRef {
+        let [condition, value] = args else { return self.wrong_shape("only_if", args, span) };
+        if self.purpose != Purpose::Outcome || self.depth > 1 {
+            let message =
+                "`only_if` stands where the value of an `observe` does, around the whole value";
+            let hint = "elsewhere write (if condition a b); several conditions are (only_if (and a b) value)";
+            return self.error(Diagnostic::error(span, message).hint(hint));
+        }
+        let there = self.present_if(condition, true);
+        self.purpose = Purpose::Value;
+        let condition = self.expr(condition);
+        self.purpose = Purpose::Outcome;
+        let place = condition.span;
+        let side = |side: f64| constant(side, place);
+        let row = RowNumber::Computed(make(
+            ExprKind::If(condition, side(OBSERVED as f64), side(UNOBSERVED as f64)),
+            place,
+        ));
+        let mut mask = [false; 2];
+        mask[UNOBSERVED] = true;
+        let (kind, mask) = (AbsenceKind::NotObserved, Arc::new(mask));
+        self.absences.push(Absence { kind, mask, row, cell: String::new() });
+        self.where_present(there, |this| this.expr(value))
     }
 
     /// The cells that are there if the condition has this truth.

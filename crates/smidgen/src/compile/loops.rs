@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use smidgen_lang::Diagnostic;
 use smidgen_lang::core::{Expr, ExprKind, ExprRef};
-use smidgen_lang::lower::{self, Absence, AbsenceKind, RowNumber, Scope, uses_frame};
+use smidgen_lang::lower::{self, Absence, AbsenceKind, RowNumber, Scope, free_globals, uses_frame};
 use smidgen_lang::syntax::{Directive, DirectiveKind, ForSource, Named};
 use smidgen_value::{Symbol, Value};
 
@@ -74,6 +74,9 @@ impl Compiler<'_> {
                 missing::remark(self.catalog, table.name, rows.rows(), &steps);
             }
             let only = self.restrict(source, &mut steps);
+            if let Bounds::Rows(rows) = &bounds {
+                self.settle(&mut steps, rows.rows());
+            }
             let body: Vec<Arc<Step>> = steps.into_iter().map(Arc::new).collect();
             let rows = row_texts(&body);
             Ok(StepKind::For { bounds, body, rows, only })
@@ -98,6 +101,27 @@ impl Compiler<'_> {
         missing::skip_together(steps);
         let wanted = wanted.iter().enumerate().filter(|(_, wanted)| **wanted);
         Some(wanted.map(|(row, _)| row as i64).collect())
+    }
+
+    /// Conditions about cells of the row alone are looked at once for all chains, not in every trace.
+    fn settle(&self, steps: &mut [Step], rows: usize) {
+        let mut lets: Vec<ExprRef> = Vec::new();
+        for step in steps {
+            let names: Vec<&ExprRef> = lets.iter().collect();
+            for absence in &mut step.absences {
+                let RowNumber::Computed(expr) = &absence.row else { continue };
+                let expr = written_out(expr, &names);
+                if free_globals(&expr).iter().any(|name| self.catalog.is_assumed(*name)) {
+                    continue;
+                }
+                if let Some(mask) = missing::settled(&absence.mask, &expr, rows) {
+                    (absence.mask, absence.row) = (mask, RowNumber::Frame(names.len() as u32));
+                }
+            }
+            if let StepKind::Let { expr } = &step.kind {
+                lets.push(expr.clone());
+            }
+        }
     }
 }
 
