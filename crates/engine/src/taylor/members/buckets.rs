@@ -52,11 +52,6 @@ impl Buckets {
         self.0.iter().map(Bucket::total).sum()
     }
 
-    /// What a section at a place is drawn by.
-    pub fn bound(&self, place: Place) -> f32 {
-        self.0[place.bucket as usize].bound
-    }
-
     /// A section and its bound.
     pub fn draw(&self, rng: &mut Rng) -> Option<(u32, f32)> {
         let mut rest = rng.uniform() * self.total();

@@ -96,7 +96,8 @@ impl MemberKind {
                 _ => (self.numbers.len() / width) as u32 - 1,
             };
         };
-        self.numbers[self.range(place)].copy_from_slice(numbers);
+        let range = self.range(place);
+        self.numbers[range].copy_from_slice(numbers);
         place
     }
 

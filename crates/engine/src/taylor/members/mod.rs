@@ -245,6 +245,10 @@ impl Members {
             return Err(NotKept::Shared);
         }
         let known = self.at.filter(|(of, _)| *of == name).map(|(_, at)| at);
+        if known.is_none() {
+            // Kinds have other numbers in another trace.
+            self.kinds.clear();
+        }
         let changes = known.and_then(|at| hub.changes_since(at)).map(<[Change]>::to_vec);
         let mut gone = Vec::new();
         let mut new = match changes {
