@@ -228,7 +228,8 @@ fn cycles_with_gibbs_keep_the_law() {
         [assume w (mem (lambda (k) (scope_include 'w k (normal 0 0.7))))]
         [predict (map (lambda (i) (w (z i))) (range 0 14))]";
     let of_finite = ["(w true)", "(w false)", "(* (w true) (w false))", "(if (z 3) 1 0)"];
-    let of_tables = ["(w (z 0))", "(w (z 3))", "(* (w (z 0)) (w (z 9)))", "(if (= (z 0) (z 9)) 1 0)"];
+    let of_tables =
+        ["(w (z 0))", "(w (z 3))", "(* (w (z 0)) (w (z 9)))", "(if (= (z 0) (z 9)) 1 0)"];
     let logistic = data(14, "(flip (logistic (- (* 2 ETA) 1)))");
     let counts = data(14, "(poisson (exp (* 0.8 ETA)))");
     let as_str = |rows: &'_ Vec<String>| rows.clone();
@@ -255,7 +256,8 @@ fn cycles_with_gibbs_keep_the_law() {
 
 #[test]
 fn a_reference_is_learnt_and_written() {
-    let mut world = mixture(ASSIGNED, 400, "(bernoulli (logistic ETA))", |i| usize::from(i % 3 == 0));
+    let mut world =
+        mixture(ASSIGNED, 400, "(bernoulli (logistic ETA))", |i| usize::from(i % 3 == 0));
     world.run.phase = Phase::Warmup;
     let text = "(cycle ((mh z one 20) (reference_mh w each 2)) 1)";
     let mut program = world.program(text);

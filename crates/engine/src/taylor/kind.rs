@@ -183,7 +183,11 @@ fn of_prelude(
 }
 
 /// The sum of the terms of a row.
-pub(super) fn of_rows(sheet: &mut Sheet, rows: &Rows, around: &Followed) -> Result<Quantity, Unserved> {
+pub(super) fn of_rows(
+    sheet: &mut Sheet,
+    rows: &Rows,
+    around: &Followed,
+) -> Result<Quantity, Unserved> {
     let program: &Program = rows.program();
     let mut leaves: Vec<Vec<Quantity>> = Vec::with_capacity(program.leaves.len());
     let mut known: Followed = vec![None; program.registers as usize];

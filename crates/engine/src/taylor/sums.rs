@@ -124,13 +124,16 @@ impl Tally {
 
 impl Sums {
     pub(super) fn zero(dimension: usize) -> Sums {
-        Sums { value: 0.0, gradient: vec![0.0; dimension], hessian: vec![0.0; dimension * dimension] }
+        Sums {
+            value: 0.0,
+            gradient: vec![0.0; dimension],
+            hessian: vec![0.0; dimension * dimension],
+        }
     }
 
     pub(super) fn finite(self) -> Option<Sums> {
         let is_finite = |xs: &[f64]| xs.iter().all(|x| x.is_finite());
-        let fine =
-            self.value.is_finite() && is_finite(&self.gradient) && is_finite(&self.hessian);
+        let fine = self.value.is_finite() && is_finite(&self.gradient) && is_finite(&self.hessian);
         fine.then_some(self)
     }
 }

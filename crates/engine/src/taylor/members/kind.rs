@@ -8,13 +8,13 @@ use crate::id::NodeId;
 use crate::program::Register;
 use crate::program::curved::Curved;
 use crate::program::rows::{BLOCK, Rows};
+use crate::program::run::bounds::Ball;
 use crate::section::lanes::{SectionProgram, Unfixed};
 use crate::taylor::follow::Followed;
 use crate::taylor::kind::of_rows;
 use crate::taylor::sheet::{Quantity, Sheet};
 use crate::taylor::sums::{Sums, Tally};
 use crate::taylor::{Desk, Unserved};
-use crate::program::run::bounds::Ball;
 use crate::trace::Trace;
 
 /// Sections of one kind.
@@ -46,8 +46,7 @@ impl MemberKind {
         let no_program = || NotKept::Unserved(Unserved::NoRule("a section".to_owned()));
         let program = SectionProgram::write(trace, hub, nodes).ok_or_else(no_program)?;
         let rows = program.rows().ok_or_else(no_program)?;
-        let hub: Followed =
-            (0..dimension as u32).map(|k| Some(Quantity::coordinate(k))).collect();
+        let hub: Followed = (0..dimension as u32).map(|k| Some(Quantity::coordinate(k))).collect();
         let mut sheet = Sheet::default();
         let result = of_rows(&mut sheet, rows, &hub).map_err(NotKept::Unserved)?;
         let (data, curved) = sheet.finish(&result).map_err(NotKept::Unserved)?;

@@ -18,7 +18,7 @@ mod terms;
 
 use std::fmt;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smidgen_lang::Span;
 use smidgen_prob::Support;
 use smidgen_value::Value;
@@ -315,9 +315,9 @@ impl Members {
         new: &mut Vec<u32>,
         gone: &mut Vec<u32>,
     ) -> Result<(), NotKept> {
-        let by_entry: FxHashMap<NodeId, u32> =
+        let mut by_entry: FxHashMap<NodeId, u32> =
             gone.iter().map(|slot| (self.slots[*slot as usize].entry, *slot)).collect();
-        let mut back = Vec::new();
+        let mut back = FxHashSet::default();
         let mut numbers = std::mem::take(&mut self.room);
         for unit in new.iter_mut() {
             let hub = trace.sections.hub(self.choice);
@@ -328,9 +328,10 @@ impl Members {
                 let Slot { kind: known, place, .. } = self.slots[*slot as usize];
                 known == kind && self.kinds[kind as usize].holds(place, &numbers)
             });
-            let slot = match same.filter(|slot| !back.contains(slot)) {
+            let slot = match same {
                 Some(slot) => {
-                    back.push(slot);
+                    by_entry.remove(&edge.node);
+                    back.insert(slot);
                     slot
                 }
                 None => self.give_slot(edge.node, kind, &numbers),
@@ -339,7 +340,6 @@ impl Members {
         }
         self.room = numbers;
         if !back.is_empty() {
-            let back: rustc_hash::FxHashSet<u32> = back.into_iter().collect();
             new.retain(|slot| !back.contains(slot));
             gone.retain(|slot| !back.contains(slot));
         }

@@ -227,11 +227,9 @@ impl Members {
         zs: [&[f64]; 2],
         out: &mut [[f64; 2]],
     ) {
-        let differences = zs.map(|z| {
-            z.iter().zip(centre).map(|(z, centre)| z - centre).collect::<Vec<f64>>()
-        });
-        let points =
-            Points { centre, differences: [&differences[0], &differences[1]], order: 2 };
+        let differences =
+            zs.map(|z| z.iter().zip(centre).map(|(z, centre)| z - centre).collect::<Vec<f64>>());
+        let points = Points { centre, differences: [&differences[0], &differences[1]], order: 2 };
         for (slot, out) in slots.iter().zip(out) {
             let of = &self.slots[*slot as usize];
             *out = self.kinds[of.kind as usize].remainder(&mut self.desk, &points, of.place);

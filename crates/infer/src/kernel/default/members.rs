@@ -77,10 +77,13 @@ impl AutoKernel {
         if !self.plan.has_others() {
             return Ok(notes);
         }
-        for id in self.continuous().into_iter().take(EXPLAINED) {
+        let above = self.plan.above_members.clone();
+        for id in above.into_iter().chain(self.continuous()).take(EXPLAINED) {
             if let Ok(how) = self.reference.words_of_members(look.trace, id)? {
                 let name = explain::named(look, &[id]);
-                notes.push(format!("reference_mh for {name}, once the warm-up has seen its members change: {how}"));
+                notes.push(format!(
+                    "reference_mh for {name}, once the warm-up has seen its members change: {how}"
+                ));
             }
         }
         Ok(notes)

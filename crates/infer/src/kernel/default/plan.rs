@@ -287,11 +287,7 @@ impl Plan {
         self.has_leftovers = choices.iter().any(|(address, id)| {
             let is_moved = matches!(
                 self.classes[id].1,
-                Class::Smooth
-                    | Class::Members
-                    | Class::Chain
-                    | Class::Particles
-                    | Class::Idle
+                Class::Smooth | Class::Members | Class::Chain | Class::Particles | Class::Idle
             );
             !is_moved && self.is_steady(*address)
         });

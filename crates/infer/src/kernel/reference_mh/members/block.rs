@@ -134,10 +134,7 @@ impl MemberBlock {
     }
 
     /// Follows the members, the arguments of the choice, and where other moves have led it. Whether it can be moved.
-    pub fn bring_up_to_date(
-        &mut self,
-        trace: &mut Trace,
-    ) -> Result<Result<(), String>, EvalError> {
+    pub fn bring_up_to_date(&mut self, trace: &mut Trace) -> Result<Result<(), String>, EvalError> {
         if self.left == Some(trace.revision()) {
             return Ok(self.fits.clone().map_err(|misfit| misfit.to_string()));
         }
