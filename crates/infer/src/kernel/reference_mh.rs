@@ -31,6 +31,7 @@ use crate::reference::preparation::{Test, Want};
 use crate::run::{Log, Phase};
 use crate::spec::{Arguments, KernelSpec};
 use members::MemberBlocks;
+pub use members::Service;
 use patched::PatchedBlock;
 use tall::TallBlock;
 pub(super) use tall::TallDensity;
@@ -240,14 +241,15 @@ impl Blocks {
         Ok(is_outside)
     }
 
-    /// One transition of a choice above members that come and go, or why it has none: then nothing has been done.
+    /// One transition of a choice above members that come and go, and how well it is served, or why it has none: then nothing
+    /// has been done.
     pub fn move_members(
         &mut self,
         trace: &mut Trace,
         choice: NodeId,
         rng: &mut Rng,
         log: &mut Log<'_>,
-    ) -> Result<Result<(), String>, EvalError> {
+    ) -> Result<Result<Service, String>, EvalError> {
         self.members.transition(trace, choice, self.want, rng, log)
     }
 

@@ -125,7 +125,7 @@ pub struct Preparation {
 }
 
 /// The ball in which remainders have bounds reaches so far beyond √d: then hardly a proposal, even from the tails, leaves it.
-pub const BALL: f64 = 7.0;
+const BALL: f64 = 7.0;
 /// Accepted less often than this, the reference is no use. Nor if a move is worth less than this share of an independent draw, since
 /// a pilot whose chain is held in tails has not seen all of them; nor if tails that it has not seen cost more moves than these.
 const LEAST_ACCEPTED: f64 = 0.1;

@@ -4,13 +4,14 @@
 //!
 //! Which choices these are is learnt in the warm-up, by address, where the structure changes from sweep to sweep and the search
 //! for a reference has found one that pays. From then on they are in no joint block. Where the members are not those that
-//! the reference serves, a choice is moved by itself; that hangs on the members alone, not on the choice.
+//! the reference serves, a choice is moved by itself as well; that hangs on the members alone, not on the choice.
 
 use smidgen_engine::{EvalError, NodeId, Trace};
 use smidgen_value::Rng;
 
 use super::{AutoKernel, Round, explain};
 use crate::explain::Look;
+use crate::kernel::reference_mh::Service;
 use crate::run::{Log, Phase};
 
 /// Moves of a choice per sweep: each costs little beside the moves of its members.
@@ -57,11 +58,13 @@ impl AutoKernel {
         self.plan.update(trace, round.learns, round.approximate)?;
         let is_insured = self.sweeps % SELDOM == SELDOM - 1;
         for id in self.plan.above_members.clone() {
-            let mut serves = true;
+            let mut service = Ok(Service::AtHome);
             for _ in 0..MOVES {
-                serves = serves && self.reference.move_members(trace, id, rng, log)?.is_ok();
+                if service.is_ok() {
+                    service = self.reference.move_members(trace, id, rng, log)?;
+                }
             }
-            if !serves || is_insured {
+            if !service.is_ok_and(|service| service > Service::Poor) || is_insured {
                 self.move_alone(trace, id, rng, log)?;
             }
         }

@@ -5,9 +5,9 @@
 //! goes costs O(d²) ([`smidgen_engine::taylor::members`]). Proposals come from the normal law that the sums and the prior make
 //! up at θ*, so that they follow the members; bounds hold in the ball around θ*, wherever that law lies.
 //!
-//! Whether a choice is moved so hangs on the same: a cluster that was born in the draws has no reference, and one whose members
-//! have changed too much, or have too large bounds, is moved by something else until they come back ([`Misfit`]).
-//! None of it hangs on the value of the choice, which is all that its moves change.
+//! Whether a choice is moved so hangs on the same: a cluster that was born in the draws has no reference. One whose members are
+//! others than those that the reference was made for, or have large bounds, is moved by the same proposals, and scans decide
+//! ([`Service`]). None of it hangs on the value of the choice, which is all that its moves change.
 
 mod block;
 mod prior;
@@ -32,37 +32,31 @@ const MOST_BLOCKS: usize = 1000;
 /// members are read for it, many times.
 const PATIENCE: u64 = 8;
 const MOST_PATIENCE: u64 = 512;
+/// The same where the reference that was found serves poorly.
+const URGENT: u64 = 4;
 
-/// Why a choice is not moved by members now.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Misfit {
-    /// The warm-up has found no reference for it.
-    NoReference,
-    /// Sums, bounds and the prior at the reference are not finite, or bend up.
-    NotNormal,
-    /// The members are others than those that the reference was made for.
-    Elsewhere,
-    /// The bounds are so large that moves would read many rows.
-    WideBounds,
+/// How well the reference of a choice serves its members as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Service {
+    /// Moves are decided by scans, and proposals may be bad: something else should move the choice as well.
+    Poor,
+    /// Few rows are read.
+    Good,
+    /// There is no better reference.
+    AtHome,
 }
 
-impl std::fmt::Display for Misfit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Misfit::NoReference => write!(f, "no reference was found in the warm-up"),
-            Misfit::NotNormal => write!(f, "its law does not bend down at the reference"),
-            Misfit::Elsewhere => write!(f, "its members have changed too much"),
-            Misfit::WideBounds => write!(f, "the bounds of its members are too large"),
-        }
-    }
-}
+const NO_REFERENCE: &str = "no reference was found in the warm-up";
 
 /// A search for a reference, and when the next one is due.
 #[derive(Clone, Debug, Default)]
 struct Search {
     waits: u64,
     patience: u64,
-    why: String,
+    /// Attempts to move the choice since the last one.
+    since: u64,
+    /// Why it was in vain, if it was.
+    why: Option<String>,
 }
 
 #[derive(Default)]
@@ -89,22 +83,29 @@ impl MemberBlocks {
         want: Want,
         rng: &mut Rng,
         log: &mut Log<'_>,
-    ) -> Result<Result<(), String>, EvalError> {
+    ) -> Result<Result<Service, String>, EvalError> {
         let learns = log.run.phase == Phase::Warmup;
         let address = trace.address(choice);
         if !learns && self.given.is_none() && !self.references.contains_key(&address) {
-            return Ok(Err(Misfit::NoReference.to_string()));
+            return Ok(Err(NO_REFERENCE.to_owned()));
         }
         if learns && self.given.is_none() {
             let ready = self.get_ready(trace, choice, rng)?;
-            let is_at_home = ready.map(|block| block.is_at_home());
-            let found = is_at_home != Ok(true) && self.search(trace, choice, want, rng)?;
-            if is_at_home.is_err() && !found {
-                return Ok(Err(self.searches[&address].why.clone()));
+            let service = ready.map(|block| block.service());
+            if service != Ok(Service::AtHome) {
+                let is_urgent = service != Ok(Service::Good);
+                if let Some(why) = self.search(trace, choice, (want, is_urgent), rng)?
+                    && service.is_err()
+                {
+                    return Ok(Err(why));
+                }
             }
         }
         match self.get_ready(trace, choice, rng)? {
-            Ok(block) => block.transition(trace, rng, log).map(Ok),
+            Ok(block) => {
+                block.transition(trace, rng, log)?;
+                Ok(Ok(block.service()))
+            }
             Err(why) => Ok(Err(why)),
         }
     }
@@ -121,11 +122,11 @@ impl MemberBlocks {
         if !known {
             let reference = self.given.as_ref().or_else(|| self.references.get(&address));
             let Some(reference) = reference.cloned() else {
-                return Ok(Err(Misfit::NoReference.to_string()));
+                return Ok(Err(NO_REFERENCE.to_owned()));
             };
             let members = match Members::new(trace, choice)? {
                 Ok(members) if members.dimension() == reference.dimension() => members,
-                Ok(_) => return Ok(Err(Misfit::NoReference.to_string())),
+                Ok(_) => return Ok(Err(NO_REFERENCE.to_owned())),
                 Err(why) => return Ok(Err(why.to_string())),
             };
             if self.blocks.len() >= MOST_BLOCKS {
@@ -137,35 +138,35 @@ impl MemberBlocks {
         Ok(block.bring_up_to_date(trace)?.map(|()| block))
     }
 
-    /// Looks for a reference, if it is time for that. Whether there is a new one.
+    /// Looks for a reference, if it is time for that. Why there is none.
     fn search(
         &mut self,
         trace: &mut Trace,
         choice: NodeId,
-        want: Want,
+        (want, is_urgent): (Want, bool),
         rng: &mut Rng,
-    ) -> Result<bool, EvalError> {
+    ) -> Result<Option<String>, EvalError> {
         let address = trace.address(choice);
         let search = self.searches.entry(address).or_default();
-        if search.waits > 0 {
+        search.since += 1;
+        let is_due = is_urgent && search.why.is_none() && search.since > URGENT;
+        if search.waits > 0 && !is_due {
             search.waits -= 1;
-            return Ok(false);
+            return Ok(search.why.clone());
         }
         let found = prepare(trace, choice, want)?;
         let search = self.searches.entry(address).or_default();
         search.patience = (2 * search.patience).clamp(PATIENCE, MOST_PATIENCE);
-        search.waits = search.patience;
-        Ok(match found {
+        (search.waits, search.since) = (search.patience, 0);
+        search.why = match found {
             Ok((reference, members)) => {
                 self.references.insert(address, reference.clone());
                 self.blocks.insert(address, MemberBlock::new(members, reference, rng));
-                true
+                None
             }
-            Err(why) => {
-                search.why = why;
-                false
-            }
-        })
+            Err(why) => Some(why),
+        };
+        Ok(search.why.clone())
     }
 
     /// How a choice would be moved, or why not by members.

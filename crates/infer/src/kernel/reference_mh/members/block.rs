@@ -5,25 +5,29 @@ use smidgen_engine::{EvalError, Fault, NodeId, Trace};
 use smidgen_prob::linalg;
 use smidgen_value::{Matrix, Rng, math};
 
-use super::Misfit;
+use super::Service;
 use super::prior::Prior;
 use crate::kernel::reference_mh::{near, tall};
 use crate::reference::Tall;
 use crate::reference::chain::Chain;
 use crate::reference::law::Law;
-use crate::reference::preparation::{BALL, Forecast, Preparation, Test, mean_cube};
+use crate::reference::preparation::{Forecast, Preparation, Test, mean_cube};
 use crate::reference::quadratic::{Reference, square};
 use crate::reference::thinning::Bounds;
 use crate::run::Log;
 
-/// How far the law of proposals may lie from the reference, and how wide it may be there, in standard deviations of the reference.
-const FARTHEST: f64 = 3.0;
+/// Bounds hold in a ball of this radius beyond √d: the law of proposals may lie elsewhere than at its centre.
+const BALL: f64 = 10.0;
+/// How far that law may lie from the centre, and how wide it may be there, in standard deviations of the reference, so that few
+/// rows are read.
+const FARTHEST: f64 = 5.0;
 const WIDEST: f64 = 2.0;
 /// In the warm-up, a reference farther away than this is looked for anew.
 const NEAR: f64 = 1.0;
-/// With larger Λ, or more members that are read at every move, something else moves the choice.
+/// With larger Λ, or more members that are read at every move, scans decide.
 const MOST_OBJECTIONS: f64 = 2.0;
 const MOST_HARD: usize = 64;
+const NOT_NORMAL: &str = "its law does not bend down at the reference";
 
 /// The sections of a choice and its prior, as the methods of [`crate::reference`] ask for them.
 pub(super) struct MemberTall<'a> {
@@ -97,9 +101,8 @@ pub(super) struct MemberBlock {
     prepared: Preparation,
     prior: Option<Prior>,
     chain: Chain,
-    fits: Result<(), Misfit>,
-    /// How far the law of proposals lies from θ*.
-    distance: f64,
+    /// None if there is no law for proposals.
+    service: Option<Service>,
     /// The revision of the trace that the last transition left.
     left: Option<u64>,
 }
@@ -119,24 +122,27 @@ impl MemberBlock {
             test: Test::Thinned,
             forecast: Forecast::unknown(members.len()),
         };
-        let (chain, fits) = (Chain::new(rng), Err(Misfit::NoReference));
-        let (prior, distance, left) = (None, f64::INFINITY, None);
-        MemberBlock { members, ball, prepared, prior, chain, fits, distance, left }
+        let (chain, prior, service, left) = (Chain::new(rng), None, None, None);
+        MemberBlock { members, ball, prepared, prior, chain, service, left }
     }
 
     pub fn choice(&self) -> NodeId {
         self.members.choice()
     }
 
-    /// Whether the reference lies where the members are.
-    pub fn is_at_home(&self) -> bool {
-        self.distance <= NEAR
+    /// How well the reference serves the members as they were last.
+    pub fn service(&self) -> Service {
+        self.service.unwrap_or(Service::Poor)
     }
 
     /// Follows the members, the arguments of the choice, and where other moves have led it. Whether it can be moved.
     pub fn bring_up_to_date(&mut self, trace: &mut Trace) -> Result<Result<(), String>, EvalError> {
+        let has_law = |service: Option<Service>| match service {
+            Some(_) => Ok(()),
+            None => Err(NOT_NORMAL.to_owned()),
+        };
         if self.left == Some(trace.revision()) {
-            return Ok(self.fits.clone().map_err(|misfit| misfit.to_string()));
+            return Ok(has_law(self.service));
         }
         let came_or_went = match self.members.follow(trace) {
             Ok(changed) => changed,
@@ -151,11 +157,11 @@ impl MemberBlock {
         }
         let is_new = came_or_went || !same_prior || self.left.is_none();
         if is_new {
-            self.fits = self.fit(is_faulty);
+            self.service = self.fit(is_faulty);
         }
-        if let Err(misfit) = &self.fits {
+        if self.service.is_none() {
             self.left = Some(trace.revision());
-            return Ok(Err(misfit.to_string()));
+            return Ok(has_law(self.service));
         }
         let Some(state) = self.members.position(trace) else {
             return Ok(Err("the state lies on the edge of what is possible".to_owned()));
@@ -167,14 +173,11 @@ impl MemberBlock {
         Ok(Ok(()))
     }
 
-    /// Sums, bounds and the law of proposals for the members as they are. Whether they serve.
-    fn fit(&mut self, is_faulty: bool) -> Result<(), Misfit> {
-        let MemberBlock { members, ball, prepared, prior, distance, .. } = self;
+    /// Sums, bounds and the law of proposals for the members as they are.
+    fn fit(&mut self, is_faulty: bool) -> Option<Service> {
+        let MemberBlock { members, ball, prepared, prior, .. } = self;
         let d = ball.dimension();
-        *distance = f64::INFINITY;
-        let (Some(sums), Some(prior)) = (members.kept(), prior) else {
-            return Err(Misfit::NotNormal);
-        };
+        let (sums, prior) = (members.kept()?, prior.as_ref()?);
         // One step of Newton from θ*: the mode of the sums and the prior.
         let precision = sums.hessian.iter().zip(&prior.hessian).map(|(a, b)| -a - b);
         let precision = Matrix::new(d, d, precision.collect());
@@ -182,29 +185,30 @@ impl MemberBlock {
         let mut step: Vec<f64> = slopes.map(|(a, b)| a + b).collect();
         let is_finite = step.iter().chain(precision.as_slice()).all(|x| x.is_finite());
         let factor = is_finite.then(|| linalg::cholesky(&precision)).flatten();
-        let factor = factor.ok_or(Misfit::NotNormal)?;
+        let factor = factor?;
         linalg::solve_lower(&factor, &mut step);
         linalg::solve_lower_transposed(&factor, &mut step);
         let centre: Vec<f64> = ball.centre.iter().zip(&step).map(|(x, s)| x + s).collect();
         let mut shift = vec![0.0; d];
         ball.whiten(&centre, &mut shift);
-        let reference = Reference::new(centre, precision).ok_or(Misfit::NotNormal)?;
+        let reference = Reference::new(centre, precision)?;
         let (away, spread) = (square(&shift), spread(ball, &reference));
-        *distance = math::sqrt(away);
-        if away > FARTHEST * FARTHEST || spread > WIDEST * WIDEST * d as f64 {
-            return Err(Misfit::Elsewhere);
-        }
         // Λ of a usual move: ρ² is about away + spread, where it is d for a law like the reference.
         let wider = (away + spread) / d as f64;
         let total = if is_faulty { 0.0 } else { members.total_bound() };
         let objections = total * 2.0 * mean_cube(d) * wider * math::sqrt(wider);
-        if objections > MOST_OBJECTIONS || members.hard().len() > MOST_HARD {
-            return Err(Misfit::WideBounds);
-        }
+        let is_wide = spread > WIDEST * WIDEST * d as f64;
+        let is_dear = objections > MOST_OBJECTIONS || members.hard().len() > MOST_HARD;
         let mut bounds = Bounds::elsewhere(total);
         bounds.hard.extend_from_slice(if is_faulty { &[] } else { members.hard() });
         (prepared.reference, prepared.sums, prepared.bounds) = (reference, sums, Some(bounds));
-        Ok(())
+        let service = match math::sqrt(away) {
+            distance if distance > FARTHEST || is_wide || is_dear => Service::Poor,
+            distance if distance > NEAR => Service::Good,
+            _ => Service::AtHome,
+        };
+        prepared.test = if service == Service::Poor { Test::Delayed } else { Test::Thinned };
+        Some(service)
     }
 
     pub fn transition(
