@@ -180,7 +180,7 @@ fn by_members(world: &mut World, blocks: &mut Blocks) -> u64 {
         assert_eq!(log.tally.violations, 0, "bounds hold");
         log.close();
         match done {
-            Ok(()) => moved += 1,
+            Ok(_) => moved += 1,
             Err(_) => world.infer("(mh w one 'drift 0.5 1)"),
         }
     }
@@ -244,6 +244,11 @@ fn cycles_with_gibbs_keep_the_law() {
         let story = Story { prior, data: &data, look: &look[..] };
         let reference: (&[f64], &[f64]) = (&[0.1], &[0.45]);
         demand(name, 300, cycles(&story, reference, None));
+        if *name == "members: poisson, finite" {
+            // From so far away that scans decide.
+            let far: (&[f64], &[f64]) = (&[2.5], &[0.2]);
+            demand("members: a reference far away", 300, cycles(&story, far, None));
+        }
         if *name == "members: poisson, finite" {
             catches(name, "bounds of 0", 1500, cycles(&story, reference, Some(Fault::NoBounds)));
         }

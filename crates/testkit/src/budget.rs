@@ -125,6 +125,7 @@ pub static DECLARED: &[(&str, f64)] = &[
     ("members: poisson, finite", 5e-6),
     ("members: logistic, tables", 5e-6),
     ("members: poisson, tables", 5e-6),
+    ("members: a reference far away", 5e-6),
     ("exact start: reference_mh on supports, thinned", 5e-6),
     ("exact start: reference_mh on supports, scan", 5e-6),
     ("exact start: reference_mh on supports, delayed", 5e-6),

@@ -58,13 +58,16 @@ impl AutoKernel {
         self.plan.update(trace, round.learns, round.approximate)?;
         let is_insured = self.sweeps % SELDOM == SELDOM - 1;
         for id in self.plan.above_members.clone() {
-            let mut service = Ok(Service::AtHome);
+            // How well it is served hangs on the members, which these moves leave as they are.
+            let mut is_served = true;
             for _ in 0..MOVES {
-                if service.is_ok() {
-                    service = self.reference.move_members(trace, id, rng, log)?;
-                }
+                let service = match is_served {
+                    true => self.reference.move_members(trace, id, rng, log)?,
+                    false => break,
+                };
+                is_served = service.is_ok_and(|service| service > Service::Poor);
             }
-            if !service.is_ok_and(|service| service > Service::Poor) || is_insured {
+            if !is_served || is_insured {
                 self.move_alone(trace, id, rng, log)?;
             }
         }

@@ -216,7 +216,7 @@ fn prepare(
     want: Want,
 ) -> Result<Result<(Reference, Members), String>, EvalError> {
     let prepared = prepare_whole(trace, choice, want)?;
-    Ok(prepared.map(|(prepared, members)| (prepared.reference, members)))
+    Ok(prepared.map(|(prepared, members)| (block::with_room(prepared.reference), members)))
 }
 
 fn prepare_whole(

@@ -16,14 +16,16 @@ use crate::reference::quadratic::{Reference, square};
 use crate::reference::thinning::Bounds;
 use crate::run::Log;
 
-/// Bounds hold in a ball of this radius beyond √d: the law of proposals may lie elsewhere than at its centre.
-const BALL: f64 = 10.0;
-/// How far that law may lie from the centre, and how wide it may be there, in standard deviations of the reference, so that few
-/// rows are read.
-const FARTHEST: f64 = 5.0;
-const WIDEST: f64 = 2.0;
+/// L is so many times what the members that were there make it: there may be fewer later, and their law lie elsewhere. Λ hangs on
+/// that only through what the bounds are larger in a larger ball.
+const ROOM: f64 = 2.0;
+/// Bounds hold in a ball of this radius beyond √d.
+const BALL: f64 = 6.0;
+/// How far from θ* the law of proposals may lie, and how wide it may be, in units of L, so that few rows are read.
+const FARTHEST: f64 = 3.0;
+const WIDEST: f64 = 1.7;
 /// In the warm-up, a reference farther away than this is looked for anew.
-const NEAR: f64 = 1.0;
+const NEAR: f64 = 0.5;
 /// With larger Λ, or more members that are read at every move, scans decide.
 const MOST_OBJECTIONS: f64 = 2.0;
 const MOST_HARD: usize = 64;
@@ -105,6 +107,12 @@ pub(super) struct MemberBlock {
     service: Option<Service>,
     /// The revision of the trace that the last transition left.
     left: Option<u64>,
+}
+
+/// The reference with room around it.
+pub(super) fn with_room(mut reference: Reference) -> Reference {
+    reference.lower.iter_mut().for_each(|x| *x *= ROOM);
+    reference
 }
 
 impl MemberBlock {
