@@ -21,6 +21,7 @@ mod hamiltonian;
 mod idle;
 mod invariance;
 mod matrix;
+mod members;
 mod memory;
 mod named;
 mod particles_two_roads;

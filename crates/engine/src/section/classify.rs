@@ -9,7 +9,7 @@ use super::component::{Component, is_deterministic};
 use crate::id::NodeId;
 use crate::trace::Trace;
 use crate::trace::node::{Child, Op};
-use crate::trace::roster::{Hub, Kind, Refusal, Standing, Walk};
+use crate::trace::roster::{Kind, Refusal, Standing, Walk};
 
 /// The room that exploring needs, kept from one time to the next.
 #[derive(Default)]
@@ -85,8 +85,7 @@ impl Trace {
     fn make_hub(&mut self, id: NodeId) {
         if !std::mem::replace(&mut self.node_mut(id).is_hub, true) {
             let pending: Vec<Child> = self.node(id).children.iter().rev().copied().collect();
-            self.sections.hubs.insert(id, Hub { pending, ..Hub::default() });
-            self.sections.version += 1;
+            self.sections.begin_hub(id, pending);
         }
     }
 

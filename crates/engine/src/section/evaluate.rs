@@ -218,6 +218,18 @@ impl Evaluator {
         weighed
     }
 
+    /// The nodes of the section that an edge of a hub leads to, arguments first.
+    pub(crate) fn nodes_of(
+        &mut self,
+        trace: &Trace,
+        (hub, edge): (NodeId, Child),
+        walk: Walk,
+    ) -> &[NodeId] {
+        self.touched += 1;
+        self.gather(trace, edge, hub, walk);
+        &self.component.nodes
+    }
+
     /// Gathers the nodes of the section that an edge leads to, arguments first.
     fn gather(&mut self, trace: &Trace, edge: Child, hub: NodeId, walk: Walk) {
         if walk.single_entry {

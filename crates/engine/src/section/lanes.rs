@@ -94,6 +94,42 @@ impl SectionProgram {
         Some(SectionProgram { rows, leaves, ones, nodes, hub, linked, kept, draft })
     }
 
+    /// What a section computes, given the numbers of its hub and of its leaves. None if it reads the hub by a link.
+    pub(crate) fn rows(&self) -> Option<&Rows> {
+        (!self.linked).then_some(&self.rows)
+    }
+
+    /// How many numbers the leaves of a section are, one after the other in the order of the lanes that something reads.
+    pub(crate) fn lengths(&self) -> impl Iterator<Item = usize> {
+        self.leaves.iter().map(|leaf| leaf.len)
+    }
+
+    /// The numbers that the leaves of a section stand for, if they stay what they are as long as its edges do.
+    pub(crate) fn read_fixed(
+        &mut self,
+        trace: &Trace,
+        nodes: &[NodeId],
+        out: &mut Vec<f64>,
+    ) -> Result<(), Unfixed> {
+        if nodes.len() != self.nodes {
+            return Err(Unfixed::Form);
+        }
+        let mut draft = std::mem::take(&mut self.draft);
+        draft.clear();
+        let found = self.ones.iter().all(|leaf| is_one(trace, nodes, leaf, &mut draft))
+            && self.leaves.iter().all(|leaf| find(trace, nodes, leaf, &mut draft));
+        let read = match found {
+            true => self.leaves.iter().zip(&draft.origins).try_for_each(|(leaf, origin)| {
+                let before = out.len();
+                put_fixed(trace, origin, out)?;
+                if out.len() == before + leaf.len { Ok(()) } else { Err(Unfixed::Form) }
+            }),
+            false => Err(Unfixed::Form),
+        };
+        self.draft = draft;
+        read
+    }
+
     /// Whether a value of the hub has the form that the program was written for.
     pub(crate) fn hub_numbers(&self, value: &Value, out: &mut Vec<f64>) -> bool {
         out.clear();
@@ -237,6 +273,36 @@ fn find(trace: &Trace, nodes: &[NodeId], leaf: &Leaf, draft: &mut Draft) -> bool
         Operand::Node(parent) => Origin::at(*parent, Reading::Plain),
     });
     true
+}
+
+/// Why the leaves of a section are not the same numbers as long as its edges stay.
+pub(crate) enum Unfixed {
+    /// It has not the form that the program was written for.
+    Form,
+    /// It reads something that moves.
+    Moves(NodeId),
+}
+
+/// The numbers of a leaf that is a constant or observed.
+fn put_fixed(trace: &Trace, origin: &Origin, out: &mut Vec<f64>) -> Result<(), Unfixed> {
+    let value = match origin.reading {
+        Reading::Plain if origin.node == NodeId::NONE => {
+            out.push(origin.number);
+            return Ok(());
+        }
+        Reading::Constant(slot) => {
+            trace.settled_value(&trace.node(origin.node).args[slot as usize].operand)
+        }
+        Reading::Plain if trace.node(origin.node).constrained => &trace.node(origin.node).value,
+        Reading::Plain | Reading::Derived => return Err(Unfixed::Moves(origin.node)),
+    };
+    match value {
+        Value::Number(x) => out.push(*x),
+        Value::Vector(xs) => out.extend(xs.iter()),
+        value if marked::plain_numbers(value, out) => {}
+        _ => return Err(Unfixed::Form),
+    }
+    Ok(())
 }
 
 /// Whether a leaf is the constant 1.

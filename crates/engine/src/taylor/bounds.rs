@@ -11,17 +11,28 @@ use crate::program::run::bounds::Ball;
 /// What the arithmetic of bounds and remainders may be wrong by.
 const ROUNDING: f64 = 1.0 + 1e-6;
 
+/// The columns of a lower factor that is given row by row, one after the other.
+pub(super) fn columns_of(factor: &[f64], d: usize) -> Vec<f64> {
+    let mut columns = vec![0.0; d * d];
+    for i in 0..d {
+        for j in 0..=i {
+            columns[j * d + i] = factor[i * d + j];
+        }
+    }
+    columns
+}
+
+/// c, given the largest third derivative in the ball.
+pub(super) fn of_third(third: f64) -> f32 {
+    round_up(third / 6.0 * ROUNDING)
+}
+
 impl Taylor {
     /// c_i of every section for the ball of this radius around `z_ref` in the coordinates w, z = z_ref + L w, with the lower
     /// factor L row by row; rounded up, and infinite where there is no bound.
     pub fn bounds(&mut self, z_ref: &[f64], factor: &[f64], radius: f64, out: &mut Vec<f32>) {
         let d = self.dimension;
-        let mut columns = vec![0.0; d * d];
-        for i in 0..d {
-            for j in 0..=i {
-                columns[j * d + i] = factor[i * d + j];
-            }
-        }
+        let columns = columns_of(factor, d);
         let ball = Ball { centre: z_ref, columns: &columns, radius };
         out.clear();
         out.reserve(self.rows);
@@ -43,8 +54,7 @@ impl Taylor {
                     kind.data.run(&mut desk.store, lanes);
                     let Desk { store, enclosures, .. } = &mut *desk;
                     enclosures.run(&kind.curved, store, &ball, &mut third[..lanes]);
-                    let bound = |third: &f64| round_up(third / 6.0 * ROUNDING);
-                    bounds.extend(third[..lanes].iter().map(bound));
+                    bounds.extend(third[..lanes].iter().map(|third| of_third(*third)));
                 }
                 Ok(bounds)
             };

@@ -183,7 +183,11 @@ fn of_prelude(
 }
 
 /// The sum of the terms of a row.
-fn of_rows(sheet: &mut Sheet, rows: &Rows, around: &Followed) -> Result<Quantity, Unserved> {
+pub(super) fn of_rows(
+    sheet: &mut Sheet,
+    rows: &Rows,
+    around: &Followed,
+) -> Result<Quantity, Unserved> {
     let program: &Program = rows.program();
     let mut leaves: Vec<Vec<Quantity>> = Vec::with_capacity(program.leaves.len());
     let mut known: Followed = vec![None; program.registers as usize];
@@ -195,7 +199,10 @@ fn of_rows(sheet: &mut Sheet, rows: &Rows, around: &Followed) -> Result<Quantity
                 .expect("what rows read is followed"),
             Column::Constant(numbers) => numbers.iter().map(|x| Quantity::Data(*x)).collect(),
             Column::Cells(cells) => sheet.cells(cells, leaf.len),
-            Column::Run(_) | Column::Data(_) | Column::Gather(_) | Column::Lanes => {
+            // Those that nothing reads are brought by nobody.
+            Column::Lanes if leaf.register == Register::MAX => Vec::new(),
+            Column::Lanes => sheet.lanes(leaf.len),
+            Column::Run(_) | Column::Data(_) | Column::Gather(_) => {
                 unreachable!("rows have their own cells")
             }
         };

@@ -14,12 +14,14 @@
 //! | [`values`], [`sums`], [`bounds`] | passes over all rows |
 //! | [`remainders`] | a few rows |
 //! | [`rest`], [`quadratic`] | all but the sections, and what of it is a polynomial itself |
+//! | [`members`] | sections of nodes that come and go |
 //! | [`patches`] | plates that read one effect each: derivatives of higher order along their linear predictors |
 
 mod bounds;
 mod chances;
 mod follow;
 mod kind;
+pub mod members;
 pub mod patches;
 mod quadratic;
 mod remainders;
@@ -41,6 +43,7 @@ use crate::smooth::{Density, Terms};
 use kind::Kind;
 use quadratic::Quadratic;
 
+pub use members::Members;
 pub use patches::Patches;
 pub use sums::Sums;
 

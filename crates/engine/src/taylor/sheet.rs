@@ -115,6 +115,14 @@ impl Sheet {
         (first..first + len).map(|register| Quantity::Data(marked::local(register))).collect()
     }
 
+    /// Numbers that are brought into the lanes from outside: marks of as many. No cells are read beside them.
+    pub(super) fn lanes(&mut self, len: u32) -> Vec<Quantity> {
+        debug_assert!(self.cells.is_empty(), "lanes, or cells");
+        let number = self.data.leaves.iter().filter(|leaf| matches!(leaf.source, Source::Cell(_)));
+        let first = self.data.leaf(len, Source::Cell(number.count() as u32));
+        (first..first + len).map(|register| Quantity::Data(marked::local(register))).collect()
+    }
+
     /// The register of a number or a mark.
     pub(super) fn register(&mut self, x: f64) -> Register {
         match marked::read(x) {
@@ -448,7 +456,11 @@ impl Sheet {
         let Sheet { mut data, cells, mut curved, .. } = self;
         curved.finish();
         data.terms = curved.data_mut().map(|register| *register).collect();
-        let rows = Rows::over_cells(data, &cells).in_small_blocks();
+        let rows = match cells.is_empty() {
+            true => Rows::over_lanes(data),
+            false => Rows::over_cells(data, &cells),
+        };
+        let rows = rows.in_small_blocks();
         for (register, name) in curved.data_mut().zip(&rows.program().terms) {
             *register = *name;
         }

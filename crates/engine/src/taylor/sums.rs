@@ -24,7 +24,8 @@ pub struct Sums {
 }
 
 /// Sums over rows of one kind, by the coefficients of its forms.
-struct Tally {
+#[derive(Clone)]
+pub(super) struct Tally {
     value: f64,
     /// For each form of the last step, one number for each of its coefficients.
     slopes: Vec<Vec<f64>>,
@@ -33,7 +34,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn new(curved: &Curved) -> Tally {
+    pub(super) fn new(curved: &Curved) -> Tally {
         let forms = &curved.last().forms;
         let len = |form: &u32| curved.forms[*form as usize].columns.len();
         let slopes = forms.iter().map(|form| vec![0.0; len(form)]).collect();
@@ -44,18 +45,27 @@ impl Tally {
         Tally { value: 0.0, slopes, seconds }
     }
 
+    /// Σ l_i
+    pub(super) fn value(&self) -> f64 {
+        self.value
+    }
+
     fn add(&mut self, other: &Tally) {
+        self.add_times(1.0, other);
+    }
+
+    pub(super) fn add_times(&mut self, factor: f64, other: &Tally) {
         let add = |sums: &mut [Vec<f64>], others: &[Vec<f64>]| {
             let both = sums.iter_mut().flatten().zip(others.iter().flatten());
-            both.for_each(|(sum, x)| *sum += x);
+            both.for_each(|(sum, x)| *sum += factor * x);
         };
-        self.value += other.value;
+        self.value += factor * other.value;
         add(&mut self.slopes, &other.slopes);
         add(&mut self.seconds, &other.seconds);
     }
 
     /// Adds the rows that the desk has read.
-    fn count(&mut self, desk: &Desk, curved: &Curved, lanes: usize) {
+    pub(super) fn count(&mut self, desk: &Desk, curved: &Curved, lanes: usize) {
         let (wide, jets) = (desk.store.wide, &desk.jets);
         self.value += wide.sum(jets.value(curved, lanes));
         let forms = &curved.last().forms;
@@ -79,7 +89,7 @@ impl Tally {
     }
 
     /// Adds the sums, times a factor, to those by coordinates.
-    fn spread(&self, curved: &Curved, factor: f64, sums: &mut Sums) {
+    pub(super) fn spread(&self, curved: &Curved, factor: f64, sums: &mut Sums) {
         let d = sums.gradient.len();
         sums.value += factor * self.value;
         let forms = &curved.last().forms;
@@ -112,11 +122,27 @@ impl Tally {
     }
 }
 
+impl Sums {
+    pub(super) fn zero(dimension: usize) -> Sums {
+        Sums {
+            value: 0.0,
+            gradient: vec![0.0; dimension],
+            hessian: vec![0.0; dimension * dimension],
+        }
+    }
+
+    pub(super) fn finite(self) -> Option<Sums> {
+        let is_finite = |xs: &[f64]| xs.iter().all(|x| x.is_finite());
+        let fine = self.value.is_finite() && is_finite(&self.gradient) && is_finite(&self.hessian);
+        fine.then_some(self)
+    }
+}
+
 impl Taylor {
     /// The sums at z over every `stride`-th row, times `stride`. None if something is no finite number.
     pub fn sums(&mut self, z: &[f64], stride: usize) -> Option<Sums> {
         let (d, stride) = (self.dimension, stride.max(1));
-        let mut sums = Sums { value: 0.0, gradient: vec![0.0; d], hessian: vec![0.0; d * d] };
+        let mut sums = Sums::zero(d);
         let Taylor { kinds, desks, threads, .. } = self;
         for kind in kinds.iter() {
             let n = kind.rows().div_ceil(stride);
@@ -150,9 +176,7 @@ impl Taylor {
             let factor = kind.rows() as f64 / n as f64;
             all.spread(&kind.curved, factor, &mut sums);
         }
-        let is_finite = |xs: &[f64]| xs.iter().all(|x| x.is_finite());
-        let fine = sums.value.is_finite() && is_finite(&sums.gradient) && is_finite(&sums.hessian);
-        fine.then_some(sums)
+        sums.finite()
     }
 }
 

@@ -35,6 +35,8 @@ pub enum Fault {
     KeptScaffold,
     /// Sums and bounds over rows count whatever rows have come.
     KeptRows,
+    /// Who leaves a cluster does not take his terms off its sums and bounds.
+    KeptMembers,
     /// Sections are read in the order that their roster had before some came and went.
     KeptOrder,
 }

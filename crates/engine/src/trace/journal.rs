@@ -193,7 +193,10 @@ impl Trace {
                 let (key, family) = *entry;
                 self.memo_mut(memo).families.insert(key, family);
             }
-            Edit::Constrained(id, was) => self.node_mut(id).constrained = was,
+            Edit::Constrained(id, was) => {
+                self.node_mut(id).constrained = was;
+                self.disturb(id);
+            }
             Edit::Forced(id, was) => self.node_mut(id).forced = was,
             Edit::Observed(id, was) => {
                 self.node_mut(id).observed = was;

@@ -279,6 +279,7 @@ impl Trace {
 
     pub(crate) fn set_constrained(&mut self, id: NodeId, constrained: bool) {
         let was = std::mem::replace(&mut self.node_mut(id).constrained, constrained);
+        self.disturb(id);
         self.journal.push(Edit::Constrained(id, was));
     }
 

@@ -214,6 +214,42 @@ pub(crate) struct Hub {
     pub several: usize,
     /// Whether it is nested below another hub, and what is below it no part of that one's sections.
     pub(crate) is_nested: bool,
+    /// No other hub of this trace, past or present, has it.
+    stamp: u64,
+    changes: Option<Changes>,
+}
+
+/// What has happened to the units of a hub, for those who keep something about each of them.
+#[derive(Default)]
+struct Changes {
+    /// The number of the first of these among all.
+    first: u64,
+    list: Vec<Change>,
+}
+
+/// A section has come, behind all others; or the one at this place has gone, and the last one has taken its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Came,
+    Went(u32),
+}
+
+/// Changes that nobody has asked for are thrown away when they are so many, besides twice the units there are: who comes
+/// later looks at all units, which costs less.
+const MOST_CHANGES: usize = 1024;
+
+impl Changes {
+    fn note(&mut self, change: Change, units: usize) {
+        if self.list.len() >= MOST_CHANGES + 2 * units {
+            self.first += self.list.len() as u64;
+            self.list.clear();
+        }
+        self.list.push(change);
+    }
+
+    fn next(&self) -> u64 {
+        self.first + self.list.len() as u64
+    }
 }
 
 #[derive(Default)]
@@ -227,6 +263,8 @@ pub struct Sections {
     pub(crate) ignores_edits: bool,
     /// Changes whenever a roster does.
     pub(crate) version: u64,
+    /// Rosters that were made so far.
+    made: u64,
     fan_out: FanOut,
 }
 
@@ -240,6 +278,13 @@ impl Default for FanOut {
 }
 
 impl Sections {
+    /// A roster in which everything waits to be classified.
+    pub(crate) fn begin_hub(&mut self, id: NodeId, pending: Vec<Child>) {
+        self.made += 1;
+        self.hubs.insert(id, Hub { pending, stamp: self.made, ..Hub::default() });
+        self.version += 1;
+    }
+
     pub(crate) fn forget_hub(&mut self, id: NodeId) {
         self.hubs.remove(&id);
         self.version += 1;
@@ -283,6 +328,25 @@ impl Hub {
         self.strata[self.units[unit].stratum as usize].kind
     }
 
+    /// From now on changes are noted. What tells this hub from others, and the number of the next change.
+    pub(crate) fn follow(&mut self) -> (u64, u64) {
+        (self.stamp, self.changes.get_or_insert_default().next())
+    }
+
+    /// What has changed since a change of this number was the next one. None if that is not known: it is another hub, or
+    /// there were too many.
+    pub(crate) fn changes_since(&self, (stamp, next): (u64, u64)) -> Option<&[Change]> {
+        let changes = self.changes.as_ref().filter(|_| stamp == self.stamp)?;
+        changes.list.get(next.checked_sub(changes.first)? as usize..)
+    }
+
+    fn note(&mut self, change: Change) {
+        let units = self.units.len();
+        if let Some(changes) = &mut self.changes {
+            changes.note(change, units);
+        }
+    }
+
     pub(crate) fn add(&mut self, edge: Child, kind: u32) -> usize {
         let known = self.strata.iter().position(|stratum| stratum.kind == kind);
         let stratum = known.unwrap_or_else(|| {
@@ -294,12 +358,14 @@ impl Hub {
         members.push(unit as u32);
         let place = members.len() as u32 - 1;
         self.units.push(Unit { edge, stratum: stratum as u32, place });
+        self.note(Change::Came);
         unit
     }
 
     /// Takes a section out. Gives the edge whose section stands in its place now.
     pub(crate) fn remove(&mut self, unit: usize) -> Option<Child> {
         let Unit { stratum, place, .. } = self.units.swap_remove(unit);
+        self.note(Change::Went(unit as u32));
         let members = &mut self.strata[stratum as usize].members;
         members.swap_remove(place as usize);
         if let Some(&moved) = members.get(place as usize) {
@@ -345,7 +411,9 @@ impl Trace {
         }
     }
 
-    fn disturb(&mut self, id: NodeId) {
+    /// What is known of the section that a node belongs to does not count any more: edges have come or gone, or another
+    /// value is observed.
+    pub(crate) fn disturb(&mut self, id: NodeId) {
         if std::mem::take(&mut self.node_mut(id).in_section) {
             self.sections.disturbed.push(id);
         }

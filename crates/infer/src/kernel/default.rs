@@ -7,6 +7,7 @@
 //! | kernel | what it hangs on | why that is unchanged |
 //! |---|---|---|
 //! | `joint`: all continuous choices with a gradient, by `reference_mh` where they stand above many rows, otherwise by `nuts`, plain and standardised, with idle choices summed out and drawn anew | the block, found from the structure and the other choices | the block decides nothing, or only branches whose sides are functions of existing values |
+//! | `members`: continuous choices above many members that come and go, such as the weights of a large cluster, by `reference_mh` ([`members`]) | who the members are, and whether the reference serves them | the choice decides nothing |
 //! | `chains`: each chain of other choices as a whole | the chains, found likewise, from what any side of a branch reads | chains decide nothing but which side is taken |
 //! | `leftovers`: what may be joint or in a chain but is not so *now*, one by one | whether it is, by the plan for the structure as it is when its turn comes | a choice decides neither its own distribution nor whether it may be joint |
 //! | `rest`: all other choices one by one ([`single`]) | the kind of the choice when its turn comes | the same |
@@ -24,6 +25,7 @@
 mod chain;
 mod explain;
 mod forms;
+mod members;
 pub mod plan;
 mod rounds;
 mod saved;
@@ -74,6 +76,8 @@ pub struct AutoKernel {
     rounds: Rounds,
     forms: Forms,
     sweeps: u64,
+    /// The structure at the start of the last sweep.
+    structure: Option<u64>,
     /// Whether the joint block could not start from where it is.
     stuck: bool,
     /// The stream of choices that are drawn forward: what is predicted does not change the draws of the rest.
@@ -93,6 +97,7 @@ impl Default for AutoKernel {
             rounds: Rounds::default(),
             forms: Forms::default(),
             sweeps: 0,
+            structure: None,
             stuck: false,
             stream: None,
         }
@@ -145,10 +150,12 @@ impl Kernel for AutoKernel {
         let learns = log.run.phase != Phase::Draws;
         let approximate = log.run.approximate && !log.run.exact;
         self.plan.update(trace, learns, approximate)?;
+        self.look_for_members(trace, rng, log)?;
         let rounds = if self.plan.is_all_idle { 0 } else { self.rounds.number };
         for _ in 0..rounds {
             let run = Round { learns, approximate };
             self.joint(trace, run, rng, log)?;
+            self.members(trace, run, rng, log)?;
             self.chains(trace, run, rng, log)?;
             self.leftovers(trace, run, rng, log)?;
             self.rest(trace, rng, log)?;
@@ -176,6 +183,7 @@ impl Kernel for AutoKernel {
     fn explain(&mut self, look: &mut Look<'_>) -> Result<Explanation, EvalError> {
         self.plan.update(look.trace, true, false)?;
         let groups = self.walls.groups(look.trace);
+        let by_members = self.members_in_words(look)?;
         let by_reference = match self.plan.smooth.is_empty() {
             true => None,
             false => {
@@ -184,7 +192,9 @@ impl Kernel for AutoKernel {
                 Some(self.reference.words(look, block)?)
             }
         };
-        explain::explain(&mut self.plan, &groups, by_reference, look)
+        let mut explanation = explain::explain(&mut self.plan, &groups, by_reference, look)?;
+        explanation.notes.extend(by_members);
+        Ok(explanation)
     }
 }
 
@@ -390,7 +400,7 @@ impl AutoKernel {
                     self.plan.update(trace, round.learns, round.approximate)?;
                 }
                 match self.plan.class(trace, id)? {
-                    Class::Chain | Class::Particles | Class::Idle => {}
+                    Class::Members | Class::Chain | Class::Particles | Class::Idle => {}
                     Class::Smooth if joint(self, trace) => {}
                     Class::Tall => self.move_tall(trace, id, rng, log)?,
                     _ => self.move_alone(trace, id, rng, log)?,

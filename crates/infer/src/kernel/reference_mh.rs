@@ -4,10 +4,12 @@
 //! The reference is found once, in the warm-up, by Newton's method; the sums, the bounds and the test are chosen for it
 //! ([`crate::reference`]) and then stay. A move by the thinned test reads almost none of the rows, and the more there are, the
 //! fewer it reads. Where the rest of the program moves what the rows read, sums and bounds are made anew for the same
-//! reference: they are functions of the rest, so each move leaves the posterior invariant. A block that comes up outside a warm-up
+//! reference: they are functions of the rest, so each move leaves the posterior invariant; where it lets members in and out, they
+//! are kept ([`members`]). A block that comes up outside a warm-up
 //! has a reference that is a function of the rest as well, made anew when the rest has changed.
 
 mod explain;
+mod members;
 mod patched;
 mod saved;
 mod tall;
@@ -28,6 +30,8 @@ use crate::kernel::Kernel;
 use crate::reference::preparation::{Test, Want};
 use crate::run::{Log, Phase};
 use crate::spec::{Arguments, KernelSpec};
+use members::MemberBlocks;
+pub use members::Service;
 use patched::PatchedBlock;
 use tall::TallBlock;
 pub(super) use tall::TallDensity;
@@ -125,6 +129,8 @@ pub struct Blocks {
     /// What the warm-up has found about blocks that have not been moved since the program was run anew: that they have a
     /// reference which is a function of the program and its data, or why they have none.
     learnt: FxHashMap<Vec<u64>, Result<(), String>>,
+    /// Choices above members that come and go.
+    members: MemberBlocks,
     /// The block that was asked for last. It is asked for several times a move, and its moves change no structure.
     last: Option<Last>,
 }
@@ -180,7 +186,8 @@ fn origin(dimension: usize) -> Vec<f64> {
 impl Blocks {
     pub fn new(want: Want) -> Blocks {
         let (places, learnt) = Default::default();
-        Blocks { want, known: Vec::new(), places, learnt, last: None }
+        let members = MemberBlocks::default();
+        Blocks { want, known: Vec::new(), places, learnt, members, last: None }
     }
 
     /// Where a block is, if it is known.
@@ -234,6 +241,33 @@ impl Blocks {
         Ok(is_outside)
     }
 
+    /// One transition of a choice above members that come and go, and how well it is served, or why it has none: then nothing
+    /// has been done.
+    pub fn move_members(
+        &mut self,
+        trace: &mut Trace,
+        choice: NodeId,
+        rng: &mut Rng,
+        log: &mut Log<'_>,
+    ) -> Result<Result<Service, String>, EvalError> {
+        self.members.transition(trace, choice, self.want, rng, log)
+    }
+
+    /// How a choice would be moved by its members, or why it would not.
+    pub fn words_of_members(
+        &self,
+        trace: &mut Trace,
+        choice: NodeId,
+    ) -> Result<Result<String, String>, EvalError> {
+        self.members.words(trace, choice, self.want)
+    }
+
+    /// Every choice of as many coordinates is moved by members around this centre, with this lower factor, row by row.
+    pub fn with_reference(mut self, centre: Vec<f64>, lower: Vec<f64>) -> Blocks {
+        self.members = MemberBlocks::given(centre, lower);
+        self
+    }
+
     /// One transition of a block, or why it has none.
     pub fn transition(
         &mut self,
@@ -243,6 +277,12 @@ impl Blocks {
         log: &mut Log<'_>,
     ) -> Result<Result<(), String>, EvalError> {
         let want = self.want;
+        if let ([choice], Want::Any | Want::This(Test::Thinned)) = (block.choices, want)
+            && trace.choices().len() > 1
+            && self.move_members(trace, *choice, rng, log)?.is_ok()
+        {
+            return Ok(Ok(()));
+        }
         let known = match self.find(trace, block, rng, log)? {
             Ok(known) => known,
             Err(why) => return Ok(Err(why.clone())),

@@ -14,7 +14,6 @@ use smidgen_value::{Rng, math};
 use super::Tall;
 use super::law::{Law, Manner};
 use super::preparation::{Preparation, Test};
-use super::quadratic::square;
 
 /// Proposals that are weighed by one pass over the data.
 const BATCH: usize = 48;
@@ -56,7 +55,7 @@ impl Point {
     }
 
     fn look(&mut self, tall: &mut dyn Tall, prepared: &Preparation) {
-        let square = square(&self.y);
+        let square = prepared.square(&self.theta, &self.y);
         self.cube = square * math::sqrt(square);
         self.log_rest = tall.log_rest(&self.theta);
         self.polynomial = prepared.polynomial(&self.theta);
@@ -190,7 +189,7 @@ impl Chain {
         moved: &mut Moved,
     ) -> bool {
         let bounds = prepared.bounds.as_ref().expect("a thinned test has bounds");
-        let centre = &prepared.reference.centre;
+        let centre = &prepared.expansion().centre;
         let mut log_first = log_global + self.to.polynomial - self.at.polynomial;
         let at = [&self.at.theta[..], &self.to.theta[..]];
         if !bounds.hard.is_empty() {
@@ -207,7 +206,7 @@ impl Chain {
         self.clock.pass(bounds.total * (cubes[0] + cubes[1]));
         while self.clock.rings(rng) {
             let own = |rng: &mut Rng| bounds.draw(rng).map(|row| (row, bounds.each[row as usize]));
-            let Some((row, c)) = tall.drawn_ahead().or_else(|| own(rng)) else { break };
+            let Some((row, c)) = tall.drawn(rng).or_else(|| own(rng)) else { break };
             let mut remainder = [[0.0; 2]];
             tall.remainders(centre, &[row], at, &mut remainder);
             moved.rows += 1;

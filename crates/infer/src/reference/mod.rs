@@ -27,6 +27,8 @@ mod tests;
 
 pub use quadratic::Sums;
 
+use smidgen_value::Rng;
+
 /// A density above many sections, as the methods here ask for it. Sections are numbered from 0.
 pub trait Tall {
     fn dimension(&self) -> usize;
@@ -61,8 +63,8 @@ pub trait Tall {
         None
     }
 
-    /// The next of the sections that were drawn ahead in proportion to their bounds, and its bound, where they lie elsewhere.
-    fn drawn_ahead(&mut self) -> Option<(u32, f32)> {
+    /// A section in proportion to its bound, and that, where who has them draws them: ahead, or as they are asked for.
+    fn drawn(&mut self, _rng: &mut Rng) -> Option<(u32, f32)> {
         None
     }
 }

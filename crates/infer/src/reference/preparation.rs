@@ -111,7 +111,11 @@ pub enum Want {
 
 #[derive(Clone, Debug)]
 pub struct Preparation {
+    /// Around which proposals are made.
     pub reference: Reference,
+    /// Around which sums and bounds were made, if that is another point. Then y is no measure for these: ρ is the distance
+    /// from there, in the coordinates there.
+    pub ball: Option<Reference>,
     pub sums: Sums,
     pub radius: f64,
     pub bounds: Option<Bounds>,
@@ -145,6 +149,7 @@ impl Preparation {
         let forecast = Forecast::unknown(tall.rows());
         let mut prepared = Preparation {
             reference,
+            ball: None,
             sums,
             radius,
             bounds: None,
@@ -180,6 +185,7 @@ impl Preparation {
         let total = total.filter(|total| total.is_finite()).ok_or(Unfit::NoBounds)?;
         Ok(Preparation {
             reference,
+            ball: None,
             sums,
             radius,
             bounds: Some(Bounds::elsewhere(total)),
@@ -258,7 +264,20 @@ impl Preparation {
 
     /// Σ T_i(θ)
     pub fn polynomial(&self, theta: &[f64]) -> f64 {
-        quadratic::polynomial(&self.sums, &self.reference.centre, theta)
+        quadratic::polynomial(&self.sums, &self.expansion().centre, theta)
+    }
+
+    /// What sums and bounds were made around.
+    pub fn expansion(&self) -> &Reference {
+        self.ball.as_ref().unwrap_or(&self.reference)
+    }
+
+    /// ρ² of a point with coordinates y in the reference.
+    pub fn square(&self, theta: &[f64], y: &[f64]) -> f64 {
+        let Some(ball) = &self.ball else { return quadratic::square(y) };
+        let mut there = vec![0.0; y.len()];
+        ball.whiten(theta, &mut there);
+        quadratic::square(&there)
     }
 }
 
@@ -306,7 +325,7 @@ fn starts(start: &[f64], want: Want) -> Vec<Vec<f64>> {
 }
 
 /// E ρ³ of the standard normal in d dimensions: 2^{3/2} Γ((d + 3)/2) / Γ(d/2).
-fn mean_cube(d: usize) -> f64 {
+pub fn mean_cube(d: usize) -> f64 {
     let d = d as f64;
     math::exp(1.5 * math::ln(2.0) + math::ln_gamma(0.5 * (d + 3.0)) - math::ln_gamma(0.5 * d))
 }

@@ -317,7 +317,7 @@ impl Tall for Sharded<'_> {
         self.cumulated.last().copied()
     }
 
-    fn drawn_ahead(&mut self) -> Option<(u32, f32)> {
+    fn drawn(&mut self, _: &mut Rng) -> Option<(u32, f32)> {
         if self.next >= self.on_reel.len() {
             self.wind()?;
         }

@@ -162,6 +162,7 @@ impl Trace {
                 Err(_) => return Ok((value.value.clone(), f64::NEG_INFINITY)),
             };
             let log_p = self.log_density_at(id, &value)?;
+            self.disturb(id);
             // An observation may come back to the choice that it left.
             if !self.node(id).constrained {
                 self.remove_from_choices(id);

@@ -117,6 +117,7 @@ fn particles(plan: &Plan) -> String {
 fn words(class: Class) -> (&'static str, &'static str) {
     match class {
         Class::Smooth => ("nuts, jointly", "continuous, with a gradient"),
+        Class::Members => ("reference_mh, one by one", "above many members that come and go"),
         Class::Tall => ("subsampled_mh", "many local sections"),
         Class::Chain => (
             "whole chains, by forward filtering and backward sampling",
@@ -142,7 +143,7 @@ fn words(class: Class) -> (&'static str, &'static str) {
 }
 
 /// Choices by the places of the program that made them: "mu, theta (8 times)".
-fn named(look: &Look<'_>, choices: &[NodeId]) -> String {
+pub(super) fn named(look: &Look<'_>, choices: &[NodeId]) -> String {
     let mut places: Vec<(Span, String, usize)> = Vec::new();
     for id in choices {
         let (procedure, span) = look.trace.origin(*id);

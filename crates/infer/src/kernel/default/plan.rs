@@ -3,6 +3,7 @@
 //! | choice | move |
 //! |---|---|
 //! | continuous, and log density differentiable in it | one joint block of `nuts` |
+//! | the same, above many members that come and go, if the warm-up found a reference for it | by its members, see [`crate::kernel::reference_mh`] |
 //! | the same, above many local sections, if approximate moves are allowed | `subsampled_mh` |
 //! | finitely many values, each reading the one before | a whole chain from its conditional law, see [`super::chain`] |
 //! | anything else, each reading the one before | a whole chain by particles |
@@ -38,6 +39,8 @@ const MANY_SECTIONS: usize = 2000;
 pub enum Class {
     Smooth,
     Tall,
+    /// Above members that come and go.
+    Members,
     /// Part of a chain that is drawn as a whole from its conditional law.
     Chain,
     /// Part of a chain that is moved as a whole by particles.
@@ -155,6 +158,9 @@ pub struct Plan {
     pub has_leftovers: bool,
     /// Addresses of choices above many sections of which all have to be read.
     exact: FxHashSet<u64>,
+    /// Addresses of choices that are moved by their members, and those of them that exist, by address.
+    by_members: FxHashSet<u64>,
+    pub above_members: Vec<NodeId>,
 }
 
 impl Plan {
@@ -181,6 +187,8 @@ impl Plan {
             is_all_steady: _,
             has_leftovers: _,
             exact,
+            by_members,
+            above_members: _,
         } = self;
         reasons.put(out);
         steady_smooth.save(out)?;
@@ -189,6 +197,7 @@ impl Plan {
         had_idle.put(out);
         moves_idle.put(out);
         exact.put(out);
+        by_members.put(out);
         Ok(())
     }
 
@@ -201,6 +210,7 @@ impl Plan {
             had_idle: Bytes::take(from)?,
             moves_idle: Bytes::take(from)?,
             exact: Bytes::take(from)?,
+            by_members: Bytes::take(from)?,
             ..Plan::default()
         };
         Some(())
@@ -225,6 +235,7 @@ impl Plan {
         let choices: Vec<(u64, NodeId)> = trace.choices_by_address();
         self.classes.clear();
         self.excluded.clear();
+        self.above_members.clear();
         let idle = self.find_idle(trace, learns);
         let mut candidates = Vec::new();
         let mut tall = FxHashSet::default();
@@ -236,7 +247,10 @@ impl Plan {
             }
             let mut class = classify(trace, *id, MOST_VALUES)?;
             if class == Class::Smooth {
-                if !self.steady_smooth.admits(*address) {
+                if self.by_members.contains(address) {
+                    self.above_members.push(*id);
+                    class = Class::Members;
+                } else if !self.steady_smooth.admits(*address) {
                     let reason = self.reasons.get(address);
                     let reason = reason.map_or("it comes and goes", String::as_str).to_owned();
                     self.excluded.push(Exclusion { choice: *id, reason });
@@ -273,7 +287,7 @@ impl Plan {
         self.has_leftovers = choices.iter().any(|(address, id)| {
             let is_moved = matches!(
                 self.classes[id].1,
-                Class::Smooth | Class::Chain | Class::Particles | Class::Idle
+                Class::Smooth | Class::Members | Class::Chain | Class::Particles | Class::Idle
             );
             !is_moved && self.is_steady(*address)
         });
@@ -295,8 +309,27 @@ impl Plan {
         self.smooth.clear();
         self.densities = [None, None];
         self.chains.clear();
+        self.find_members(trace);
         (self.is_hierarchical, self.is_all_steady, self.has_leftovers) = (false, false, false);
         self.structure = Some(trace.structure_revision());
+    }
+
+    /// The choices that are moved by their members, without a look at any other.
+    fn find_members(&mut self, trace: &Trace) {
+        self.above_members.clear();
+        if self.by_members.is_empty() {
+            return;
+        }
+        let is = |id: &&NodeId| self.by_members.contains(&trace.address(**id));
+        self.above_members.extend(trace.choices().iter().filter(is));
+        self.above_members.sort_unstable_by_key(|id| trace.address(*id));
+    }
+
+    /// From the next plan on the choice of this address is moved by its members.
+    pub fn move_by_members(&mut self, address: u64) {
+        if self.by_members.insert(address) {
+            self.forget();
+        }
     }
 
     /// Whether it was made for the structure that the trace has.
@@ -311,9 +344,8 @@ impl Plan {
 
     /// Whether a choice belongs to the joint block or to a chain, or is drawn forward, whenever that is possible.
     pub fn is_steady(&self, address: u64) -> bool {
-        [&self.steady_smooth, &self.steady_chains, &self.steady_idle]
-            .iter()
-            .any(|steady| steady.contains(address))
+        let parts = [&self.steady_smooth, &self.steady_chains, &self.steady_idle];
+        parts.iter().any(|steady| steady.contains(address)) || self.by_members.contains(&address)
     }
 
     /// Whether a choice is drawn forward and moved by nothing else.

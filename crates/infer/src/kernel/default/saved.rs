@@ -21,6 +21,7 @@ impl AutoKernel {
             rounds,
             forms,
             sweeps,
+            structure: _,
             stuck,
             stream,
         } = self;

@@ -7,7 +7,7 @@ use super::{Blocks, Known};
 use crate::block::Target;
 use crate::explain::{Explanation, Look, blocks};
 use crate::hamiltonian::Block;
-use crate::reference::preparation::Test;
+use crate::reference::preparation::{Test, Want};
 use crate::run::{Log, Run};
 
 pub(super) fn explain(
@@ -29,6 +29,12 @@ impl Blocks {
         look: &mut Look<'_>,
         block: Block<'_>,
     ) -> Result<Result<String, String>, EvalError> {
+        if let ([choice], Want::Any | Want::This(Test::Thinned)) = (block.choices, self.want)
+            && look.trace.choices().len() > 1
+            && let Ok(words) = self.words_of_members(look.trace, *choice)?
+        {
+            return Ok(Ok(words));
+        }
         let mut run = Run::default();
         let mut log = Log::open(&mut run, 0);
         let known = self.find(look.trace, block, look.rng, &mut log)?;

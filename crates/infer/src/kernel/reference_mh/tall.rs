@@ -12,7 +12,7 @@ use crate::hamiltonian::estimate::metric_of_covariance;
 use crate::hamiltonian::metric::Metric;
 use crate::hamiltonian::{Block, Smoothed};
 use crate::reference::Tall;
-use crate::reference::chain::Chain;
+use crate::reference::chain::{Chain, Moved};
 use crate::reference::preparation::{Preparation, Want};
 use crate::reference::quadratic::square;
 use crate::run::Log;
@@ -244,15 +244,20 @@ impl TallBlock {
             density.install(trace, chain.theta(), rng)?;
         }
         *left = Some(trace.revision());
-        let tally = &mut log.tally;
-        tally.transitions += 1;
-        tally.accepted += u64::from(moved.accepted);
-        tally.sections_used += moved.rows;
-        tally.population += taylor.rows() as u64;
-        tally.by_reference += 1;
-        tally.reference_rows += moved.rows;
-        tally.reference_population += taylor.rows() as u64;
-        tally.violations += moved.violations;
+        note(moved, taylor.rows(), log);
         Ok(())
     }
+}
+
+/// Counts a transition of a block above so many rows.
+pub(super) fn note(moved: Moved, rows: usize, log: &mut Log<'_>) {
+    let tally = &mut log.tally;
+    tally.transitions += 1;
+    tally.accepted += u64::from(moved.accepted);
+    tally.sections_used += moved.rows;
+    tally.population += rows as u64;
+    tally.by_reference += 1;
+    tally.reference_rows += moved.rows;
+    tally.reference_population += rows as u64;
+    tally.violations += moved.violations;
 }

@@ -54,7 +54,7 @@ pub struct Forecast {
 
 impl Forecast {
     /// Nothing known but what nuts costs.
-    pub(super) fn unknown(rows: usize) -> Forecast {
+    pub(crate) fn unknown(rows: usize) -> Forecast {
         Forecast {
             accepted: 0.0,
             efficiency: 0.0,
