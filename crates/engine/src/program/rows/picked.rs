@@ -188,9 +188,9 @@ impl Rows {
     pub(crate) fn program_after_products(&self) -> Program {
         let known: Vec<Register> = self.products().map(|product| product.out).collect();
         let mut program = self.program.clone();
-        program.steps.retain(|step| {
-            !matches!(step.op, Op::Linear { .. }) && !known.contains(&step.out)
-        });
+        program
+            .steps
+            .retain(|step| !matches!(step.op, Op::Linear { .. }) && !known.contains(&step.out));
         program
     }
 

@@ -83,7 +83,6 @@ impl Preparation {
 
     /// Weighs independent proposals twice, the second time around their mean, and makes moves.
     pub(super) fn look_at_scans(&mut self, tall: &mut dyn Tall) {
-        let d = self.reference.dimension();
         let affordable = READINGS / tall.rows().max(1);
         let count = affordable.clamp(*PROPOSALS.start(), *PROPOSALS.end());
         let mut rng = stream();
@@ -222,7 +221,8 @@ impl Weighed {
     /// would have the noise of the proposals as well, which is larger by far where the weights are nearly equal.
     fn mean(&self, weights: &[f64], of_proposals: &[f64]) -> Vec<f64> {
         let equal = 1.0 / weights.len() as f64;
-        let (mut sums, mut squares) = (vec![0.0; of_proposals.len()], vec![0.0; of_proposals.len()]);
+        let (mut sums, mut squares) =
+            (vec![0.0; of_proposals.len()], vec![0.0; of_proposals.len()]);
         for (y, weight) in self.ys.chunks_exact(of_proposals.len()).zip(weights) {
             for (k, (y, mean)) in y.iter().zip(of_proposals).enumerate() {
                 let term = (weight - equal) * (y - mean);
@@ -231,7 +231,8 @@ impl Weighed {
             }
         }
         // The estimate has an error of its own: what does not stand out from it is left.
-        let stands_out = |m: f64, error: f64| if m == 0.0 { 0.0 } else { m * m * m / (m * m + error) };
+        let stands_out =
+            |m: f64, error: f64| if m == 0.0 { 0.0 } else { m * m * m / (m * m + error) };
         let means = of_proposals.iter().zip(&sums).map(|(mean, sum)| mean + sum);
         means.zip(&squares).map(|(m, error)| stands_out(m, *error)).collect()
     }
