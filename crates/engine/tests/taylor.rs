@@ -416,6 +416,39 @@ fn in_ball(z_ref: &[f64], factor: &[f64], rho: f64, rng: &mut Rng) -> Vec<f64> {
     (0..d).map(|i| z_ref[i] + moved(i)).collect()
 }
 
+/// A chance that is 1 to rounding, far to the left or right: what a row comes to there is what its law says.
+#[test]
+fn coins_are_the_same_far_out() {
+    each(|case, _, mut taylor| {
+        if case.outcome != "row.coin" {
+            return;
+        }
+        let d = taylor.dimension();
+        let all: Vec<u32> = (0..taylor.rows() as u32).collect();
+        let far: Vec<Vec<f64>> = (0..12).map(|seed| point(d, 20 + seed, 12.0)).collect();
+        let (mut here, mut there) = (vec![0.0; all.len()], vec![0.0; all.len()]);
+        for (z_ref, z) in far.iter().zip(&far[1..]) {
+            taylor.log_rows(&all, z_ref, &mut here);
+            taylor.log_rows(&all, z, &mut there);
+            let mut rests = vec![[0.0; 2]; all.len()];
+            taylor.remainders_beyond(0, z_ref, &all, [z, z_ref], &mut rests);
+            for ((here, there), [rest, nothing]) in here.iter().zip(&there).zip(rests) {
+                let are_small = here.abs() < 1e6 && there.abs() < 1e6;
+                if are_small {
+                    let name = case.name;
+                    // Of 1 − p near 1 the row itself has few digits left, unless p is from log odds.
+                    let lost = |log_p: f64| 4.0 * f64::EPSILON * math::exp(log_p.abs());
+                    let is_by_odds = case.observed.contains("logistic");
+                    let lost = if is_by_odds { 0.0 } else { lost(*here) + lost(*there) };
+                    let noise = 1e-7 * (1.0 + here.abs() + there.abs()) + lost;
+                    assert!((rest - (there - here)).abs() < noise, "{name}: {rest} {here} {there}");
+                    assert_eq!(nothing, 0.0, "{name}");
+                }
+            }
+        }
+    });
+}
+
 #[test]
 fn remainders_are_what_the_polynomials_leave_out() {
     each(|case, _, mut taylor| {

@@ -90,6 +90,23 @@ fn laws_made_of_laws_keep_the_law() {
 }
 
 #[test]
+fn rows_far_out_keep_the_law() {
+    // Chances that are 1 to rounding, and have been before a move.
+    for (name, law) in [MADE_OF_LAWS[0], MADE_OF_LAWS[1], ("logistic", "(flip (logistic {}))")] {
+        let row = |x: f64| law.replace("{}", &format!("(+ a (* b {x}))"));
+        let rows: Vec<String> = [-1.0, -0.5, 0.0, 0.4, 0.8, 1.2, 40.0, -70.0].map(row).into();
+        let data: Vec<&str> = rows.iter().map(String::as_str).collect();
+        let story = Story {
+            prior: "[assume a (normal 0 0.7)] [assume b (normal 0.4 0.2)]",
+            data: &data,
+            look: &["a", "b", "(* a b)", "(abs (- b 0.4))"],
+        };
+        let text = "(reference_mh default all 'test 'thinned 6)";
+        demand(&format!("exact start: thinned, far out, {name}"), REPEATS, program(&story, text));
+    }
+}
+
+#[test]
 fn bounds_of_nothing_are_noticed() {
     let text = "(reference_mh default all 'test 'thinned 12)";
     demand("exact start: thinned, long", 2 * REPEATS, program(&COINS, text));

@@ -6,7 +6,7 @@ use smidgen_prob::smooth::{Curve, Elementary};
 
 use super::Unserved;
 use super::sheet::{Quantity, Sheet};
-use crate::program::curved::Read;
+use crate::program::curved::{CurvedOp, Read};
 
 /// How a logarithm is better known than by the curve of the step: the bound of log(1 − (1 − e^z)) would be that of no line.
 #[derive(Clone, Debug)]
@@ -56,6 +56,9 @@ impl Sheet {
     ) -> Result<Option<Quantity>, Unserved> {
         let negative = self.negatives.get(&step).copied();
         let known = match (curve, negative) {
+            (Curve::Wall, _) if self.logs.contains_key(&step) || self.is_chance(step) => {
+                Quantity::Data(0.0)
+            }
             (Curve::Log, _) => match self.chances.get(&step).cloned() {
                 Some(Chance::Logistic(log_odds)) => self.curve(Curve::LogLogistic, &log_odds)?,
                 Some(Chance::OneLessExp(log)) => self.curve(Curve::Log1mExp, &log)?,
@@ -81,5 +84,27 @@ impl Sheet {
             _ => return Ok(None),
         };
         Ok(Some(known))
+    }
+
+    /// Whether a step is known to be a probability, so that nothing has to be seen to.
+    fn is_chance(&self, step: Read) -> bool {
+        match self.chances.get(&step) {
+            Some(Chance::Logistic(_) | Chance::Complement(_)) => true,
+            Some(Chance::OneLessExp(log)) => self.is_never_positive(log),
+            Some(Chance::Times(..)) | None => false,
+        }
+    }
+
+    /// Whether a number is known to be negative or 0: the logarithm of a probability, or less an exponential.
+    fn is_never_positive(&self, x: &Quantity) -> bool {
+        let Quantity::Step(read) = x else { return x.number().is_some_and(|x| x <= 0.0) };
+        if let Some(positive) = self.negatives.get(read) {
+            return self.logs.contains_key(positive);
+        }
+        let Read::Step(number) = read else { return false };
+        matches!(
+            self.curved.steps[*number as usize].op,
+            CurvedOp::Curve(Curve::LogLogistic | Curve::LogNormalCdf | Curve::Log1mExp, _)
+        )
     }
 }

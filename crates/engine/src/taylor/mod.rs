@@ -11,7 +11,7 @@
 //! |---|---|
 //! | [`sheet`], [`chances`], [`follow`] | from a program to curved steps over forms |
 //! | [`kind`] | rows that compute the same |
-//! | [`values`], [`sums`], [`bounds`] | passes over all rows |
+//! | [`values`], [`many`], [`sums`], [`bounds`] | passes over all rows |
 //! | [`remainders`] | a few rows |
 //! | [`rest`], [`quadratic`] | all but the sections, and what of it is a polynomial itself |
 //! | [`members`] | sections of nodes that come and go |
@@ -21,6 +21,7 @@ mod bounds;
 mod chances;
 mod follow;
 mod kind;
+mod many;
 pub mod members;
 pub mod patches;
 mod quadratic;
@@ -38,6 +39,7 @@ use crate::program::run::bounds::Enclosures;
 use crate::program::run::remainder::Rests;
 use crate::program::run::second_order::Jets;
 use crate::program::run::{NO_LINEAR, Store};
+use crate::program::wide::SideBySide;
 use crate::program::{Program, Source, chunks};
 use crate::smooth::{Density, Terms};
 use kind::Kind;
@@ -112,7 +114,7 @@ struct Desk {
     enclosures: Enclosures,
     rests: Rests,
     /// Data of a block of rows, lane by lane, and their products with the weights of many points.
-    block: Vec<f64>,
+    block: Vec<SideBySide>,
     products: Vec<Vec<f64>>,
     /// The kind whose constants stand in the store, by its first section, if nothing else does.
     at_hand: Option<usize>,

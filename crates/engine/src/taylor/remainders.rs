@@ -3,7 +3,7 @@
 use super::{Desk, Taylor};
 use crate::program::cells::Pick;
 use crate::program::rows::BLOCK;
-use crate::program::run::remainder::Points;
+use crate::program::run::remainder::{Points, Rest};
 
 impl Taylor {
     /// R_i = l_i − T_i at two points, for sections by number; T_i is the second-order Taylor polynomial at `z_ref`.
@@ -34,6 +34,7 @@ impl Taylor {
         }
         let (a, b) = differences.split_at(d);
         let points = Points { centre: z_ref, differences: [a, b], order };
+        let mut odd: Vec<(usize, [f64; 2])> = Vec::new();
         self.each_kind(rows, |taylor, kind, places, these| {
             let (kind, desk) = (&taylor.kinds[kind], &mut taylor.desks[0]);
             if desk.at_hand != Some(kind.first) {
@@ -43,12 +44,42 @@ impl Taylor {
             }
             kind.data.load(&mut desk.store, &[], Pick::These(these), these.len());
             kind.data.run(&mut desk.store, these.len());
-            let mut found = [[0.0; 2]; BLOCK];
+            let mut found = [[Rest::default(); 2]; BLOCK];
             let found = &mut found[..these.len()];
             desk.rests.run(&kind.curved, &desk.store, &points, found);
-            places.iter().zip(found).for_each(|(place, rest)| out[*place] = *rest);
+            for (place, rests) in places.iter().zip(found) {
+                out[*place] = rests.map(|rest| rest.beyond);
+                if !out[*place].iter().all(|rest| rest.is_finite()) {
+                    odd.push((*place, rests.map(|rest| rest.polynomial)));
+                }
+            }
         });
         self.differences = differences;
+        for (place, polynomials) in odd {
+            self.by_its_row((rows[place], z_ref), zs, polynomials, &mut out[place]);
+        }
+    }
+
+    /// What comes to no finite number step by step is decided by the row itself: a probability that has become 1, put together
+    /// from where it was and how it changed, may lie beyond 1 by rounding.
+    fn by_its_row(
+        &mut self,
+        (row, z_ref): (u32, &[f64]),
+        zs: [&[f64]; 2],
+        polynomials: [f64; 2],
+        out: &mut [f64; 2],
+    ) {
+        let log_row = |taylor: &mut Taylor, z: &[f64]| {
+            let mut log_p = [0.0];
+            taylor.log_rows(&[row], z, &mut log_p);
+            log_p[0]
+        };
+        let here = log_row(self, z_ref);
+        for ((out, z), polynomial) in out.iter_mut().zip(zs).zip(polynomials) {
+            if !out.is_finite() {
+                *out = log_row(self, z) - here - polynomial;
+            }
+        }
     }
 
     /// l_i at z, for sections by number; not finite where the row is impossible.

@@ -11,7 +11,7 @@ use crate::program::cells::{Cells, Pick};
 use crate::program::curved::{Curved, CurvedOp};
 use crate::program::rows::Rows;
 use crate::program::run::bounds::{Ball, Enclosures};
-use crate::program::run::remainder::{Points, Rests};
+use crate::program::run::remainder::{Points, Rest, Rests};
 use crate::program::run::second_order::Jets;
 use crate::program::run::tests::{Case, ETAS, LANES, cases, store};
 use crate::program::run::{NO_LINEAR, Store};
@@ -140,11 +140,12 @@ impl Section {
 
     fn rest(&mut self, lane: usize, centre: &[f64], difference: &[f64]) -> f64 {
         self.load();
-        let mut out = [[0.0; 2]; LANES];
+        let mut out = [[Rest::default(); 2]; LANES];
         let points = Points { centre, order: 2, differences: [difference, difference] };
         Rests::default().run(&self.curved, &self.store, &points, &mut out);
-        assert_eq!(out[lane][0].to_bits(), out[lane][1].to_bits());
-        out[lane][0]
+        let [there, again] = out[lane].map(|rest| rest.beyond);
+        assert_eq!(there.to_bits(), again.to_bits());
+        there
     }
 }
 

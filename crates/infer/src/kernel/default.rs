@@ -255,10 +255,14 @@ impl AutoKernel {
         Ok(!round.learns && !is_known)
     }
 
-    /// In the warm-up: trajectories that come to where the reference does not reach show that it serves no longer.
+    /// In the warm-up: trajectories that come to where the reference does not reach show that it serves no longer, and so do chains
+    /// that stand for long.
     fn doubt_reference(&mut self, trace: &mut Trace, round: Round) -> Result<(), EvalError> {
         let block = &self.plan.smooth;
-        if round.learns && self.reference.is_doubtful(trace, block)? {
+        if !round.learns || self.reference.is_held(trace, block) {
+            return Ok(());
+        }
+        if self.reference.is_doubtful(trace, block)? {
             self.nuts.forget(trace, block);
         }
         Ok(())

@@ -268,6 +268,22 @@ impl Blocks {
         self
     }
 
+    /// Whether the warm-up has shown that the chain stands for long where the reference does not reach. Then the block is not moved
+    /// by it any more.
+    pub fn is_held(&mut self, trace: &Trace, block: &[NodeId]) -> bool {
+        let Some(place) = self.place(trace, block) else { return false };
+        let known = &mut self.known[place];
+        let why = match known {
+            Ok(Known::Tall(tall)) => tall.is_held(),
+            _ => None,
+        };
+        let is_held = why.is_some();
+        if let Some(why) = why {
+            *known = Err(why);
+        }
+        is_held
+    }
+
     /// One transition of a block, or why it has none.
     pub fn transition(
         &mut self,

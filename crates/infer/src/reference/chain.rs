@@ -24,6 +24,8 @@ const ROUNDING: f64 = 1e-12;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     pub accepted: bool,
+    /// Whether what was proposed does not hang on the state.
+    pub is_independent: bool,
     /// Rows read.
     pub rows: u64,
     /// Remainders beyond their bounds: none, if the bounds are right.
@@ -138,8 +140,9 @@ impl Chain {
         prepared: &Preparation,
         rng: &mut Rng,
     ) -> Moved {
-        let mut moved = Moved::default();
         let manner = Law::manner(rng);
+        let is_independent = manner == Manner::Independent;
+        let mut moved = Moved { is_independent, ..Moved::default() };
         self.to.y.resize(self.at.y.len(), 0.0);
         let mut log_q_ratio = 0.0;
         match (prepared.test, manner) {
@@ -151,7 +154,7 @@ impl Chain {
                 self.to.put(tall, prepared);
             }
         }
-        if manner == Manner::Independent {
+        if is_independent {
             let [at, to] = [&mut self.at, &mut self.to].map(|point| point.log_law(&prepared.law));
             log_q_ratio = at - to;
         }

@@ -4,14 +4,15 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use smidgen_prob::smooth::Elementary;
 use smidgen_value::Column as Numbers;
 
 use super::records::Records;
 use super::{BLOCK, Column, Rows};
 use crate::program::cells::{Cells, Pick};
 use crate::program::run::{Block, NO_LINEAR, Store};
-use crate::program::wide::lanes::TILE;
-use crate::program::{Leaf, Op, Program, Register};
+use crate::program::wide::{SideBySide, TOGETHER};
+use crate::program::{Leaf, Op, Program, Register, Step};
 
 /// What a leaf reads in one row.
 pub(crate) enum OfRow<'a> {
@@ -20,13 +21,14 @@ pub(crate) enum OfRow<'a> {
     Numbers(Cow<'a, [f64]>),
 }
 
-/// A product of weights and data that are read in place.
-#[derive(Clone, Copy)]
+/// A product of weights and data that are read in place, with a number that is the same for all rows added.
 pub(crate) struct Product {
     pub out: Register,
     /// Where the weights begin in the global part, and how many they are.
     pub weights: Register,
     pub len: u32,
+    /// Where the number stands in the global part.
+    pub plus: Option<Register>,
     /// The leaf of the data.
     pub data: u32,
 }
@@ -93,14 +95,17 @@ impl Rows {
         self.program.leaves.iter().zip(&self.columns)
     }
 
-    /// The products of weights and data read in place: the register of each, its weights' place in the global part, and
-    /// the leaf of its data.
+    /// The products of weights and data read in place.
     pub(crate) fn products(&self) -> impl Iterator<Item = Product> {
         self.program.steps.iter().filter_map(|step| match step.op {
             Op::Linear { weights, data } => match self.columns[weights as usize] {
                 Column::Uniform(first) => {
                     let len = self.program.leaves[weights as usize].len;
-                    Some(Product { out: step.out, weights: first, len, data })
+                    let (out, plus) = match self.added_to(step.out) {
+                        Some((out, number)) => (out, Some(number)),
+                        None => (step.out, None),
+                    };
+                    Some(Product { out, weights: first, len, plus, data })
                 }
                 _ => None,
             },
@@ -108,17 +113,54 @@ impl Rows {
         })
     }
 
-    /// The data of a leaf that is read in place, in tiles of lanes: entry k of lane l at (l/[`TILE`]·len + k)·[`TILE`] + l%[`TILE`].
-    pub(crate) fn tiles_of_block(
-        &self,
+    /// The sum of a product that nothing else reads with a number that is the same for all rows, and where that stands in the
+    /// global part.
+    fn added_to(&self, product: Register) -> Option<(Register, Register)> {
+        let is_reader = |step: &&Step| {
+            let mut reads = Vec::new();
+            step.op.reads(&mut reads);
+            reads.contains(&product)
+        };
+        let mut readers = self.program.steps.iter().filter(is_reader);
+        let (Some(step), None) = (readers.next(), readers.next()) else { return None };
+        let other = match step.op {
+            Op::Elementary(Elementary::Add, a, b) if a == product => b,
+            Op::Elementary(Elementary::Add, a, _) => a,
+            _ => return None,
+        };
+        let number = self.leaves().find_map(|(leaf, column)| match column {
+            Column::Uniform(first) => {
+                let place = other.checked_sub(leaf.register).filter(|place| *place < leaf.len);
+                place.map(|place| first + place)
+            }
+            _ => None,
+        });
+        number.filter(|_| !self.program.terms.contains(&product)).map(|at| (step.out, at))
+    }
+
+    /// Whether a register is read from the rows.
+    pub(crate) fn is_of_rows(&self, register: Register) -> bool {
+        self.copied().any(|(leaf, column)| {
+            let is_of_leaf = register.checked_sub(leaf.register).is_some_and(|k| k < leaf.len);
+            is_of_leaf && matches!(column, Column::Cells(_) | Column::Data(_))
+        })
+    }
+
+    /// The data of a leaf that is read in place, side by side.
+    pub(crate) fn tiles_of_block<'a>(
+        &'a self,
         leaf: u32,
         pick: Pick<'_>,
         lanes: usize,
-        out: &mut Vec<f64>,
-    ) {
+        room: &'a mut Vec<SideBySide>,
+    ) -> &'a [SideBySide] {
         let (len, stride) = (self.program.leaves[leaf as usize].len as usize, self.stride);
-        out.resize(len * lanes.next_multiple_of(TILE), 0.0);
-        let at = |l: usize| l / TILE * len * TILE + l % TILE;
+        let cells = len * lanes.div_ceil(TOGETHER);
+        if let Some(tiles) = self.block_side_by_side(pick, leaf) {
+            return &tiles[..cells];
+        }
+        room.resize(cells, SideBySide([0.0; TOGETHER]));
+        let first = |l: usize| l / TOGETHER * len;
         match self.block(pick, leaf) {
             Block::Rows(rows, pick) => {
                 for l in 0..lanes {
@@ -126,25 +168,29 @@ impl Rows {
                         Pick::From(start) => rows.row(start + l),
                         Pick::These(these) => rows.row(these[l] as usize),
                     };
-                    let cells = out[at(l)..].iter_mut().step_by(TILE);
-                    cells.zip(&row[..len]).for_each(|(cell, x)| *cell = *x);
+                    let cells = room[first(l)..].iter_mut();
+                    cells.zip(&row[..len]).for_each(|(cell, x)| cell.0[l % TOGETHER] = *x);
                 }
             }
             Block::Lanes(data) => {
                 for (k, column) in data.chunks_exact(stride).enumerate() {
                     for (l, x) in column[..lanes].iter().enumerate() {
-                        out[at(l) + k * TILE] = *x;
+                        room[first(l) + k].0[l % TOGETHER] = *x;
                     }
                 }
             }
             Block::Together(_) => unreachable!("a block of rows as they are"),
         }
+        room
     }
 
     /// The program without those products, for rows in whose registers they stand already.
     pub(crate) fn program_after_products(&self) -> Program {
+        let known: Vec<Register> = self.products().map(|product| product.out).collect();
         let mut program = self.program.clone();
-        program.steps.retain(|step| !matches!(step.op, Op::Linear { .. }));
+        program
+            .steps
+            .retain(|step| !matches!(step.op, Op::Linear { .. }) && !known.contains(&step.out));
         program
     }
 

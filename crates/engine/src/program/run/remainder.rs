@@ -36,17 +36,25 @@ struct Change {
     rest: f64,
 }
 
+/// How the last step differs at a point, in two parts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rest {
+    pub polynomial: f64,
+    pub beyond: f64,
+}
+
 impl Change {
     fn total(self) -> f64 {
         self.linear + self.quadratic + self.rest
     }
 
-    /// What a polynomial of an order, 0 to 2, leaves out.
-    fn beyond(self, order: usize) -> f64 {
+    /// What a polynomial of an order, 0 to 2, says, and what it leaves out.
+    fn parted(self, order: usize) -> Rest {
+        let Change { linear, quadratic, rest } = self;
         match order {
-            0 => self.total(),
-            1 => self.quadratic + self.rest,
-            _ => self.rest,
+            0 => Rest { polynomial: 0.0, beyond: self.total() },
+            1 => Rest { polynomial: linear, beyond: quadratic + rest },
+            _ => Rest { polynomial: linear + quadratic, beyond: rest },
         }
     }
 }
@@ -122,7 +130,9 @@ fn rest_of(curve: Curve, x: f64, f: &[f64; MOST_ORDER + 1], u: f64) -> f64 {
     if !is_line {
         let series: f64 = terms[3..].iter().rev().sum();
         let error = terms[6].abs().max(terms[7].abs());
-        if error <= noise || error <= 1e-11 * series.abs() {
+        // Small terms say little if they do not fall: those of log logistic far to the left are tiny, and grow for long.
+        let falls = error <= 1e-3 * terms[3].abs().max(terms[4].abs());
+        if error <= 1e-11 * series.abs() || (falls && error <= noise) {
             return series;
         }
     }
@@ -153,7 +163,7 @@ impl Rests {
         curved: &Curved,
         data: &Store,
         points: &Points<'_>,
-        out: &mut [[f64; POINTS]],
+        out: &mut [[Rest; POINTS]],
     ) {
         let lanes = out.len();
         debug_assert!(lanes <= BLOCK, "rows of one block");
@@ -177,7 +187,7 @@ impl Rests {
                 self.steps[k] = self.step(step, data, l, lanes);
             }
             *out =
-                self.steps[curved.steps.len() - 1].there.map(|change| change.beyond(points.order));
+                self.steps[curved.steps.len() - 1].there.map(|change| change.parted(points.order));
         }
     }
 

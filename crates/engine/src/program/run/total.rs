@@ -7,7 +7,7 @@ use smidgen_value::Link;
 
 use super::{Linear, Store};
 use crate::program::wide::Sum;
-use crate::program::{DensityOp, Op, Program, Register};
+use crate::program::{DensityOp, Op, Program, Register, Step};
 
 impl Store {
     /// Adds the terms of the lanes to a sum. False if something cannot be computed in some lane; the sum
@@ -37,6 +37,11 @@ impl Store {
         true
     }
 
+    /// Adds log p of coins, given the register of their outcomes and their log odds.
+    pub(crate) fn add_coins(&self, x: Register, log_odds: &[f64], sum: &mut Sum) {
+        self.wide.add_coins(self.lanes(x, log_odds.len()), log_odds, sum);
+    }
+
     /// Adds the log density of each lane, if there is a loop for sums of its kind. Whether there is.
     fn add_density(&self, op: &DensityOp, lanes: usize, sum: &mut Sum) -> bool {
         let at = |register: Register| self.lanes(register, lanes);
@@ -49,6 +54,21 @@ impl Store {
                 self.wide.add_normals([*x, *mean, *sd].map(at), sum)
             }
             _ => false,
+        }
+    }
+}
+
+impl Program {
+    /// The register of the outcomes, if the program is nothing but coins with these log odds.
+    pub(crate) fn coins_of(&self, log_odds: Register) -> Option<Register> {
+        let [Step { op: Op::Density(op), out, .. }] = &self.steps[..] else { return None };
+        match (op.family(), &op.registers[..]) {
+            ((Family::Coin, Some(Link::LogOdds)), [x, eta])
+                if *eta == log_odds && self.terms == [*out] =>
+            {
+                Some(*x)
+            }
+            _ => None,
         }
     }
 }

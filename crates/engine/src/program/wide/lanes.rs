@@ -3,7 +3,7 @@
 use pulp::{Simd, WithSimd};
 
 use super::Wide;
-use super::products::{Parts, SUMS, dots};
+use super::products::{Parts, SUMS, SideBySide, TOGETHER, dots};
 
 /// Σ_l a_l b_l for several b, over however many lanes.
 #[inline(always)]
@@ -74,22 +74,21 @@ impl Wide {
         );
     }
 
-    /// out_zl = Σ_k w_zk x_lk for several vectors of weights and the lanes of a block, both in tiles: entry k of vector z at
-    /// (z/[`WEIGHTS`]·len + k)·[`WEIGHTS`] + z%[`WEIGHTS`], that of lane l likewise by [`TILE`], and the product of z and l at
-    /// z·stride + l. A tile of data stays close to the processor while all weights go by.
+    /// out_zl = Σ_{k<len} w_zk x_lk + w_z,len for several vectors of weights and the lanes of a block, which stand side by side.
+    /// Weights are in tiles: entry k of vector z at (z/[`WEIGHTS`]·(len + 1) + k)·[`WEIGHTS`] + z%[`WEIGHTS`]; the result for z
+    /// and l is at z·stride + l. A tile of data stays close to the processor while all weights go by.
     pub(crate) fn linear_many(
         self,
         weights: &[f64],
-        data: &[f64],
-        len: usize,
-        stride: usize,
+        data: &[SideBySide],
+        [len, stride]: [usize; 2],
         out: &mut [f64],
     ) {
         widely!(
             self.0,
             simd,
-            { weights: &'a [f64], data: &'a [f64], len: usize, stride: usize, out: &'a mut [f64] } -> (),
-            linear_many(simd, weights, data, len, stride, out)
+            { weights: &'a [f64], data: &'a [SideBySide], len: usize, stride: usize, out: &'a mut [f64] } -> (),
+            linear_many(simd, weights, data, [len, stride], out)
         );
     }
 
@@ -151,9 +150,8 @@ fn add_gram<S: Simd>(simd: S, weights: &[f64], columns: Columns<'_>, out: &mut [
     }
 }
 
-/// Vectors of weights, and lanes, of a tile.
+/// Vectors of weights of a tile.
 pub(crate) const WEIGHTS: usize = 4;
-pub(crate) const TILE: usize = 16;
 
 /// Registers for the products of one vector of weights. Two of them for each of the vectors leave room for the rest on every
 /// processor; no number depends on it.
@@ -163,18 +161,17 @@ const AT_ONCE: usize = 2;
 fn linear_many<S: Simd>(
     simd: S,
     weights: &[f64],
-    data: &[f64],
-    len: usize,
-    stride: usize,
+    data: &[SideBySide],
+    [len, stride]: [usize; 2],
     out: &mut [f64],
 ) {
     let width = AT_ONCE * S::F64_LANES;
-    for (tile, data) in data.chunks_exact(len * TILE).enumerate() {
-        for (quad, weights) in weights.chunks_exact(len * WEIGHTS).enumerate() {
-            for part in (0..TILE).step_by(width) {
+    for (tile, data) in data.chunks_exact(len).enumerate() {
+        for (quad, weights) in weights.chunks_exact((len + 1) * WEIGHTS).enumerate() {
+            let (weights, plus) = weights.split_at(len * WEIGHTS);
+            for part in (0..TOGETHER).step_by(width) {
                 let mut sums = [[simd.splat_f64s(0.0); AT_ONCE]; WEIGHTS];
-                let cells = data.as_chunks::<TILE>().0.iter();
-                for (w, x) in weights.as_chunks::<WEIGHTS>().0.iter().zip(cells) {
+                for (w, SideBySide(x)) in weights.as_chunks::<WEIGHTS>().0.iter().zip(data) {
                     let (x, _) = S::as_simd_f64s(&x[part..part + width]);
                     for n in 0..WEIGHTS {
                         let w = simd.splat_f64s(w[n]);
@@ -183,10 +180,12 @@ fn linear_many<S: Simd>(
                         }
                     }
                 }
-                for (n, sums) in sums.iter().enumerate() {
-                    let at = (quad * WEIGHTS + n) * stride + tile * TILE + part;
+                for (n, (sums, plus)) in sums.iter().zip(plus).enumerate() {
+                    let at = (quad * WEIGHTS + n) * stride + tile * TOGETHER + part;
                     let (out, _) = S::as_mut_simd_f64s(&mut out[at..at + width]);
-                    out.copy_from_slice(sums);
+                    for r in 0..AT_ONCE {
+                        out[r] = simd.add_f64s(sums[r], simd.splat_f64s(*plus));
+                    }
                 }
             }
         }

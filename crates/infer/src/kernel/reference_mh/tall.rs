@@ -13,9 +13,9 @@ use crate::hamiltonian::metric::Metric;
 use crate::hamiltonian::{Block, Smoothed};
 use crate::reference::Tall;
 use crate::reference::chain::{Chain, Moved};
-use crate::reference::preparation::{Preparation, Want};
+use crate::reference::preparation::{Forecast, Preparation, Want};
 use crate::reference::quadratic::square;
-use crate::run::Log;
+use crate::run::{Log, Phase};
 
 /// A block above many sections.
 pub(super) struct TallBlock {
@@ -32,6 +32,39 @@ pub(super) struct TallBlock {
     /// The revision of the trace that the last transition left.
     left: Option<u64>,
     is_faulty: bool,
+    stands: Stands,
+}
+
+/// How many moves of the warm-up a chain has stood between independent proposals that it took.
+#[derive(Default)]
+struct Stands {
+    moves: f64,
+    squares: f64,
+    /// Of the present stand.
+    now: f64,
+}
+
+/// So many moves say something about how long stands are; so many moves for an effective draw are too many; and by an estimate,
+/// another kernel is better if it seems to be so many times as good.
+const ENOUGH: f64 = 100.0;
+const MOST_STOOD: f64 = 50.0;
+const CLEARLY: f64 = 2.0;
+
+impl Stands {
+    fn note(&mut self, moved: Moved) {
+        self.now += 1.0;
+        if moved.accepted && moved.is_independent {
+            self.moves += self.now;
+            self.squares += self.now * self.now;
+            self.now = 0.0;
+        }
+    }
+
+    /// The mean over all moves of the length of the stand that each is part of: about the moves for an effective draw.
+    fn mean(&self) -> Option<f64> {
+        let moves = self.moves + self.now;
+        (moves >= ENOUGH).then(|| (self.squares + self.now * self.now) / moves)
+    }
 }
 
 /// A density with its sections, as the methods of [`crate::reference`] ask for it.
@@ -124,6 +157,7 @@ impl TallBlock {
             is_of_the_rest: !may_learn && !is_alone,
             left: None,
             is_faulty,
+            stands: Stands::default(),
         };
         if may_learn {
             // Where the reference is narrower than the posterior, a state far out would be left in small steps only.
@@ -151,6 +185,16 @@ impl TallBlock {
             reference.whiten(&state, &mut y);
             square(&y) > radius * radius
         }))
+    }
+
+    /// Why trajectories would be better, if chains of the warm-up stood for long.
+    pub(super) fn is_held(&self) -> Option<String> {
+        let Forecast { cost, efficiency, nuts, .. } = self.prepared.forecast;
+        let moves = self.stands.mean()?;
+        let is_dear = cost * efficiency * moves > CLEARLY * nuts;
+        (is_dear || moves > MOST_STOOD).then(|| {
+            format!("the posterior is far from normal: in the warm-up about {moves:.0} moves were worth one independent draw")
+        })
     }
 
     fn go(&mut self, state: &[f64]) {
@@ -234,12 +278,15 @@ impl TallBlock {
         rng: &mut Rng,
         log: &mut Log<'_>,
     ) -> Result<(), EvalError> {
-        let TallBlock { smoothed, taylor, prepared, chain, left, is_faulty, .. } = self;
+        let TallBlock { smoothed, taylor, prepared, chain, left, is_faulty, stands, .. } = self;
         let mut density = smoothed.density();
         let moved = {
             let mut tall = TallDensity { density: &mut density, taylor, is_faulty: *is_faulty };
             chain.transition(&mut tall, prepared, rng)
         };
+        if log.run.phase == Phase::Warmup {
+            stands.note(moved);
+        }
         if moved.accepted {
             density.install(trace, chain.theta(), rng)?;
         }

@@ -83,7 +83,6 @@ impl Preparation {
 
     /// Weighs independent proposals twice, the second time around their mean, and makes moves.
     pub(super) fn look_at_scans(&mut self, tall: &mut dyn Tall) {
-        let d = self.reference.dimension();
         let affordable = READINGS / tall.rows().max(1);
         let count = affordable.clamp(*PROPOSALS.start(), *PROPOSALS.end());
         let mut rng = stream();
@@ -93,13 +92,7 @@ impl Preparation {
             if !(effective > 0.1 * count as f64 && effective > 30.0) {
                 break;
             }
-            let mut shift = vec![0.0; d];
-            for (y, weight) in weighed.ys.chunks_exact(d).zip(&weights) {
-                shift.iter_mut().zip(y).for_each(|(sum, y)| *sum += weight * y);
-            }
-            // The estimate has an error of its own: what does not stand out from it is left.
-            shift.iter_mut().for_each(|m| *m *= (*m * *m) / (*m * *m + 1.0 / effective));
-            self.law = Law::new(shift);
+            self.law = Law::new(weighed.mean(&weights, &self.law.shift));
         }
         self.test = Test::Scan;
         let moves = (affordable / 4).clamp(*MOVES.start(), *MOVES.end());
@@ -224,6 +217,26 @@ struct Weighed {
 }
 
 impl Weighed {
+    /// E y by these weights, for proposals whose own mean is known: Σ (w − 1/n) (y − μ) is what they lack of it. The sum with w alone
+    /// would have the noise of the proposals as well, which is larger by far where the weights are nearly equal.
+    fn mean(&self, weights: &[f64], of_proposals: &[f64]) -> Vec<f64> {
+        let equal = 1.0 / weights.len() as f64;
+        let (mut sums, mut squares) =
+            (vec![0.0; of_proposals.len()], vec![0.0; of_proposals.len()]);
+        for (y, weight) in self.ys.chunks_exact(of_proposals.len()).zip(weights) {
+            for (k, (y, mean)) in y.iter().zip(of_proposals).enumerate() {
+                let term = (weight - equal) * (y - mean);
+                sums[k] += term;
+                squares[k] += term * term;
+            }
+        }
+        // The estimate has an error of its own: what does not stand out from it is left.
+        let stands_out =
+            |m: f64, error: f64| if m == 0.0 { 0.0 } else { m * m * m / (m * m + error) };
+        let means = of_proposals.iter().zip(&sums).map(|(mean, sum)| mean + sum);
+        means.zip(&squares).map(|(m, error)| stands_out(m, *error)).collect()
+    }
+
     /// The weights, with a sum of 1, and how many equal ones would be worth as much.
     fn weights(&self) -> (Vec<f64>, f64) {
         let most = self.log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
