@@ -21,10 +21,10 @@ fn run(text: &str, record: &[&str]) -> Run {
 }
 
 fn column(run: &Run, name: &str) -> Vec<f64> {
-    let scalars: Vec<Scalar<'_>> = run.draws.scalars();
-    let found = scalars.iter().find(|scalar| scalar.name == name);
+    let scalars: Vec<Scalar> = run.draws.scalars();
+    let found = scalars.into_iter().find(|scalar| scalar.name == name);
     let found = found.unwrap_or_else(|| panic!("nothing is called {name}"));
-    found.chains.iter().flat_map(|chain| chain.iter().copied()).collect()
+    found.chains.concat()
 }
 
 /// Assignments one by one, a joint block, and a choice that nothing but a prediction asks for.
