@@ -126,7 +126,9 @@ fn cells(row: &SummaryRow) -> Vec<String> {
     let mut cells = vec![short_name(&row.name)];
     let moment = |x: f64| rounded(x, 4, row.mcse);
     let known = |x: f64, text: String| if x.is_nan() { UNKNOWN.to_owned() } else { text };
-    cells.extend([moment(row.mean), moment(row.sd)]);
+    // One draw has no standard deviation; that of draws that are no numbers is none either.
+    let sd = if row.mean.is_nan() { moment(row.sd) } else { known(row.sd, moment(row.sd)) };
+    cells.extend([moment(row.mean), sd]);
     cells.push(known(row.mcse, rounded(row.mcse, 2, f64::NAN)));
     cells.extend([row.q5, row.q50, row.q95].map(moment));
     cells.extend([row.ess_bulk, row.ess_tail].map(|x| known(x, fixed(x, 0))));

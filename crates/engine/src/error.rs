@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use smidgen_lang::diagnostic::closest;
 use smidgen_lang::{Diagnostic, Span};
-use smidgen_prob::Arity;
+use smidgen_prob::{Arity, registry};
 use smidgen_value::{ArgumentError, Symbol, Value};
 
 /// Deeper nesting of calls than this is refused.
@@ -159,6 +160,14 @@ impl EvalError {
         diagnostic.hints.extend(advice);
         diagnostic
     }
+}
+
+/// The name that was probably meant by one that is unbound: one of the program's own that is spelt nearly so, ours for what other
+/// systems call so, or a built-in one that is spelt nearly so.
+pub fn meant<'a>(name: &str, own: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    closest(name, own)
+        .or_else(|| registry::called_elsewhere(name))
+        .or_else(|| closest(name, registry::names()))
 }
 
 /// What to write so that random choices cannot leave the domain of a parameter.

@@ -4,6 +4,7 @@ mod constrain;
 mod distance;
 mod explore;
 mod labels;
+pub mod later;
 mod named;
 mod pointwise;
 mod retry;

@@ -232,8 +232,10 @@ impl KernelRecord {
                 if tally.trajectories < tally.transitions { "trajectory" } else { "transition" };
             format!("{each:.1} gradients per {of}")
         });
-        let diverged =
-            (tally.diverged > 0).then(|| format!("{} trajectories diverged", tally.diverged));
+        let diverged = (tally.diverged > 0).then(|| {
+            let noun = if tally.diverged == 1 { "trajectory" } else { "trajectories" };
+            format!("{} {noun} diverged", tally.diverged)
+        });
         let by_reference = self.by_reference();
         let notes = choice.into_iter().chain(self.adapted.as_deref());
         let notes = notes.chain(by_reference.as_deref()).chain(gradients.as_deref());

@@ -23,7 +23,7 @@ fn y(i: usize) -> f64 {
     [0.3, 2.0, 1.0, -0.4, 3.0, 0.1][i % 6] + i as f64 / 8.0
 }
 
-const PROGRAMS: [Branching; 10] = [
+const PROGRAMS: [Branching; 13] = [
     Branching {
         name: "a change point",
         in_lanes: 0.9,
@@ -38,6 +38,29 @@ const PROGRAMS: [Branching; 10] = [
                   [assume rate (mem (lambda (k) (scope_include 'x k (gamma 2 1))))]
                   [assume side (lambda (i) (if (< i t) 0 1))] [predict (rate 0)] [predict (rate 1)]",
         row: |i| format!("[observe (poisson (rate (side {i}))) {}]", y(i).abs().round()),
+    },
+    Branching {
+        name: "a change point, whose sides are rows",
+        in_lanes: 0.9,
+        program: "[assume t (scope_include 'z 0 (uniform_discrete 0 11))]
+                  [assume rate (mem (lambda (k) (scope_include 'x k (gamma 2 1))))] [predict (rate 0)] [predict (rate 1)]",
+        row: |i| format!("[observe (poisson (if (< {i} t) (rate 0) (rate 1))) {}]", y(i).abs().round()),
+    },
+    Branching {
+        // A side that no row takes goes, unless somebody else asks for it.
+        name: "two change points, whose sides are rows within sides",
+        in_lanes: 0.3,
+        program: "[assume t (scope_include 'z 0 (uniform_discrete 0 11))] [assume u (scope_include 'z 1 (uniform_discrete 0 11))]
+                  [assume rate (mem (lambda (k) (scope_include 'x k (gamma 2 1))))] [predict (rate 0)] [predict (rate 2)]",
+        row: |i| format!("[observe (poisson (if (< {i} (min t u)) (rate 0) (if (< {i} (max t u)) (rate 1) (* 2 (rate 2))))) {}]", y(i).abs().round()),
+    },
+    Branching {
+        name: "densities of rows on both sides, called by name",
+        in_lanes: 0.9,
+        program: "[assume m (mem (lambda (k) (scope_include 'x k (normal 0 3))))] [predict (m 0)] [predict (m 1)]
+                  [assume z (mem (lambda (i) (scope_include 'z i (flip 0.4))))]
+                  [assume low (lambda (i) (normal (m 0) (+ 1 i)))] [assume high (lambda (i) (laplace (m 1) 1))]",
+        row: |i| format!("[observe (if (z {i}) (low 1) (high {i})) {}]", y(i)),
     },
     Branching {
         // Clusters become empty: then a row has to be made.

@@ -194,9 +194,74 @@ pub fn names() -> Vec<&'static str> {
     names
 }
 
+/// What other systems and books call our procedures, beyond capitals and underscores.
+static ELSEWHERE: &[(&str, &str)] = &[
+    ("chol", "cholesky"),
+    ("choice", "categorical"),
+    ("concat", "append"),
+    ("dblexp", "laplace"),
+    ("dexp", "expon"),
+    ("discreteuniform", "uniform_discrete"),
+    ("dnorm", "normal"),
+    ("doubleexponential", "laplace"),
+    ("expit", "logistic"),
+    ("gaussian", "normal"),
+    ("ilogit", "logistic"),
+    ("inversegamma", "inv_gamma"),
+    ("inversewishart", "inv_wishart"),
+    ("inv", "matrix_inverse"),
+    ("invlogit", "logistic"),
+    ("len", "size"),
+    ("length", "size"),
+    ("lkjcholeskycov", "lkj_cholesky"),
+    ("lkjcorr", "lkj"),
+    ("lkjcorrcholesky", "lkj_cholesky"),
+    ("ln", "log"),
+    ("logpdf", "log_density"),
+    ("logpmf", "log_density"),
+    ("lpdf", "log_density"),
+    ("lpmf", "log_density"),
+    ("matmul", "matrix_mul"),
+    ("mod", "int_mod"),
+    ("multinormal", "multivariate_normal"),
+    ("multinormalcholesky", "multivariate_normal_cholesky"),
+    ("mvn", "multivariate_normal"),
+    ("mvnormal", "multivariate_normal"),
+    ("negbinomial", "negative_binomial"),
+    ("negbinomial2", "negative_binomial_mean"),
+    ("norm", "normal"),
+    ("nth", "lookup"),
+    ("pdf", "log_density"),
+    ("pmf", "log_density"),
+    ("power", "pow"),
+    ("rand", "uniform_continuous"),
+    ("rnorm", "normal"),
+    ("sigmoid", "logistic"),
+    ("solve", "matrix_solve"),
+    ("student", "student_t"),
+    ("unif", "uniform_continuous"),
+];
+
+/// The name that we have for a procedure of other systems.
+pub fn called_elsewhere(name: &str) -> Option<&'static str> {
+    let word: String = name.chars().filter(|c| !['_', '-', '.'].contains(c)).collect();
+    let word = word.to_lowercase();
+    ELSEWHERE.iter().find(|(other, _)| *other == word).map(|(_, name)| *name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_others_lead_to_names_that_exist() {
+        for (other, name) in ELSEWHERE {
+            assert!(lookup(Symbol::new(name)).is_some(), "{other}: {name}");
+        }
+        assert_eq!(called_elsewhere("neg_binomial_2"), Some("negative_binomial_mean"));
+        assert_eq!(called_elsewhere("inv.logit"), Some("logistic"));
+        assert_eq!(called_elsewhere("nothing"), None);
+    }
 
     #[test]
     fn names_are_unique_and_documented() {

@@ -75,6 +75,11 @@ student_t 4 | -1000 | -26.532415493914327 | -2.9999800001094994e-12
 student_t 1.5 1 2 | 1e6 | -1.0665597306175307e-9 | -20.658827573913807
 student_t 300 | -12 | -62.021754838274291 | -1.1595623768080665e-27
 student_t 0.5 0 3 | 0.125 | -0.6709419978932797 | -0.71585665238768086
+student_t 4 | -1e200 | -1840.9694621065684 | 0.0
+student_t 0.5 0 3 | 1e200 | -5.5547038345433145e-101 | -230.84644928584204
+student_t 1 | -1e300 | -691.92025778406311 | -3.1830988618379065e-301
+half_student_t 3 2 | 1e-200 | -461.51790744843265 | -3.6755259694786136e-201
+half_student_t 3 2 | 1e250 | 0.0 | -1724.0685075842499
 half_student_t 3 2 | 0.001 | -7.9086441841611997 | -0.0003676201405325869
 half_student_t 3 2 | 4 | -0.15003943922238093 | -1.9709389937556661
 half_student_t 3 2 | 1e5 | -1.7642524628092266e-14 | -31.668464235066304
@@ -270,6 +275,23 @@ fn quantiles_are_inverses() {
                 assert!(below >= p * (1.0 - 1e-12) && before < p, "{}", place());
             }
         }
+    }
+}
+
+/// Where the square of the answer is no double.
+#[test]
+fn quantiles_reach_far_tails() {
+    for (law, args, log_p, want) in [
+        ("student_t", vec![1.0], math::ln(1e-250), -3.183_098_861_837_906e249),
+        ("half_student_t", vec![1.0, 2.0], math::ln(1e-250), 3.141_592_653_589_793e-250),
+        ("half_student_t", vec![1.0, 2.0], math::ln(1e-160), 3.141_592_653_589_793e-160),
+    ] {
+        let law = ALL.iter().find(|known| known.spec().name == law).expect("a law");
+        let Some(Score::Scalar(score)) = law.score() else { panic!("no numbers") };
+        let inner = Inner { law: *law, score };
+        let found = cumulative::at_log(inner, Side::Below, log_p, &args);
+        let found = found.expect("a quantile");
+        assert!((found / want - 1.0).abs() < 1e-9, "{}: {found}, not {want}", law.spec().name);
     }
 }
 

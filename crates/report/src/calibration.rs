@@ -51,8 +51,12 @@ pub fn calibration_verdict(page: &CalibrationPage) -> (Verdict, Vec<Finding>) {
         find(
             Verdict::Fail,
             format!(
-                "The ranks are not uniform (p = {:.2e}): the sampler does not draw from the posterior of this program. Worst: {}.",
-                page.p,
+                "The ranks are not uniform ({}): the sampler does not draw from the posterior of this program. Worst: {}.",
+                if page.p < 1e-16 {
+                    "p below 1e-16".to_owned()
+                } else {
+                    format!("p = {:.2e}", page.p)
+                },
                 bad.join(", ")
             ),
         );

@@ -12,7 +12,7 @@ use smidgen_lang::core::{ExprKind, ExprRef};
 use smidgen_lang::lower::Scope;
 use smidgen_lang::syntax::{Directive, DirectiveKind, Syntax};
 use smidgen_lang::{Diagnostic, Severity};
-use smidgen_prob::{lookup, registry};
+use smidgen_prob::lookup;
 use smidgen_value::{Rng, Symbol};
 
 use crate::compile::{Compiler, Step, StepKind};
@@ -106,8 +106,8 @@ fn check_names(expr: &ExprRef, assumed: &HashSet<Symbol>, found: &mut Vec<Diagno
                     found.push(diagnostic);
                     continue;
                 }
-                let candidates = assumed.iter().map(|a| a.as_str()).chain(registry::names());
-                if let Some(close) = smidgen_lang::diagnostic::closest(name.as_str(), candidates) {
+                let own = assumed.iter().map(|a| a.as_str());
+                if let Some(close) = smidgen_engine::error::meant(name.as_str(), own) {
                     diagnostic = diagnostic.hint(format!("did you mean `{close}`?"));
                 }
                 found.push(diagnostic);

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use smidgen_engine::environment::Environment;
-use smidgen_engine::model::{Code, RowError, RowObservation};
+use smidgen_engine::model::later::Prediction;
+use smidgen_engine::model::{Code, Predicted, RowError, RowObservation};
 use smidgen_engine::operand::Operand;
 use smidgen_engine::{EvalError, Model};
 use smidgen_infer::{Program, Run};
@@ -39,6 +40,11 @@ pub struct Executor<'a> {
     pub desk: ExecutionContext<'a>,
 }
 
+/// Whether predictions of a program may wait until they are recorded: nothing else asks for the value of one.
+pub fn may_wait<'s>(steps: impl IntoIterator<Item = &'s Step>) -> bool {
+    !steps.into_iter().any(|step| matches!(step.kind, StepKind::Freeze { .. }))
+}
+
 /// Everything an execution needs besides the trace.
 pub struct ExecutionContext<'a> {
     pub rng: &'a mut Rng,
@@ -52,6 +58,9 @@ pub struct ExecutionContext<'a> {
     /// In [`Mode::Sample`]: what was predicted (name, number of the record, what it refers to),
     /// and the kernels.
     pub predicted: Vec<(String, u64, Operand)>,
+    /// Whether predictions may wait until they are recorded, and those that do: by their numbers, in ascending order.
+    pub may_wait: bool,
+    pub waiting: Vec<(u64, ExprRef)>,
     pub programs: Vec<Program>,
     /// Whether all values are given from elsewhere: what would only move them does nothing.
     pub replays: bool,
@@ -78,6 +87,8 @@ impl<'a> ExecutionContext<'a> {
             outcomes: Vec::new(),
             tentative: false,
             predicted: Vec::new(),
+            may_wait: false,
+            waiting: Vec::new(),
             programs: Vec::new(),
             replays: false,
             simulated: None,
@@ -121,16 +132,19 @@ impl Executor<'_> {
             StepKind::Clear => {
                 self.model.clear();
                 self.desk.predicted.clear();
+                self.desk.waiting.clear();
                 self.desk.programs.clear();
                 Ok(())
             }
             _ => {
                 let desk = &mut self.desk;
                 let (shown, predicted) = (desk.outcomes.len(), desk.predicted.len());
+                let waiting = desk.waiting.len();
                 let result = self.model.prepare(|model| desk.inside(model, step, env, suffix));
                 if result.is_err() {
                     desk.outcomes.truncate(shown);
                     desk.predicted.truncate(predicted);
+                    desk.waiting.truncate(waiting);
                 }
                 if !desk.tentative {
                     self.model.conclude(true);
@@ -441,6 +455,20 @@ impl ExecutionContext<'_> {
                     noted.observation(step.number, number, (&step.label, name), suffix);
                 }
                 None
+            }
+            StepKind::Predict { expr, text, is_observed: false }
+                if self.may_wait && suffix.is_empty() =>
+            {
+                let name = label.clone().unwrap_or_else(|| text.clone());
+                let (number, root, value) = match model.predict_later(code(expr), label, rng)? {
+                    Prediction::Kept(Predicted { number, root, value }) => (number, root, value),
+                    Prediction::Waits { number, value } => {
+                        self.waiting.push((number, expr.clone()));
+                        (number, Operand::Constant(Value::Nil), value)
+                    }
+                };
+                self.predicted.push((name, number, root));
+                Some(OutcomeKind::Predict(value))
             }
             StepKind::Predict { expr, text, is_observed } => {
                 let name = label.clone().unwrap_or_else(|| format!("{text}{suffix}"));

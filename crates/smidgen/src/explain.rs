@@ -18,7 +18,7 @@ use smidgen_lang::syntax::Syntax;
 use smidgen_value::Rng;
 
 use crate::compile::Compiler;
-use crate::execute::{ExecutionContext, Executor, Mode};
+use crate::execute::{ExecutionContext, Executor, Mode, may_wait};
 use crate::load::TopDirective;
 use crate::sampling::{SampleError, check_parameters};
 use crate::session::Session;
@@ -78,6 +78,7 @@ pub fn explain(
         Mode::Sample,
     );
     let mut executor = Executor { model: &mut model, desk };
+    executor.desk.may_wait = may_wait(&steps);
     for step in &steps {
         executor.execute(step)?;
     }

@@ -88,20 +88,11 @@ const OTHER_WORDS: &[(&str, &[&str])] = &[
     ("weight", &["factor"]),
     ("condition", &["observe", "factor"]),
     ("constraint", &["factor", "observe"]),
-    ("pdf", &["log_density", "factor"]),
-    ("logpdf", &["log_density", "factor"]),
-    ("lpdf", &["log_density", "factor"]),
-    ("pmf", &["log_density", "factor"]),
     ("lkj", &["lkj", "lkj_cholesky", "inv_wishart"]),
     ("correlation", &["lkj", "multivariate_normal"]),
     ("covariance", &["inv_wishart", "wishart", "multivariate_normal"]),
     ("gaussian", &["normal", "multivariate_normal"]),
-    ("multinormal", &["multivariate_normal"]),
-    ("mvn", &["multivariate_normal"]),
-    ("sigmoid", &["logistic"]),
-    ("expit", &["logistic"]),
     ("softmax", &["categorical", "normalize"]),
-    ("choice", &["categorical"]),
     ("random", &["uniform_continuous", "normal"]),
     ("truncated", &["truncate", "truncated_normal"]),
     ("censored", &["censor"]),
@@ -131,12 +122,13 @@ pub fn near(word: &str) -> Vec<Entry> {
     };
     let others =
         OTHER_WORDS.iter().find(|(other, _)| *other == word).map_or(&[][..], |(_, names)| *names);
+    let elsewhere = registry::called_elsewhere(&word);
     let entries = entries();
     let all_names: Vec<String> = entries.iter().flat_map(names).collect();
     let close = smidgen_lang::diagnostic::closest(&word, all_names.iter().map(String::as_str));
     let rank = |entry: &Entry| {
         let own = names(entry);
-        if own.contains(&word) {
+        if own.contains(&word) || elsewhere == Some(entry.name) {
             Some(0)
         } else if let Some(place) = others.iter().position(|name| *name == entry.name) {
             Some(1 + place)

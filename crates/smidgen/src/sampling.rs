@@ -35,7 +35,7 @@ use smidgen_value::{Rng, State, Value};
 
 use crate::catalog::Catalog;
 use crate::compile::{Compiler, Step, visit_syntax};
-use crate::execute::{ExecutionContext, Executor, Mode};
+use crate::execute::{ExecutionContext, Executor, Mode, may_wait};
 use crate::impute::{all_imputed, cell_by_name};
 use crate::load::TopDirective;
 use crate::outcome::{Inferred, OutcomeKind};
@@ -502,6 +502,7 @@ impl Plan<'_> {
         let desk =
             ExecutionContext::new(rng, catalog, self.sources, self.interrupt.clone(), Mode::Sample);
         let mut executor = Executor { model: &mut model, desk };
+        executor.desk.may_wait = may_wait(steps.iter().map(|step| &**step));
         executor.desk.simulated = self.data.clone().map(Simulated::new);
         if let Some((state, _)) = former {
             executor.model.give(state);
@@ -513,8 +514,9 @@ impl Plan<'_> {
             forced.map_err(EvalError::into_diagnostic)?;
         }
         let program = self.read_program(&mut executor)?;
-        let predicted = executor.desk.predicted;
-        let watch = self.watch(&mut model, predicted).map_err(EvalError::into_diagnostic)?;
+        let ExecutionContext { predicted, waiting, .. } = executor.desk;
+        let watch =
+            self.watch(&mut model, predicted, &waiting).map_err(EvalError::into_diagnostic)?;
         Ok(Stand { model, program, watch, marks })
     }
 
@@ -557,7 +559,7 @@ impl Plan<'_> {
             }
             let (model, predicted) = stage.one();
             let predicted = predicted.clone();
-            let watch = self.watch(model, predicted).map_err(EvalError::into_diagnostic)?;
+            let watch = self.watch(model, predicted, &[]).map_err(EvalError::into_diagnostic)?;
             let diary = diary.get_or_insert_with(|| Diary::new(&watch, self.request));
             if let (Some(durable), None) = (&self.request.durable, &writer) {
                 writer = Some(durable.folder.writer(k, diary.columns(), None).map_err(failed)?);
@@ -614,11 +616,17 @@ impl Plan<'_> {
         &self,
         model: &mut Model,
         predicted: Vec<(String, u64, Operand)>,
+        waiting: &[(u64, ExprRef)],
     ) -> Result<Vec<Watch>, EvalError> {
         let mut watch: Vec<Watch> = predicted
             .into_iter()
             .filter(|(_, number, _)| model.has_record(*number))
-            .map(|(name, _, root)| Watch::Operand(name, root))
+            .map(|(name, number, root)| {
+                match waiting.binary_search_by_key(&number, |(waiting, _)| *waiting) {
+                    Ok(k) => Watch::Expression(name, waiting[k].1.clone()),
+                    Err(_) => Watch::Operand(name, root),
+                }
+            })
             .collect();
         watch.extend(
             self.record.iter().map(|(name, expr)| Watch::Expression(name.clone(), expr.clone())),

@@ -28,7 +28,8 @@ fn about<'a>(warnings: &'a [String], name: &str) -> Vec<&'a String> {
 const TWO: &str = "[assume x (normal 0 1)] [assume y (scope_include 'y 0 (normal 0 1))]
     [assume z (+ x 1)] [assume w (vector y 3)] [assume three (+ 1 2)]
     [observe (normal (+ x y) 1) 1] [predict x] [predict y] [predict z] [predict w] [predict three]
-    [predict (> y -100)]";
+    [predict (> y -100)]
+    effects: [predict (append (vector 0) (vector y 1))]";
 
 #[test]
 fn what_never_moved_is_named_with_its_kernel() {
@@ -41,7 +42,7 @@ fn what_never_moved_is_named_with_its_kernel() {
         assert!(said[0].contains("different values") && said[0].contains(kernel), "{said:?}");
     }
     // y moves; what hangs on no random choice is a constant, also as an entry of a vector.
-    for name in ["y", "w[0]", "w[1]", "three"] {
+    for name in ["y", "w[0]", "w[1]", "three", "effects[0]", "effects[1]", "effects[2]"] {
         assert!(about(&warnings, name).is_empty(), "{name}: {warnings:#?}");
     }
     let certain = about(&warnings, "(> y -100)");

@@ -30,6 +30,22 @@ fn check_finds_what_needs_no_run() {
         ("[assume a (gamma 1 1)] [assume f (make_beta_bernoulli a 0)]", &["positive"]),
         ("[assume f (lambda (x) (uniform_continuous 3 1))]", &["m.smg:1:"]),
         ("[assume x (normal 0 1)] [infer (mh weights all 1)]", &["no scope", "weights"]),
+        (
+            "[assume p (cdf normal 1 0)]",
+            &["m.smg:1:11", "normal takes 2 arguments (mean sd), not 1"],
+        ),
+        (
+            "[assume m (normal 0 1)] [assume q (quantile normal 1.5 m 1)]",
+            &["m.smg:1:52", "probability"],
+        ),
+        ("[assume l (log_density dirichlet 1 (vector 1 1))]", &["argument 2 of log_density"]),
+        ("[assume c (cov_exp_quad (vector 1 2) -1 1)]", &["m.smg:1:38", "positive amplitude"]),
+        ("[assume c (cov_exp_quad (array (vector 1 2)) 1 1)]", &["a matrix with a row for each"]),
+        ("[assume x (lookup (vector 1 2 3) 5)]", &["index"]),
+        ("[assume x (dot (vector 1 2) (vector 1 2 3))]", &["dimension"]),
+        ("[assume m (multivariate_normal (vector 0 0) (id_matrix 3))]", &["dimension"]),
+        ("[assume x (sigmoid 3)]", &["`sigmoid` is unbound", "did you mean `logistic`?"]),
+        ("[assume x (norm 0 1)]", &["did you mean `normal`?"]),
     ] {
         folder.write("m.smg", program);
         folder.call(&["check", "m.smg"]).fails(1, words);
@@ -40,6 +56,8 @@ fn check_finds_what_needs_no_run() {
         "[assume normal (lambda (m) m)] [predict (normal 0)]",
         "[assume w (dirichlet (vector 1 1))] [assume x (categorical w)] [assume m (multivariate_normal w (id_matrix 2))]",
         "[assume n (poisson 3)] [observe (binomial n 0.5) 2]",
+        "[assume m (normal 0 1)] [factor (log_density normal 1 m 2)] [assume q (quantile normal 0.5 m 1)]",
+        "[assume k (poisson 3)] [assume x (lookup (vector 1 2 3) k)] [assume l (lambda (v) (dot v (vector 1 2)))]",
     ] {
         folder.write("m.smg", program);
         folder.call(&["check", "m.smg"]).good();

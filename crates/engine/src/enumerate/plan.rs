@@ -265,11 +265,24 @@ impl Plan {
             || self.memo_edits == trace.memo_edits
                 && self.structure.is_none_or(|structure| structure == trace.structure_revision())
                 && self.rows.iter().all(|row| {
-                    let asks = |id: &&NodeId| trace.node(**id).expansion == *row;
-                    let own = self.target.iter().filter(asks).count();
+                    let own: usize = self.target.iter().map(|id| requests(trace, *id, *row)).sum();
                     trace.families[row.index()].references as usize > own
                 })
     }
+}
+
+/// How often a node asks for a row: itself, or by what it has made. Other rows are shared, and not its own.
+fn requests(trace: &Trace, id: NodeId, row: FamilyId) -> usize {
+    let expansion = trace.node(id).expansion;
+    if expansion.is_none() || expansion == row {
+        return usize::from(expansion == row);
+    }
+    let family = &trace.families[expansion.index()];
+    if family.memo.is_some() {
+        return 0;
+    }
+    let own = family.requests.iter().filter(|(_, asked)| *asked == row).count();
+    own + family.nodes.iter().map(|id| requests(trace, *id, row)).sum::<usize>()
 }
 
 /// What a candidate's applications of made procedures count for.

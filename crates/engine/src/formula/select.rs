@@ -133,10 +133,8 @@ impl Standing {
             let mut rows = builder.rows.take().unwrap_or_default();
             rows.retain(|row| *row != own);
             let reads = builder.into_reads();
-            // What a branch asks for is asked for by T as well, where it is not counted.
-            let is_request = is_request(trace, *id);
-            standing.misses_rows |= is_request && misses_rows && found.is_none();
-            if let Some((formula, is_density)) = found.filter(|_| is_request || rows.is_empty()) {
+            standing.misses_rows |= is_request(trace, *id) && misses_rows && found.is_none();
+            if let Some((formula, is_density)) = found {
                 standing.rows.extend(rows);
                 standing.of.insert(*id, Select { formula, reads, is_density });
             }

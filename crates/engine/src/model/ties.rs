@@ -102,11 +102,24 @@ impl Trace {
         node.args.iter().filter_map(|arg| arg.operand.node()).chain(maker)
     }
 
-    /// The entries of a list of values, if a node is that.
+    /// The entries of a list of values, if that is what an operand is: each as what it hangs on.
     fn parts(&self, root: &Operand) -> Option<Vec<Operand>> {
-        let node = self.node(root.node()?);
-        let Op::Function(function) = &node.op else { return None };
-        matches!(function.spec.name, "vector" | "array" | "list")
-            .then(|| node.args.iter().map(|arg| arg.operand.clone()).collect())
+        let Operand::Node(id) = root else {
+            return root.constant()?.elements().map(|items| vec![root.clone(); items.len()]);
+        };
+        let node = self.node(*id);
+        let args = || node.args.iter().map(|arg| &arg.operand);
+        match &node.op {
+            Op::Function(function) => match function.spec.name {
+                "vector" | "array" | "list" => Some(args().cloned().collect()),
+                "append" => {
+                    let parts: Option<Vec<_>> = args().map(|operand| self.parts(operand)).collect();
+                    Some(parts?.concat())
+                }
+                _ => None,
+            },
+            Op::Random(_) => node.value.elements().map(|items| vec![root.clone(); items.len()]),
+            _ => None,
+        }
     }
 }

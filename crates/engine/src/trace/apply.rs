@@ -426,10 +426,15 @@ impl Trace {
             return self.rehearsed_request(memo, &key, site, cx);
         }
         let family = self.request(memo, key, site.span, cx, want)?;
+        self.note_request(family, cx);
+        Ok(self.families[family.index()].root.clone().expect("an evaluated family has a root"))
+    }
+
+    /// A reference to a family of a memo key belongs to the family that is being made.
+    pub(crate) fn note_request(&mut self, family: FamilyId, cx: &Evaluation<'_>) {
         let asking = &mut self.families[cx.family.index()];
         asking.requests.push((asking.nodes.len() as u32, family));
         self.journal.push(Edit::Requested(cx.family));
-        Ok(self.families[family.index()].root.clone().expect("an evaluated family has a root"))
     }
 
     /// One more reference to the family of this key, which is made if there is none.

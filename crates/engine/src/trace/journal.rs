@@ -65,8 +65,12 @@ impl Trace {
         &self.journal[savepoint.0..]
     }
 
+    pub(crate) fn edits(&self, since: Savepoint) -> &[Edit] {
+        &self.journal[since.0..]
+    }
+
     pub(crate) fn has_added_nodes(&self, since: Savepoint) -> bool {
-        self.journal[since.0..].iter().any(|edit| matches!(edit, Edit::NodeAdded(_)))
+        self.edits(since).iter().any(|edit| matches!(edit, Edit::NodeAdded(_)))
     }
 
     /// Whether something that stays depends on a node that was detached: as its child, as a family

@@ -2,7 +2,7 @@
 
 use smidgen_lang::Span;
 use smidgen_prob::lookup;
-use smidgen_prob::registry::{self, Builtin};
+use smidgen_prob::registry::Builtin;
 use smidgen_value::{Symbol, Value};
 
 use super::Trace;
@@ -90,8 +90,7 @@ impl Trace {
 
     pub(crate) fn unbound(&self, name: Symbol, span: Span) -> EvalError {
         let own = self.assumed.iter().map(|name| name.as_str());
-        let suggestion =
-            smidgen_lang::diagnostic::closest(name.as_str(), own.chain(registry::names()));
+        let suggestion = crate::error::meant(name.as_str(), own);
         EvalError::new(Mistake::Unbound { name, suggestion: suggestion.map(str::to_owned) }, span)
     }
 }

@@ -8,7 +8,7 @@ use smidgen_value::math::{
 
 use super::incomplete::{log_beta_parts, log_gamma_parts};
 use super::{Side, log_complement, quadrature};
-use crate::distributions::normal_tail;
+use crate::distributions::{normal_tail, student_t};
 use crate::law::{Inner, Numbers};
 use crate::smooth::Curve;
 
@@ -129,9 +129,21 @@ fn student_beyond(df: f64, z: f64) -> f64 {
     student_parts(df, z)[1] - LN_2
 }
 
+/// Where z^2 / df is above this or below its reciprocal, it or its image may have left the doubles, and nothing but the first term
+/// of a tail or of the middle is to be seen in one.
+const FIRST_TERM: f64 = 1e280;
+
 /// The parts of |T| below and above z, for z >= 0.
 fn student_parts(df: f64, z: f64) -> Parts {
     let square = z * z / df;
+    if square > FIRST_TERM || square * FIRST_TERM < 1.0 {
+        if z == 0.0 {
+            return [f64::NEG_INFINITY, 0.0];
+        }
+        // z times the density of |T|, and beyond z this over df.
+        let front = LN_2 + student_t::log_density(z, df, 1.0) + ln(z);
+        return if z < 1.0 { smaller([front, 0.0]) } else { from_above(front - ln(df)) };
+    }
     // df / (df + z^2), and z^2 over the same
     let (x, y) = if square < 1.0 {
         (1.0 / (1.0 + square), square / (1.0 + square))

@@ -27,11 +27,17 @@ table! {
         "(cov_periodic (vector 0 1 2) 1 0.5 3)";
 }
 
+const POINTS: &str = "points: a vector of numbers, or a matrix with a row for each, such as (matrix (column t x)) of a column of vectors";
+
 /// The coordinates of points, and how many each has.
 fn points<'a>(args: Args<'a>, i: usize) -> Result<(Cow<'a, [f64]>, usize), ArgumentError> {
     let (entries, width) = match args[i] {
         Value::Matrix(m) => (Cow::Borrowed(m.as_slice()), m.cols()),
-        _ => (reals(args, i)?, 1),
+        _ => {
+            let numbers = reals(args, i);
+            let numbers = numbers.map_err(|_| ArgumentError::wrong_type(i, POINTS, args[i]))?;
+            (numbers, 1)
+        }
     };
     if entries.is_empty() {
         return Err(ArgumentError::domain(i, "at least one point", args[i]));

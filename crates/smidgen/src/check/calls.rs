@@ -23,7 +23,17 @@ pub fn look_at(expr: &Expr, is_hidden: &dyn Fn(Symbol) -> bool) -> Option<Diagno
     let error = match builtin {
         Builtin::Distribution(law) => certain_error(&known, |args| law.support(args).map(|_| ())),
         Builtin::Maker(maker) => certain_error(&known, |args| maker.check(args)),
-        Builtin::Function(_) | Builtin::HigherOrder(_) => None,
+        Builtin::Function(function) => {
+            let is_of_a_law = [functions::laws::TABLE, functions::covariance::TABLE]
+                .iter()
+                .any(|table| table.iter().any(|entry| entry.spec.name == spec.name));
+            let all: Option<Vec<Value>> = known.iter().cloned().collect();
+            let is_tried = is_of_a_law || all.is_some_and(|all| is_cheap(spec.name, &all));
+            is_tried
+                .then(|| certain_error(&known, |args| (function.apply)(args).map(|_| ())))
+                .flatten()
+        }
+        Builtin::HigherOrder(_) => None,
     }?;
     let place = error.argument().map_or(expr.span, |i| operands[i].span);
     let mistake = Mistake::Argument { procedure: spec.name, error };
@@ -56,17 +66,30 @@ fn constant(expr: &ExprRef, is_hidden: &dyn Fn(Symbol) -> bool, depth: usize) ->
         },
         ExprKind::Apply { operator, operands } if depth > 0 => {
             let Builtin::Function(function) = builtin(operator, is_hidden)? else { return None };
-            let name = function.spec.name;
-            let is_cheap = ["vector", "array", "list"].contains(&name)
-                || functions::arithmetic::TABLE.iter().any(|entry| entry.spec.name == name);
-            if !is_cheap || !function.spec.arity.admits(operands.len()) {
+            if !function.spec.arity.admits(operands.len()) {
                 return None;
             }
             let operands = operands.iter().map(|operand| constant(operand, is_hidden, depth - 1));
             let operands: Vec<Value> = operands.collect::<Option<_>>()?;
+            if !is_cheap(function.spec.name, &operands) {
+                return None;
+            }
             (function.apply)(&operands.iter().collect::<Vec<_>>()).ok()
         }
         _ => None,
+    }
+}
+
+/// Whether a call with these constants takes no more time than it took to write them.
+fn is_cheap(name: &str, args: &[Value]) -> bool {
+    const LARGEST: f64 = 100.0;
+    match name {
+        "vector" | "array" | "list" | "matrix" | "lookup" | "first" | "second" | "rest"
+        | "size" | "dot" | "simplex" | "normalize" | "row" | "col" => true,
+        "zeros" | "ones" | "fill" | "id_matrix" | "diag_matrix" => {
+            args.iter().all(|arg| arg.as_number().is_none_or(|n| n <= LARGEST))
+        }
+        _ => functions::arithmetic::TABLE.iter().any(|entry| entry.spec.name == name),
     }
 }
 

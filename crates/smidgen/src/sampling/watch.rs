@@ -38,8 +38,8 @@ impl Watch {
         }
     }
 
-    /// What is recorded of one draw, into `values`: operands of the trace first, then expressions, all of them in
-    /// one run, so that they see the same rows of memoised procedures.
+    /// What is recorded of one draw, into `values`. All expressions are evaluated in one run, after what is there was read, so that
+    /// they see the same rows of memoised procedures.
     pub fn values(
         watch: &[Watch],
         model: &mut Model,
@@ -48,17 +48,24 @@ impl Watch {
     ) -> Result<(), EvalError> {
         values.clear();
         for watched in watch {
-            if let Watch::Operand(_, root) = watched {
-                values.push(model.operand_value(root)?);
-            }
-        }
-        if values.len() < watch.len() {
-            let environment = &Environment::default();
-            let codes = watch.iter().filter_map(|watched| match watched {
-                Watch::Operand(..) => None,
-                Watch::Expression(_, expr) => Some(Code { expr, environment }),
+            values.push(match watched {
+                Watch::Operand(_, root) => model.operand_value(root)?,
+                Watch::Expression(..) => Value::Nil,
             });
-            values.extend(model.sample_together(codes, rng)?);
+        }
+        let environment = &Environment::default();
+        let (places, codes): (Vec<usize>, Vec<Code<'_>>) = watch
+            .iter()
+            .enumerate()
+            .filter_map(|(place, watched)| match watched {
+                Watch::Operand(..) => None,
+                Watch::Expression(_, expr) => Some((place, Code { expr, environment })),
+            })
+            .unzip();
+        if !codes.is_empty() {
+            for (place, value) in places.into_iter().zip(model.sample_together(codes, rng)?) {
+                values[place] = value;
+            }
         }
         Ok(())
     }
