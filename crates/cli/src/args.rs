@@ -204,12 +204,17 @@ pub struct SampleArgs {
     #[arg(long, value_name = "NAME.run", conflicts_with_all = ["resume", "init"])]
     pub restart_from: Option<PathBuf>,
     /// Go on when the file of this table grows: every change opens an epoch with draws of its own, after settling draws (a tenth of
-    /// the warm-up, at least 50). A CSV is read up to its last whole line; of a folder, files are read in the order of their names
+    /// the warm-up, at least 50). A CSV is read up to its last whole line, an .arrows stream up to its last whole message; of a
+    /// folder, files are read in the order of their names
     #[arg(long, value_name = "TABLE", conflicts_with_all = ["resume", "prior", "live"])]
     pub follow: Option<String>,
-    /// With --follow: end after so many epochs [default: go on until Ctrl-C]
-    #[arg(long, value_name = "N", value_parser = at_least_one, requires = "follow")]
+    /// With --follow, or --resume of a run that follows a table: end after so many epochs [default: go on until Ctrl-C]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub epochs: Option<usize>,
+    /// With --follow: only the last rows of the table count, so many and the rest of a block (65,536 rows, in a small window an eighth of
+    /// it); blocks before them leave the model
+    #[arg(long, value_name = "TABLE=ROWS", value_parser = crate::inputs::parse_window, requires = "follow", conflicts_with = "resume")]
+    pub window: Option<(String, usize)>,
     /// With --out NAME.run or --resume: show the run on a page for a browser on this machine
     #[arg(long)]
     pub live: bool,
