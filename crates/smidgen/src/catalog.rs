@@ -119,6 +119,13 @@ impl Catalog {
         }
     }
 
+    /// A table has these rows, and no others before.
+    pub(crate) fn replace(&mut self, name: Symbol, rows: Table) {
+        if let Some(grown) = self.tables.get_mut(name.as_str()) {
+            (grown.parts, grown.whole) = (vec![Arc::new(rows)], OnceLock::new());
+        }
+    }
+
     /// Rows of a table before this number leave, the others are in one piece.
     pub(crate) fn leave(&mut self, name: Symbol, first: usize) {
         if let Some(grown) = self.tables.get_mut(name.as_str()) {

@@ -2,9 +2,11 @@
 
 use std::io::Write;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use smidgen::io::folder::read_chain;
 
+use crate::durable::{Times, number};
 use crate::support::{Folder, finish, signal, wait_until};
 
 const MODEL: &str = "[table t \"rows.csv\"] [assume mu (normal 0 10)]
@@ -95,7 +97,7 @@ fn an_interrupt_ends_a_followed_run_that_waits() {
     folder.write("rows.csv", &format!("y\n{}", rows(0, 200)));
     let running = folder.start(&[&CALL[..], &["--out", "fit.run"]].concat(), Stdio::null());
     wait_until(|| events(&folder) == 1);
-    std::thread::sleep(std::time::Duration::from_secs(3));
+    std::thread::sleep(Duration::from_secs(3));
     signal("INT", running.id());
     let done = finish(running);
     assert_eq!(done.code, Some(130), "{}", done.err);
@@ -139,7 +141,12 @@ fn until(step: usize) -> usize {
 }
 
 /// Feeds a run that follows a table step by step. At random times it is killed and resumed, if there are such times.
-fn fed(folder: &Folder, run: &str, window: Option<&str>, kills: Option<&mut crate::durable::Times>) -> usize {
+fn fed(
+    folder: &Folder,
+    run: &str,
+    window: Option<&str>,
+    mut kills: Option<(&mut Times, f64)>,
+) -> usize {
     folder.write("rows.csv", &format!("y\n{}", rows(0, until(0))));
     let _ = std::fs::remove_dir_all(folder.path(run));
     let epochs = STEPS.len().to_string();
@@ -150,14 +157,15 @@ fn fed(folder: &Folder, run: &str, window: Option<&str>, kills: Option<&mut crat
     begin.extend(window.iter().flat_map(|window| ["--window", window]));
     let resume = ["sample", "--resume", run];
     let mut running = folder.start(&begin, Stdio::null());
-    let (mut fed, mut killed, mut times) = (1, 0, kills);
+    let (mut fed, mut killed) = (1, 0);
+    let mut patience = || kills.as_mut().map(|(times, takes)| *takes * (0.02 + 0.6 * times.next()));
     let opened = || {
         let text = std::fs::read_to_string(folder.path(run).join("events.jsonl"));
         text.unwrap_or_default().lines().count()
     };
-    let mut left = times.as_mut().map(|times| times.next());
-    let begun = std::time::Instant::now();
-    let mut since = std::time::Instant::now();
+    let mut left = patience();
+    let begun = Instant::now();
+    let mut since = Instant::now();
     loop {
         assert!(begun.elapsed().as_secs() < 300, "it does not end");
         if running.try_wait().expect("it can be waited for").is_some() {
@@ -171,7 +179,7 @@ fn fed(folder: &Folder, run: &str, window: Option<&str>, kills: Option<&mut crat
             std::fs::rename(folder.path("rows.new"), folder.path("rows.csv")).expect("renamed");
             fed += 1;
         }
-        if left.is_some_and(|share| since.elapsed().as_secs_f64() > 0.05 + 2.0 * share) {
+        if left.is_some_and(|left| since.elapsed().as_secs_f64() > left) {
             signal("KILL", running.id());
             let _ = finish(running);
             killed += 1;
@@ -183,10 +191,10 @@ fn fed(folder: &Folder, run: &str, window: Option<&str>, kills: Option<&mut crat
                 true => folder.start(&resume, Stdio::null()),
                 false => folder.start(&begin, Stdio::null()),
             };
-            since = std::time::Instant::now();
-            left = times.as_mut().map(|times| times.next());
+            since = Instant::now();
+            left = patience();
         }
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -213,23 +221,25 @@ fn kept(folder: &Folder, run: &str) -> (Vec<String>, Vec<serde_json::Value>) {
 /// The proof of the whole for data that grow: wherever a run is killed, its draws are those of one that was not and saw the same epochs.
 #[test]
 fn a_followed_run_that_is_killed_has_the_same_draws() {
-    let wanted = crate::durable::number("SMIDGEN_KILLS", 9) as usize;
-    let mut times = crate::durable::Times(crate::durable::number("SMIDGEN_KILL_SEED", 1));
+    let (wanted, seed) = (number("SMIDGEN_KILLS", 9) as usize, number("SMIDGEN_KILL_SEED", 1));
+    let mut times = Times(seed);
     let (mut kills, mut differ) = (0, 0);
     for (k, model) in FOLLOWED.iter().enumerate() {
         let folder = Folder::with_program(&format!("[table t \"rows.csv\"] {model}"));
         let window = [None, Some("t=400"), Some("t=100")][k];
+        let begun = Instant::now();
         fed(&folder, "whole.run", window, None);
+        let takes = begun.elapsed().as_secs_f64();
         let (expected, epochs) = kept(&folder, "whole.run");
         let mut of_this = 0;
         while of_this < wanted.div_ceil(FOLLOWED.len()) {
-            of_this += fed(&folder, "cut.run", window, Some(&mut times));
+            of_this += fed(&folder, "cut.run", window, Some((&mut times, takes)));
             let (draws, of) = kept(&folder, "cut.run");
             assert_eq!(of, epochs, "the epochs are those that were fed");
             differ += usize::from(draws != expected);
         }
         kills += of_this;
     }
-    eprintln!("{kills} kills of followed runs, {differ} runs differ");
-    assert_eq!(differ, 0, "after {kills} kills");
+    eprintln!("{kills} kills of runs that follow a table (seed {seed}), {differ} runs differ");
+    assert_eq!(differ, 0, "after {kills} kills, seed {seed}");
 }

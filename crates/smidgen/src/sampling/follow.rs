@@ -18,7 +18,7 @@
 //! come ([`Epoch::ground`]). So the table is read again up to each of these marks, and a chain goes on from its checkpoint through all
 //! that came later.
 
-mod conductor;
+pub(super) mod conductor;
 mod crew;
 
 use std::sync::Arc;
@@ -33,7 +33,7 @@ use smidgen_value::{Symbol, Table};
 
 use super::durable::{self, Durable, Saved};
 use super::stand::Ground;
-use super::{Plan, Progress, SampleError, SampleRequest, Sampled, prepare, start};
+use super::{Plan, Prepared, Progress, SampleError, SampleRequest, Sampled, prepare, start};
 use crate::append;
 use crate::catalog::Catalog;
 use crate::compile::{Step, StepKind};
@@ -139,14 +139,7 @@ pub fn follow(
     follow: Follow<'_>,
 ) -> Result<(), SampleError> {
     let name = Symbol::new(follow.table);
-    let prepared = prepare(session, program, request)?;
-    // What cannot go on is better known before the chains run.
-    append::check(&session.catalog, program, name).map_err(SampleError)?;
-    refuse(&prepared.steps)?;
-    for text in &request.record {
-        let syntax = session.parse_option("--record", text)?;
-        append::refuse_mention(&syntax, name).map_err(|problem| SampleError(vec![problem]))?;
-    }
+    let prepared = prepare_to_grow(session, program, request, name)?;
     let start = start(session, request)?;
     let durable = folder(session)?;
     let found = found(durable.as_ref(), request, &follow)?;
@@ -185,6 +178,23 @@ pub fn follow(
         drop(conductor);
         result
     })
+}
+
+/// What cannot go on with more rows is better known before anything is drawn.
+pub(super) fn prepare_to_grow(
+    session: &mut Session,
+    program: &[TopDirective],
+    request: &SampleRequest,
+    name: Symbol,
+) -> Result<Prepared, SampleError> {
+    let prepared = prepare(session, program, request)?;
+    append::check(&session.catalog, program, name).map_err(SampleError)?;
+    refuse(&prepared.steps)?;
+    for text in &request.record {
+        let syntax = session.parse_option("--record", text)?;
+        append::refuse_mention(&syntax, name).map_err(|problem| SampleError(vec![problem]))?;
+    }
+    Ok(prepared)
 }
 
 /// Where the chains of a folder stood.

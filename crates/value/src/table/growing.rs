@@ -5,6 +5,7 @@
 //! front, those that stay keep their numbers.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Column, Reals, Table, Texts};
@@ -22,15 +23,16 @@ impl Column {
         }
     }
 
-    /// The cells from this one on.
-    fn from_place(&self, place: usize) -> Column {
+    /// The cells in these places.
+    fn span(&self, places: Range<usize>) -> Column {
         match self {
-            Column::Reals(xs) => Column::Reals(xs[place..].into()),
-            Column::Booleans(xs) => Column::Booleans(xs[place..].into()),
+            Column::Reals(xs) => Column::Reals(xs[places].into()),
+            Column::Booleans(xs) => Column::Booleans(xs[places].into()),
             Column::Vectors { data, width } => {
-                Column::Vectors { data: data[place * width..].into(), width: *width }
+                let (from, to) = (places.start * width, places.end * width);
+                Column::Vectors { data: data[from..to].into(), width: *width }
             }
-            Column::Texts(_) => self.take(&(place..self.len()).collect::<Vec<_>>()),
+            Column::Texts(_) => self.take(&places.collect::<Vec<_>>()),
         }
     }
 
@@ -122,21 +124,28 @@ impl Table {
 
     /// The rows from this number on, in memory of their own.
     pub fn from_row(&self, number: usize) -> Table {
-        let left = number.saturating_sub(self.first).min(self.rows);
-        if left == 0 {
-            return self.clone();
+        match number.saturating_sub(self.first).min(self.rows) {
+            0 => self.clone(),
+            left => self.span(left..self.rows),
         }
+    }
+
+    /// The rows in these places, which keep their numbers, in memory of their own.
+    ///
+    /// # Panics
+    /// If there are no such rows.
+    pub fn span(&self, places: Range<usize>) -> Table {
         let rest = |(name, cells): &(Symbol, Missing)| {
-            (*name, Missing { mask: cells.mask[left..].into(), ..cells.clone() })
+            (*name, Missing { mask: cells.mask[places.clone()].into(), ..cells.clone() })
         };
         let table = Table {
-            columns: self.columns.iter().map(|column| column.from_place(left)).collect(),
+            columns: self.columns.iter().map(|column| column.span(places.clone())).collect(),
             missing: self.missing.iter().map(rest).collect(),
-            rows: self.rows - left,
+            rows: places.len(),
             lender: None,
             ..self.clone()
         };
-        table.counted_from(self.first + left)
+        table.counted_from(self.first + places.start)
     }
 
     /// The rows of a table and of those that continue it as one, in memory of its own.

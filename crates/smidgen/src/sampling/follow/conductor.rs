@@ -154,7 +154,9 @@ impl Conductor<'_, '_> {
         }
         let opening = match warms_up || leaves {
             true => {
-                (self.steps, self.parts) = (self.all_anew()?.into(), Vec::new());
+                self.catalog.unite(self.name);
+                let steps = anew(self.plan, &mut self.catalog, self.program, self.name)?;
+                (self.steps, self.parts) = (steps.into(), Vec::new());
                 Opening::Anew { warms_up, leaves }
             }
             false => {
@@ -188,28 +190,28 @@ impl Conductor<'_, '_> {
             drop(hand.orders.send(epoch.clone()));
         }
     }
+}
 
-    /// All directives, with the loops over the table made for all its rows as one.
-    fn all_anew(&mut self) -> Result<Vec<Arc<Step>>, SampleError> {
-        self.catalog.unite(self.name);
-        let mut loops =
-            append::check(&self.catalog, self.program, self.name).map_err(SampleError)?.loops;
-        let mut steps = self.plan.steps.clone();
-        let makes_step = |top: &&TopDirective| {
-            !matches!(
-                top.directive.kind,
-                DirectiveKind::Define { .. } | DirectiveKind::Table { .. }
-            )
-        };
-        for (step, top) in steps.iter_mut().zip(self.program.iter().filter(makes_step)) {
-            if !loops.first().is_some_and(|over| std::ptr::eq(*over, top)) {
-                continue;
-            }
-            loops.remove(0);
-            let mut compiler = Compiler::new(&mut self.catalog, self.plan.sources);
-            let made = compiler.top_level(&top.directive, top.number, &top.folder);
-            made.map_err(SampleError)?.into_iter().for_each(|made| *step = Arc::new(made));
+/// All directives, with the loops over a table made for the rows that it has in a catalog.
+pub(in crate::sampling) fn anew(
+    plan: &Plan<'_>,
+    catalog: &mut Catalog,
+    program: &[TopDirective],
+    name: Symbol,
+) -> Result<Vec<Arc<Step>>, SampleError> {
+    let mut loops = append::check(catalog, program, name).map_err(SampleError)?.loops;
+    let mut steps = plan.steps.clone();
+    let makes_step = |top: &&TopDirective| {
+        !matches!(top.directive.kind, DirectiveKind::Define { .. } | DirectiveKind::Table { .. })
+    };
+    for (step, top) in steps.iter_mut().zip(program.iter().filter(makes_step)) {
+        if !loops.first().is_some_and(|over| std::ptr::eq(*over, top)) {
+            continue;
         }
-        Ok(steps)
+        loops.remove(0);
+        let mut compiler = Compiler::new(catalog, plan.sources);
+        let made = compiler.top_level(&top.directive, top.number, &top.folder);
+        made.map_err(SampleError)?.into_iter().for_each(|made| *step = Arc::new(made));
     }
+    Ok(steps)
 }
