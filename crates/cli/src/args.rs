@@ -211,6 +211,10 @@ pub struct SampleArgs {
     /// With --follow, or --resume of a run that follows a table: end after so many epochs [default: go on until Ctrl-C]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub epochs: Option<usize>,
+    /// With --follow: instead of chains, so many particles from the prior that take the rows as they come, are drawn anew by their
+    /// weights and moved by the kernel where that is needed, and estimate the evidence
+    #[arg(long, value_name = "N", value_parser = particles, requires = "follow", conflicts_with_all = ["resume", "window", "chains", "warmup", "draws", "init", "restart_from", "stats", "keep_warmup", "checkpoint_every"])]
+    pub particles: Option<usize>,
     /// With --follow: only the last rows of the table count, so many and the rest of a block (65,536 rows, in a small window an eighth of
     /// it); blocks before them leave the model
     #[arg(long, value_name = "TABLE=ROWS", value_parser = crate::inputs::parse_window, requires = "follow", conflicts_with = "resume")]
@@ -478,6 +482,14 @@ fn at_least_one(text: &str) -> Result<usize, String> {
         Ok(0) => Err("it must be at least 1".to_owned()),
         Ok(n) => Ok(n),
         Err(_) => Err("it must be a whole number, at least 1".to_owned()),
+    }
+}
+
+/// Of one particle nothing can be drawn by weight.
+fn particles(text: &str) -> Result<usize, String> {
+    match chains(text)? {
+        1 => Err("it must be at least 2".to_owned()),
+        n => Ok(n),
     }
 }
 

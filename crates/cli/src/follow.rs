@@ -91,7 +91,13 @@ impl Followed<'_> {
         let progress = Progress::default();
         let (rows, opened, done) = (&mut rows, &mut opened, &mut done);
         let follow = Follow { table, window, past, rows, opened, done };
-        let result = sampling::follow(session, program, request, &progress, folder, follow);
+        let result = match args.particles {
+            Some(n) => {
+                let ready = |session: &Session| lock().follower = session.follower();
+                sampling::absorb(session, program, request, n, ready, follow)
+            }
+            None => sampling::follow(session, program, request, &progress, folder, follow),
+        };
         let Known { durable, refused, last, over, .. } =
             known.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(refused) = refused {
@@ -174,6 +180,9 @@ impl Followed<'_> {
                 object["epoch"] = json!(number);
                 object["rows"] = json!(rows);
                 object["first_row"] = json!(first);
+                if let Some(log_evidence) = sampled.log_evidence {
+                    object["log_evidence"] = json!(log_evidence);
+                }
                 output::line(&object.to_string())?;
             }
             Format::Text => {

@@ -559,9 +559,16 @@ impl ParticlePopulation {
         self.log_marginal + log_mean_exp(&self.log_weights())
     }
 
-    /// All particles, with what they predicted.
-    pub fn each(&mut self) -> impl Iterator<Item = (&mut Model, &Predicted)> {
-        self.particles.iter_mut().map(|particle| (&mut particle.model, &particle.predicted))
+    /// All particles, each with its stream and what it predicted.
+    pub fn each(&mut self) -> impl Iterator<Item = (&mut Model, &mut Rng, &Predicted)> {
+        self.particles.iter_mut().map(|Particle { model, rng, predicted }| (model, rng, &*predicted))
+    }
+
+    /// A copy of the first particle, for who tries something out.
+    pub fn copy_of_one(&mut self) -> Model {
+        self.made += 1;
+        let number = self.made;
+        self.first().model.copy(number)
     }
 }
 

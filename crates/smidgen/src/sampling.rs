@@ -4,6 +4,7 @@
 //! draws do not depend on the number of threads. One draw is one application of the kernel.
 
 mod assemble;
+mod batches;
 mod diary;
 mod durable;
 mod follow;
@@ -40,6 +41,7 @@ use crate::outcome::{Inferred, OutcomeKind};
 use crate::population::{Context, ParticlePopulation, makes_particles};
 use crate::session::Session;
 use crate::stopwatch::Stopwatch;
+pub use batches::absorb;
 use diary::Diary;
 use durable::Saved;
 pub use durable::{Durable, last_states};
@@ -146,6 +148,8 @@ pub struct Sampled {
     pub notes: Vec<String>,
     /// States of the draws, if they were asked for, or why there are none.
     pub states: Option<Result<States, String>>,
+    /// The log density of all that was observed, where particles estimate it.
+    pub log_evidence: Option<f64>,
 }
 
 #[derive(Debug)]

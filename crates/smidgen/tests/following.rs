@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smidgen::draws::summary::summarise;
 use smidgen::io::Window;
-use smidgen::sampling::{Arrived, EpochMark, Follow, Progress, SampleRequest, follow};
+use smidgen::sampling::{Arrived, EpochMark, Follow, Progress, SampleRequest, absorb, follow};
 use smidgen::value::{Column, Rng, Symbol, Table, math};
 use smidgen::{SampleError, Sampled, Session, Settings};
 
@@ -168,6 +168,57 @@ fn groups_leave_with_their_rows() {
     assert!(moments(0)[0].sd < 0.2 && moments(2)[0].sd > 2.4);
     let rows: Vec<(usize, usize)> = found.iter().map(|(m, _)| (m.first, m.rows)).collect();
     assert_eq!(rows, [(32, 168), (432, 168), (640, 160)]);
+}
+
+/// The posterior and the evidence of three epochs by particles, against those of the conjugate model: log Z by the predictive
+/// densities of the rows one after the other. With 2,000 particles the estimate of log Z was off by at most 0.2 with each of the
+/// seeds 1 to 10; 0.5 is allowed, and means are allowed 5 of their errors.
+#[test]
+fn particles_know_the_posterior_and_the_evidence() {
+    // The number of a row is what it would be if all had come at once.
+    let model = "[table t] [assume mu (normal 0 10)] [assume nu (normal 0 1)]
+        [for row in t [observe (normal (+ mu (* nu (if (< row.index 700) 0 1))) 1) row.y]] [predict mu]";
+    let (ys, steps) = (noise(700), [200, 300, 1, 199]);
+    let mut session = Session::new(Settings::default());
+    session.give_table("t", Arc::new(table(&ys[..steps[0]])));
+    let program = session.parse_text("test", model).unwrap_or_else(|_| panic!("{model}"));
+    let (mut left, mut at) = (steps[1..].iter(), steps[0]);
+    let mut rows = |_| {
+        Ok(left.next().map(|n| {
+            at += n;
+            Arrived { rows: table(&ys[at - n..at]), upto: at as u64 }
+        }))
+    };
+    let mut found = Vec::new();
+    let mut done = |mark: &EpochMark, sampled: Sampled| {
+        found.push((mark.rows, sampled));
+        Ok(())
+    };
+    let (rows, opened, done) = (&mut rows, &mut |_: &EpochMark| Ok(()), &mut done);
+    let follows = Follow { table: "t", window: None, past: Vec::new(), rows, opened, done };
+    let request = SampleRequest { seed: 3, ..SampleRequest::default() };
+    let result = absorb(&mut session, &program, &request, 2000, |_| {}, follows);
+    result.unwrap_or_else(|e| panic!("{}", e.0[0].message));
+    let rows: Vec<usize> = found.iter().map(|(rows, _)| *rows).collect();
+    assert_eq!(rows, [200, 500, 501, 700]);
+    for (rows, sampled) in &found {
+        let (mut mean, mut variance, mut log_evidence) = (0.0, 100.0, 0.0);
+        for y in &ys[..*rows] {
+            let predictive: f64 = variance + 1.0;
+            let off: f64 = y - mean;
+            log_evidence -= 0.5 * math::ln(2.0 * std::f64::consts::PI * predictive);
+            log_evidence -= 0.5 * off * off / predictive;
+            mean += variance / predictive * off;
+            variance /= predictive;
+        }
+        let row = &summarise(&sampled.run.draws)[0];
+        let shown = format!("{rows}: {} ± {}, sd {}; {mean}", row.mean, row.mcse, row.sd);
+        assert!((row.mean - mean).abs() < 5.0 * row.mcse, "{shown}");
+        assert!((0.85..1.15).contains(&(row.sd / math::sqrt(variance))), "{shown}");
+        let found = sampled.log_evidence.expect("particles estimate it");
+        assert!((found - log_evidence).abs() < 0.5, "{rows}: {found}, {log_evidence}");
+        assert!(sampled.run.draws.quantities()[0].chains[0].len() == 2000);
+    }
 }
 
 #[test]

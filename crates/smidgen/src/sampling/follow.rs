@@ -37,6 +37,7 @@ use super::{Plan, Prepared, Progress, SampleError, SampleRequest, Sampled, prepa
 use crate::append;
 use crate::catalog::Catalog;
 use crate::compile::{Step, StepKind};
+use crate::contents::Contents;
 use crate::execute::infers;
 use crate::load::TopDirective;
 use crate::population::{Context, makes_particles};
@@ -178,6 +179,11 @@ pub fn follow(
         drop(conductor);
         result
     })
+}
+
+/// Sums of rows by blocks.
+pub(super) fn sums_of(name: Symbol, rows: &Table) -> Vec<u64> {
+    Contents::of(name.as_str(), rows).blocks
 }
 
 /// What cannot go on with more rows is better known before anything is drawn.

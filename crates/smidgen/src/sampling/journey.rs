@@ -57,7 +57,7 @@ fn troubled(trouble: &Trouble) -> EvalError {
 
 impl Plan<'_> {
     /// What a chain is to keep beside its trace.
-    fn run(&self, shared: Arc<Shared>) -> Run {
+    pub fn run(&self, shared: Arc<Shared>) -> Run {
         let request = self.request;
         Run {
             interrupt: self.interrupt.clone(),

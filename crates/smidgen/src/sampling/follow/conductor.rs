@@ -7,14 +7,14 @@ use std::sync::mpsc::{Receiver, Sender};
 use smidgen_io::Window;
 use smidgen_lang::Diagnostic;
 use smidgen_lang::syntax::DirectiveKind;
-use smidgen_value::{Symbol, Table};
+use smidgen_value::Symbol;
 
 use super::crew::{Made, settling};
-use super::{Arrived, Epoch, EpochMark, Follow, Opening};
+use super::{Arrived, Epoch, EpochMark, Follow, Opening, sums_of};
 use crate::append::{self, Growth};
 use crate::catalog::Catalog;
 use crate::compile::{Compiler, Step};
-use crate::contents::{BLOCK, Contents};
+use crate::contents::BLOCK;
 use crate::load::TopDirective;
 use crate::sampling::{Chain, Plan, SampleError};
 
@@ -75,12 +75,8 @@ impl Conductor<'_, '_> {
     fn first_mark(&self) -> EpochMark {
         let table = self.catalog.last_part(self.name);
         let (first, rows) = table.map_or((0, 0), |table| (table.first_row(), table.rows()));
-        let sums = table.map_or(Vec::new(), |table| self.sums(table));
+        let sums = table.map_or(Vec::new(), |table| sums_of(self.name, table));
         EpochMark { number: 0, first, rows, new: first + rows, upto: 0, sums }
-    }
-
-    fn sums(&self, rows: &Table) -> Vec<u64> {
-        Contents::of(self.name.as_str(), rows).blocks
     }
 
     /// An error if rows are not those that an epoch had.
@@ -138,7 +134,7 @@ impl Conductor<'_, '_> {
             rows: 0,
             new: come - before.first - before.rows,
             upto: new.upto,
-            sums: self.sums(&part),
+            sums: sums_of(self.name, &part),
         };
         let mark = EpochMark { rows: come - mark.first, ..mark };
         self.catalog.grow(self.name, part, catalog);
