@@ -204,12 +204,21 @@ pub struct SampleArgs {
     #[arg(long, value_name = "NAME.run", conflicts_with_all = ["resume", "init"])]
     pub restart_from: Option<PathBuf>,
     /// Go on when the file of this table grows: every change opens an epoch with draws of its own, after settling draws (a tenth of
-    /// the warm-up, at least 50). A CSV is read up to its last whole line; of a folder, files are read in the order of their names
+    /// the warm-up, at least 50). A CSV is read up to its last whole line, an .arrows stream up to its last whole message; of a
+    /// folder, files are read in the order of their names
     #[arg(long, value_name = "TABLE", conflicts_with_all = ["resume", "prior", "live"])]
     pub follow: Option<String>,
-    /// With --follow: end after so many epochs [default: go on until Ctrl-C]
-    #[arg(long, value_name = "N", value_parser = at_least_one, requires = "follow")]
+    /// With --follow, or --resume of a run that follows a table: end after so many epochs [default: go on until Ctrl-C]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub epochs: Option<usize>,
+    /// With --follow: instead of chains, so many particles from the prior that take the rows as they come, are drawn anew by their
+    /// weights and moved by the kernel where that is needed, and estimate the evidence
+    #[arg(long, value_name = "N", value_parser = particles, requires = "follow", conflicts_with_all = ["resume", "window", "chains", "warmup", "draws", "init", "restart_from", "stats", "keep_warmup", "checkpoint_every"])]
+    pub particles: Option<usize>,
+    /// With --follow: only the last rows of the table count, so many and the rest of a block (65,536 rows, in a small window an eighth of
+    /// it); blocks before them leave the model
+    #[arg(long, value_name = "TABLE=ROWS", value_parser = crate::inputs::parse_window, requires = "follow", conflicts_with = "resume")]
+    pub window: Option<(String, usize)>,
     /// With --out NAME.run or --resume: show the run on a page for a browser on this machine
     #[arg(long)]
     pub live: bool,
@@ -473,6 +482,14 @@ fn at_least_one(text: &str) -> Result<usize, String> {
         Ok(0) => Err("it must be at least 1".to_owned()),
         Ok(n) => Ok(n),
         Err(_) => Err("it must be a whole number, at least 1".to_owned()),
+    }
+}
+
+/// Of one particle nothing can be drawn by weight.
+fn particles(text: &str) -> Result<usize, String> {
+    match chains(text)? {
+        1 => Err("it must be at least 2".to_owned()),
+        n => Ok(n),
     }
 }
 

@@ -76,6 +76,8 @@ fn call(args: &SampleArgs, file: &Path) -> Call {
         restart_from: args.restart_from.clone(),
         checkpoint_every: args.checkpoint_every,
         follow: args.follow.clone(),
+        window: args.window.as_ref().map(|(_, rows)| *rows),
+        epochs: args.epochs,
         ..Call::default()
     }
 }
@@ -100,11 +102,6 @@ pub fn recalled(path: &Path, args: &SampleArgs) -> Result<SampleArgs, Failure> {
             "{shown}: its format is {format}, this smidgen knows {FORMAT}"
         )));
     }
-    if let Some(table) = then["follow"].as_str() {
-        return Err(Failure::message(format!(
-            "{shown} cannot be resumed: it followed `{table}`, and has no checkpoints\nsample again with --follow {table}; the draws of its epochs stay where they are"
-        )));
-    }
     let seed = then["seed"].as_u64().ok_or_else(damaged)?;
     if let Some(given) = args.seed.seed.filter(|given| *given != seed) {
         return Err(refused(path, &format!("its seed is {seed}, not {given}")));
@@ -125,6 +122,14 @@ pub fn recalled(path: &Path, args: &SampleArgs) -> Result<SampleArgs, Failure> {
         );
         return Err(Failure::Usage(message));
     }
+    let follow = then["follow"].as_str().map(str::to_owned);
+    if follow.is_some() && wanted > draws {
+        let message =
+            format!("--draws {wanted}: every epoch of {shown} has {draws} draws per chain");
+        return Err(Failure::Usage(message));
+    }
+    let count = |key: &str| then[key].as_u64().and_then(|n| usize::try_from(n).ok());
+    let window = follow.clone().zip(count("window"));
     // Where chains began is of interest as long as one of them may begin again.
     let chains = number("chains")?;
     let has_begun = |k: usize| path.join(folder::checkpoint::name(k)).is_file();
@@ -155,6 +160,9 @@ pub fn recalled(path: &Path, args: &SampleArgs) -> Result<SampleArgs, Failure> {
         resume: args.resume.clone(),
         from_seed: args.from_seed,
         checkpoint_every: then["checkpoint_every"].as_u64(),
+        epochs: args.epochs.or_else(|| count("epochs").filter(|_| follow.is_some())),
+        follow,
+        window,
         ..SampleArgs::default()
     };
     all.seed.seed = Some(seed);
@@ -171,9 +179,16 @@ pub fn recalled(path: &Path, args: &SampleArgs) -> Result<SampleArgs, Failure> {
 
 /// Whether a run is over and is not to be made longer.
 pub fn is_complete(path: &Path, args: &SampleArgs) -> bool {
+    let then = folder::manifest(path).unwrap_or_default();
+    if then["follow"].is_string() {
+        let over = folder::events(path).len() as u64;
+        let wanted = args.epochs.map(|epochs| epochs as u64).or_else(|| then["epochs"].as_u64());
+        return folder::standing(path) == Standing::Finished
+            && !args.from_seed
+            && wanted.is_some_and(|wanted| over >= wanted);
+    }
     let is_longer = || {
-        let then = folder::manifest(path).ok().and_then(|then| then["draws"].as_u64());
-        args.draws.map(|draws| draws as u64) > then
+        args.draws.map(|draws| draws as u64) > then["draws"].as_u64()
     };
     folder::standing(path) == Standing::Finished
         && !args.from_seed

@@ -8,12 +8,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use smidgen::draws::Run;
-use smidgen::io::{Follower, Reading};
+use smidgen::io::{Follower, Reading, Window, folder};
 use smidgen::lang::Diagnostic;
-use smidgen::sampling::{self, Durable, EpochMark, Follow, Progress, manifest};
-use smidgen::value::Table;
+use smidgen::sampling::{self, Arrived, Durable, EpochMark, Follow, Progress, manifest};
 use smidgen::{SampleError, SampleRequest, Sampled, Session, TopDirective};
 
 use crate::args::{Format, SampleArgs};
@@ -48,7 +47,11 @@ struct Known {
 impl Followed<'_> {
     pub fn go(&self, session: &mut Session, program: &[TopDirective]) -> Result<(), Failure> {
         let table = self.args.follow.as_deref().unwrap_or_default();
-        session.follow_table(table);
+        let window = self.window()?;
+        let then = self.args.resume.as_deref().map(folder::manifest).transpose()?;
+        let upto = then.as_ref().and_then(|then| then["upto"].as_u64());
+        session.follow_table(table, window, upto);
+        let past = self.past()?;
         let known = Mutex::new(Known::default());
         let lock = || known.lock().unwrap_or_else(PoisonError::into_inner);
         let Followed { args, file, request, interrupt } = *self;
@@ -62,13 +65,13 @@ impl Followed<'_> {
                 },
             )
         };
-        let mut rows = || {
+        let mut rows = |upto: Option<u64>| {
             let known = lock();
             let (follower, over) = (known.follower.clone(), known.over);
             drop(known);
-            match args.epochs.is_some_and(|most| over >= most) {
+            match upto.is_none() && args.epochs.is_some_and(|most| over >= most) {
                 true => Ok(None),
-                false => follower.map_or(Ok(None), |follower| self.wait(&follower)),
+                false => follower.map_or(Ok(None), |follower| self.wait(&follower, upto)),
             }
         };
         let mut opened = |mark: &EpochMark| {
@@ -78,7 +81,7 @@ impl Followed<'_> {
         let mut done = |mark: &EpochMark, sampled: Sampled| {
             let shown = self.show(table, mark, &sampled);
             let mut known = lock();
-            known.over += usize::from(!sampled.interrupted);
+            known.over = mark.number as usize + usize::from(!sampled.interrupted);
             known.last = Some(sampled);
             shown.map_err(|failure| {
                 known.refused = Some(failure);
@@ -86,9 +89,16 @@ impl Followed<'_> {
             })
         };
         let progress = Progress::default();
-        let follow = Follow { table, rows: &mut rows, opened: &mut opened, done: &mut done };
-        let result = sampling::follow(session, program, request, &progress, folder, follow);
-        let Known { durable, refused, last, .. } =
+        let (rows, opened, done) = (&mut rows, &mut opened, &mut done);
+        let follow = Follow { table, window, past, rows, opened, done };
+        let result = match args.particles {
+            Some(n) => {
+                let ready = |session: &Session| lock().follower = session.follower();
+                sampling::absorb(session, program, request, n, ready, follow)
+            }
+            None => sampling::follow(session, program, request, &progress, folder, follow),
+        };
+        let Known { durable, refused, last, over, .. } =
             known.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(refused) = refused {
             return Err(refused);
@@ -100,21 +110,53 @@ impl Followed<'_> {
         if let (Some(durable), Some(last)) = (&durable, last.filter(|last| !last.interrupted)) {
             manifest::finish(durable, &last.run)?;
         }
-        if interrupt.is_set() { Err(Failure::Interrupted) } else { Ok(()) }
+        if args.epochs.is_some_and(|most| over >= most) || !interrupt.is_set() {
+            return Ok(());
+        }
+        if let Some(durable) = &durable {
+            say(&format!("`smidgen sample --resume {}` goes on", durable.folder.path.display()));
+        }
+        Err(Failure::Interrupted)
     }
 
-    /// Looks each second until there are rows; None if somebody has interrupted.
-    fn wait(&self, follower: &Mutex<Follower>) -> Result<Option<Table>, Diagnostic> {
+    fn window(&self) -> Result<Option<Window>, Failure> {
+        match (&self.args.window, self.args.follow.as_deref()) {
+            (Some((name, _)), Some(table)) if name != table => {
+                let message = format!("--window {name}=...: the table that is followed is `{table}`");
+                Err(Failure::Usage(message))
+            }
+            (window, _) => Ok(window.as_ref().map(|(_, rows)| Window { rows: *rows })),
+        }
+    }
+
+    /// The epochs of the run that goes on.
+    fn past(&self) -> Result<Vec<EpochMark>, Failure> {
+        let Some(path) = &self.args.resume else { return Ok(Vec::new()) };
+        let marks = folder::events(path).iter().map(mark_of).collect::<Option<Vec<_>>>();
+        let in_order = |marks: &Vec<EpochMark>| {
+            marks.iter().enumerate().all(|(k, mark)| mark.number as usize == k)
+        };
+        let damaged = || format!("{}: events.jsonl is not as smidgen writes it", path.display());
+        marks.filter(in_order).ok_or_else(|| Failure::message(damaged()))
+    }
+
+    /// Looks each second until there are rows, or those up to a position; None if somebody has interrupted.
+    fn wait(
+        &self,
+        follower: &Mutex<Follower>,
+        upto: Option<u64>,
+    ) -> Result<Option<Arrived>, Diagnostic> {
         let stop = &self.interrupt.flag;
         let progress = Progress::default();
         loop {
             let mut follower = follower.lock().unwrap_or_else(PoisonError::into_inner);
-            let found = follower.next(Reading { progress: &progress, stop });
+            let found = follower.next(upto, Reading { progress: &progress, stop });
+            let upto = follower.position();
             drop(follower);
             match found {
                 _ if stop.load(Ordering::Relaxed) => return Ok(None),
                 Ok(None) => {}
-                Ok(table) => return Ok(table),
+                Ok(Some(rows)) => return Ok(Some(Arrived { rows, upto })),
                 Err(problem) => {
                     let table = self.args.follow.as_deref().unwrap_or_default();
                     return Err(Diagnostic::error(None, format!("the table `{table}`: {problem}")));
@@ -130,17 +172,25 @@ impl Followed<'_> {
     }
 
     fn show(&self, table: &str, mark: &EpochMark, sampled: &Sampled) -> Result<(), Failure> {
-        let EpochMark { number, rows, new, .. } = mark;
+        let EpochMark { number, first, rows, new, .. } = mark;
         let run: &Run = &sampled.run;
         match self.args.format {
             Format::Json => {
                 let mut object = smidgen::io::run_to_json(run);
                 object["epoch"] = json!(number);
                 object["rows"] = json!(rows);
+                object["first_row"] = json!(first);
+                if let Some(log_evidence) = sampled.log_evidence {
+                    object["log_evidence"] = json!(log_evidence);
+                }
                 output::line(&object.to_string())?;
             }
             Format::Text => {
-                let head = format!("epoch {number}: {rows} rows of `{table}`, {new} of them new\n");
+                let rest = match self.args.window {
+                    Some(_) => format!(" from row {first} on, {new} have come"),
+                    None => format!(", {new} of them new"),
+                };
+                let head = format!("epoch {number}: {rows} rows of `{table}`{rest}\n");
                 screen::show(&format!("{head}{}\n", text(run, &sampled.notes)))?;
             }
         }
@@ -156,7 +206,23 @@ impl Followed<'_> {
 fn note(durable: &Durable, mark: &EpochMark) -> Result<(), Diagnostic> {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let sums: Vec<String> = mark.sums.iter().map(|sum| format!("{sum:016x}")).collect();
-    let EpochMark { number, rows, new, .. } = mark;
-    let event = json!({"epoch": number, "rows": rows, "new": new, "sums": sums, "time": time});
+    let EpochMark { number, first, rows, new, upto, .. } = mark;
+    let event = json!({
+        "epoch": number, "first": first, "rows": rows, "new": new, "upto": upto, "sums": sums, "time": time
+    });
     durable.folder.note(&event).map_err(|trouble| Diagnostic::error(None, trouble.0))
+}
+
+/// The epoch that a line of the folder tells of.
+fn mark_of(event: &Json) -> Option<EpochMark> {
+    let count = |key: &str| usize::try_from(event[key].as_u64()?).ok();
+    let sum = |sum: &Json| u64::from_str_radix(sum.as_str()?, 16).ok();
+    Some(EpochMark {
+        number: u32::try_from(event["epoch"].as_u64()?).ok()?,
+        first: count("first")?,
+        rows: count("rows")?,
+        new: count("new")?,
+        upto: event["upto"].as_u64()?,
+        sums: event["sums"].as_array()?.iter().map(sum).collect::<Option<_>>()?,
+    })
 }

@@ -38,6 +38,16 @@ pub fn parse_data(text: &str) -> Result<(String, PathBuf), String> {
     split(text, "NAME=PATH").map(|(name, path)| (name, path.into()))
 }
 
+/// `TABLE=ROWS`.
+pub fn parse_window(text: &str) -> Result<(String, usize), String> {
+    const SHAPE: &str = "TABLE=ROWS";
+    let (name, rows) = split(text, SHAPE)?;
+    match rows.parse() {
+        Ok(rows) if rows > 0 => Ok((name, rows)),
+        _ => Err(format!("expected {SHAPE} with at least one row")),
+    }
+}
+
 fn split(text: &str, shape: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, rest)) if !name.is_empty() => Ok((name.to_owned(), rest.to_owned())),

@@ -40,6 +40,14 @@ pub fn sample(args: &SampleArgs) -> Result<(), Failure> {
         let message = "draws of several epochs go to a folder: --out NAME.run";
         return Err(Failure::Usage(format!("--out {}: {message}", path.display())));
     }
+    if let (Some(path), Some(_)) = (&args.out, args.particles) {
+        let message = "particles keep no folder: take what they say from --format json";
+        return Err(Failure::Usage(format!("--out {}: {message}", path.display())));
+    }
+    if args.epochs.is_some() && args.follow.is_none() {
+        let message = "--epochs ends a run that follows a table: give --follow TABLE as well";
+        return Err(Failure::Usage(message.to_owned()));
+    }
     if let Some(path) = &args.html {
         target::check("--html", path)?;
     }

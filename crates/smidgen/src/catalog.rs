@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use smidgen_io::{Follower, TableOptions};
+use smidgen_io::{Follower, TableOptions, Window};
 use smidgen_lang::core::Expr;
 use smidgen_lang::lower;
 use smidgen_prob::registry;
@@ -33,6 +33,18 @@ impl Grown {
     }
 }
 
+/// A table whose file goes on being written.
+#[derive(Clone)]
+pub(crate) struct FollowedTable {
+    pub name: String,
+    /// So many of its last rows count.
+    pub window: Option<Window>,
+    /// How far it is read at first, if not as far as it has come.
+    pub upto: Option<u64>,
+    /// Where its next rows come from, once it was read.
+    pub follower: Option<Arc<Mutex<Follower>>>,
+}
+
 #[derive(Clone, Default)]
 pub struct Catalog {
     /// `--param name=value`
@@ -45,8 +57,8 @@ pub struct Catalog {
     pub watcher: Option<Watcher>,
     /// Tables that a front end has made: they take the place of those that the program would read.
     given: BTreeMap<String, Arc<Table>>,
-    /// The table whose file goes on being written, and where its next rows come from once it was read.
-    pub(crate) followed: Option<(String, Option<Arc<Mutex<Follower>>>)>,
+    /// The table whose file goes on being written.
+    pub(crate) followed: Option<FollowedTable>,
     tables: BTreeMap<String, Grown>,
     /// Where several runs are to see the same data: files that were read, with their options.
     files: Option<BTreeMap<(PathBuf, String), Arc<Table>>>,
@@ -103,6 +115,24 @@ impl Catalog {
     pub(crate) fn unite(&mut self, name: Symbol) {
         if let Some(grown) = self.tables.get_mut(name.as_str()) {
             grown.parts = vec![grown.whole().clone()];
+            grown.whole = OnceLock::new();
+        }
+    }
+
+    /// A table has these rows, and no others before.
+    pub(crate) fn replace(&mut self, name: Symbol, rows: Table) {
+        if let Some(grown) = self.tables.get_mut(name.as_str()) {
+            (grown.parts, grown.whole) = (vec![Arc::new(rows)], OnceLock::new());
+        }
+    }
+
+    /// Rows of a table before this number leave, the others are in one piece.
+    pub(crate) fn leave(&mut self, name: Symbol, first: usize) {
+        if let Some(grown) = self.tables.get_mut(name.as_str()) {
+            // Rows may have come and gone between those that stay and those before.
+            grown.parts.retain(|part| part.first_row() + part.rows() > first);
+            grown.whole = OnceLock::new();
+            grown.parts = vec![Arc::new(Table::joined(&grown.parts).from_row(first))];
         }
     }
 

@@ -61,6 +61,15 @@ struct Past {
     suffix: String,
 }
 
+/// A directive that was tried in every particle.
+struct Attempt {
+    /// What each has shown, as far as it was tried.
+    shown: Vec<Vec<Outcome>>,
+    /// Particles that met a parameter outside its domain.
+    broken: Vec<usize>,
+    failed: Option<Diagnostic>,
+}
+
 pub struct ParticlePopulation {
     /// The only one, until there are particles.
     single: Particle,
@@ -282,6 +291,28 @@ impl ParticlePopulation {
             let message = "an observation cannot be forgotten after resample: it is part of the particles' weights";
             return Err(Diagnostic::error(step.span, message).hint("[clear] starts over"));
         }
+        let mut attempt = self.attempt(step, environment, suffix, context);
+        let failed = attempt.failed.take();
+        self.conclude(&attempt, failed.is_none());
+        if let Some(diagnostic) = failed {
+            return Err(diagnostic);
+        }
+        if attempt.shown.iter().any(|outcomes| !outcomes.is_empty())
+            && let Some(k) = self.shown()
+        {
+            outcomes.append(&mut attempt.shown[k]);
+        }
+        Ok(())
+    }
+
+    /// A directive in every particle, as far as it comes; [`ParticlePopulation::conclude`] decides whether it has happened.
+    fn attempt(
+        &mut self,
+        step: &Step,
+        environment: &Environment,
+        suffix: &str,
+        context: &Context<'_>,
+    ) -> Attempt {
         let mut shown = Vec::with_capacity(self.particles.len());
         let mut failed = None;
         let mut broken = Vec::new();
@@ -308,21 +339,17 @@ impl ParticlePopulation {
         if failed.is_none() && self.particles.iter().all(|particle| particle.model.is_broken()) {
             failed = broken.last().map(|(_, diagnostic)| diagnostic.clone());
         }
-        for particle in &mut self.particles[..shown.len()] {
-            particle.model.conclude(failed.is_none());
+        let broken = broken.into_iter().map(|(k, _)| k).collect();
+        Attempt { shown, broken, failed }
+    }
+
+    fn conclude(&mut self, attempt: &Attempt, keep: bool) {
+        for particle in &mut self.particles[..attempt.shown.len()] {
+            particle.model.conclude(keep);
         }
-        if failed.is_some() {
-            broken.iter().for_each(|(k, _)| self.particles[*k].model.mend());
+        if !keep {
+            attempt.broken.iter().for_each(|k| self.particles[*k].model.mend());
         }
-        if let Some(diagnostic) = failed {
-            return Err(diagnostic);
-        }
-        if shown.iter().any(|outcomes| !outcomes.is_empty())
-            && let Some(k) = self.shown()
-        {
-            outcomes.append(&mut shown[k]);
-        }
-        Ok(())
     }
 
     /// Which particle is shown.
@@ -409,19 +436,15 @@ impl ParticlePopulation {
             false => None,
         };
         let particles = first.as_deref().unwrap_or(&self.particles);
-        let log_weights: Vec<f64> = particles.iter().map(Particle::log_weight).collect();
-        let log_sum = math::logsumexp(&log_weights);
-        if log_sum == f64::NEG_INFINITY {
+        if particles.iter().all(Particle::is_dead) {
             let message = "all particles have weight 0: none of them could have produced the observations since the last resample";
             return Err(Diagnostic::error(kernel.span, message)
                 .hint("use more particles, or resample after fewer observations"));
         }
-        self.log_marginal += log_sum - math::ln(log_weights.len() as f64);
         if let Some(first) = first {
             self.particles = first;
         }
-        let counts = systematic(&log_weights, count, self.single.rng.uniform());
-        self.multiply(&counts);
+        let counts = self.redistribute(count);
         let text = printer::squeeze(context.sources.text(kernel.span));
         // Nothing is proposed: particles are drawn by their weights.
         let changed = u64::from(counts.iter().any(|copies| *copies != 1));
@@ -439,6 +462,15 @@ impl ParticlePopulation {
             log_marginal_likelihood: Some(self.log_marginal),
             ..Inferred::default()
         })
+    }
+
+    /// So many particles, drawn by the weights of those that there are. How many came of each.
+    fn redistribute(&mut self, count: usize) -> Vec<usize> {
+        let log_weights = self.log_weights();
+        self.log_marginal += log_mean_exp(&log_weights);
+        let counts = systematic(&log_weights, count, self.single.rng.uniform());
+        self.multiply(&counts);
+        counts
     }
 
     /// The directives so far in so many particles.
@@ -489,6 +521,59 @@ impl ParticlePopulation {
         }
         self.particles = next;
     }
+}
+
+/// Particles that somebody feeds with observations, and resamples when their weights ask for it.
+impl ParticlePopulation {
+    /// So many particles, from the prior, with the directives so far.
+    pub fn populate(&mut self, count: usize, context: &Context<'_>) -> Result<(), Diagnostic> {
+        self.particles = self.executions(count, context)?;
+        Ok(())
+    }
+
+    pub fn log_weights(&self) -> Vec<f64> {
+        self.particles.iter().map(Particle::log_weight).collect()
+    }
+
+    /// A directive that only observes, if `keeps` is content with the log weights that it leads to; else nothing has happened.
+    pub fn observe_if(
+        &mut self,
+        step: &Step,
+        context: &Context<'_>,
+        keeps: impl FnOnce(&[f64]) -> bool,
+    ) -> Result<bool, Diagnostic> {
+        let mut attempt = self.attempt(step, &Environment::default(), "", context);
+        let failed = attempt.failed.take();
+        let is_kept = failed.is_none() && keeps(&self.log_weights());
+        self.conclude(&attempt, is_kept);
+        failed.map_or(Ok(is_kept), Err)
+    }
+
+    /// As many particles, drawn by their weights.
+    pub fn renew(&mut self) {
+        self.redistribute(self.particles.len());
+    }
+
+    /// The estimate of the log density of all that was observed.
+    pub fn log_evidence(&self) -> f64 {
+        self.log_marginal + log_mean_exp(&self.log_weights())
+    }
+
+    /// All particles, each with its stream and what it predicted.
+    pub fn each(&mut self) -> impl Iterator<Item = (&mut Model, &mut Rng, &Predicted)> {
+        self.particles.iter_mut().map(|Particle { model, rng, predicted }| (model, rng, &*predicted))
+    }
+
+    /// A copy of the first particle, for who tries something out.
+    pub fn copy_of_one(&mut self) -> Model {
+        self.made += 1;
+        let number = self.made;
+        self.first().model.copy(number)
+    }
+}
+
+fn log_mean_exp(log_weights: &[f64]) -> f64 {
+    math::logsumexp(log_weights) - math::ln(log_weights.len() as f64)
 }
 
 /// How often each particle is taken by `count` points (u + k)/count.

@@ -4,6 +4,7 @@
 //! draws do not depend on the number of threads. One draw is one application of the kernel.
 
 mod assemble;
+mod batches;
 mod diary;
 mod durable;
 mod follow;
@@ -13,6 +14,7 @@ pub mod legs;
 mod live;
 pub mod manifest;
 pub mod sharded;
+mod stand;
 pub(crate) mod watch;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,35 +23,34 @@ use std::sync::{Arc, Mutex};
 
 use smidgen_draws::states::StepMark;
 use smidgen_draws::{self as draws, KeepStates, States};
-use smidgen_engine::environment::Environment;
-use smidgen_engine::operand::Operand;
-use smidgen_engine::{EvalError, Model};
+use smidgen_engine::EvalError;
 use smidgen_infer::run::Shared;
-use smidgen_infer::{KernelRecord, Program, Run};
+use smidgen_infer::{KernelRecord, Run};
 use smidgen_io::folder::{Row, Trouble};
 use smidgen_lang::core::ExprRef;
 use smidgen_lang::lower::{self, Scope};
 use smidgen_lang::syntax::Syntax;
 use smidgen_lang::{Diagnostic, SourceMap, parser};
-use smidgen_value::{Rng, State, Value};
+use smidgen_value::{Rng, Value};
 
 use crate::catalog::Catalog;
 use crate::compile::{Compiler, Step, visit_syntax};
-use crate::execute::{ExecutionContext, Executor, Mode, may_wait};
 use crate::impute::{all_imputed, cell_by_name};
 use crate::load::TopDirective;
 use crate::outcome::{Inferred, OutcomeKind};
 use crate::population::{Context, ParticlePopulation, makes_particles};
 use crate::session::Session;
-use crate::simulated::Simulated;
-use crate::steps::run_steps;
 use crate::stopwatch::Stopwatch;
+pub use batches::absorb;
 use diary::Diary;
+use durable::Saved;
 pub use durable::{Durable, last_states};
-pub use follow::{EpochMark, Follow, follow};
+use follow::Epoch;
+pub use follow::{Arrived, EpochMark, Follow, follow};
 pub use init::Init;
 use init::Start;
-use journey::{Journey, Stand};
+use journey::Journey;
+use stand::Stand;
 pub use live::{ChainPhase, ChainProgress, Live};
 use watch::Watch;
 
@@ -147,6 +148,8 @@ pub struct Sampled {
     pub notes: Vec<String>,
     /// States of the draws, if they were asked for, or why there are none.
     pub states: Option<Result<States, String>>,
+    /// The log density of all that was observed, where particles estimate it.
+    pub log_evidence: Option<f64>,
 }
 
 #[derive(Debug)]
@@ -175,7 +178,7 @@ struct Plan<'a> {
     start: Start,
     /// What is observed instead of what the program says.
     data: Option<Arc<[Value]>>,
-    /// Whether its data will grow: then the chains go on in their traces, and make no checkpoints.
+    /// Whether its data will grow: then the chains go on in their traces.
     is_followed: bool,
 }
 
@@ -443,14 +446,24 @@ impl Plan<'_> {
     /// A chain before its first transition, or where its last checkpoint is.
     fn journey(&self, k: usize) -> Result<Journey<'_, '_>, Diagnostic> {
         let durable = self.request.durable.as_ref();
-        let failed = |trouble: Trouble| Diagnostic::error(None, trouble.0);
         let saved = durable.map(|durable| durable::found(durable, k)).transpose();
-        let saved = saved.map_err(failed)?.flatten();
+        let saved = saved.map_err(|trouble| Diagnostic::error(None, trouble.0))?.flatten();
+        self.journey_from(k, saved, None)
+    }
+
+    /// The same from a checkpoint, or from the beginning, in an epoch of data that grow.
+    fn journey_from(
+        &self,
+        k: usize,
+        saved: Option<Saved>,
+        epoch: Option<Arc<Epoch>>,
+    ) -> Result<Journey<'_, '_>, Diagnostic> {
         // What is recorded must not change the chain: it draws from a stream of its own.
         let stream = |of: u64| Rng::for_chain(self.request.seed, of + k as u64);
         let mut streams = [stream(0), stream(RECORDING), stream(WARMING_UP)];
+        let ground = epoch.as_ref().map_or(self.ground(), |epoch| epoch.ground());
         let stand = match &saved {
-            Some(saved) => self.restand(k, &saved.state, &saved.marks())?,
+            Some(saved) => self.restand(ground, k, &saved.state, &saved.marks())?,
             None => {
                 let former = match &self.start {
                     Start::States(states) if !states.last.is_empty() => {
@@ -458,77 +471,14 @@ impl Plan<'_> {
                     }
                     _ => None,
                 };
-                self.stand(k, former, &mut streams[0])?
+                self.stand(ground, k, former, &mut streams[0])?
             }
         };
-        let mut journey = Journey::new(self, k, stand, streams);
-        if let Some(durable) = durable {
+        let mut journey = Journey::new(self, k, stand, streams, epoch);
+        if let Some(durable) = &self.request.durable {
             journey.record(durable, saved)?;
         }
         Ok(journey)
-    }
-
-    /// The program run anew with the choices of a chain that is under way.
-    fn restand(&self, k: usize, state: &State, marks: &[StepMark]) -> Result<Stand, Diagnostic> {
-        self.stand(k, Some((state, marks)), &mut self.rebuilding(k))
-    }
-
-    /// The stream of choices that a state does not have.
-    fn rebuilding(&self, k: usize) -> Rng {
-        Rng::for_chain(self.request.seed, REBUILDING + k as u64)
-    }
-
-    /// The directives run on an empty trace, with the choices of a former state if there is one.
-    fn stand(
-        &self,
-        k: usize,
-        former: Option<(&State, &[StepMark])>,
-        rng: &mut Rng,
-    ) -> Result<Stand, Diagnostic> {
-        self.stand_on((&self.steps, self.catalog), k, former, rng)
-    }
-
-    /// The same with other data.
-    fn stand_on(
-        &self,
-        (steps, catalog): (&[Arc<Step>], &Catalog),
-        k: usize,
-        former: Option<(&State, &[StepMark])>,
-        rng: &mut Rng,
-    ) -> Result<Stand, Diagnostic> {
-        let mut model = Model::new();
-        model.trace_mut().interrupt = self.interrupt.clone();
-        model.trace_mut().set_threads(self.request.threads / self.request.chains.max(1));
-        let desk =
-            ExecutionContext::new(rng, catalog, self.sources, self.interrupt.clone(), Mode::Sample);
-        let mut executor = Executor { model: &mut model, desk };
-        executor.desk.may_wait = may_wait(steps.iter().map(|step| &**step));
-        executor.desk.simulated = self.data.clone().map(Simulated::new);
-        if let Some((state, _)) = former {
-            executor.model.give(state);
-        }
-        let marks = run_steps(&mut executor, steps, former.map(|(_, marks)| marks))?;
-        executor.model.give_no_more();
-        if former.is_none() {
-            let forced = self.start.force(k, executor.model, executor.desk.rng);
-            forced.map_err(EvalError::into_diagnostic)?;
-        }
-        let program = self.read_program(&mut executor)?;
-        let ExecutionContext { predicted, waiting, .. } = executor.desk;
-        let watch =
-            self.watch(&mut model, predicted, &waiting).map_err(EvalError::into_diagnostic)?;
-        Ok(Stand { model, program, watch, marks })
-    }
-
-    /// What is to move a model, once its directives have run.
-    fn read_program(&self, executor: &mut Executor<'_>) -> Result<Program, Diagnostic> {
-        Ok(match &self.kernel {
-            Some(kernel) => {
-                executor.read_program(kernel, &Scope::global(), &Environment::default())?
-            }
-            None if executor.desk.programs.is_empty() => Program::default_sweeps(1),
-            None => Program::sequence(std::mem::take(&mut executor.desk.programs)),
-        })
     }
 
     /// A program that resamples: one draw is a run of its own with new particles, of which one is
@@ -609,37 +559,6 @@ impl Plan<'_> {
             ties: Vec::new(),
             diverged: Vec::new(),
         })
-    }
-
-    /// What is recorded after each draw.
-    fn watch(
-        &self,
-        model: &mut Model,
-        predicted: Vec<(String, u64, Operand)>,
-        waiting: &[(u64, ExprRef)],
-    ) -> Result<Vec<Watch>, EvalError> {
-        let mut watch: Vec<Watch> = predicted
-            .into_iter()
-            .filter(|(_, number, _)| model.has_record(*number))
-            .map(|(name, number, root)| {
-                match waiting.binary_search_by_key(&number, |(waiting, _)| *waiting) {
-                    Ok(k) => Watch::Expression(name, waiting[k].1.clone()),
-                    Err(_) => Watch::Operand(name, root),
-                }
-            })
-            .collect();
-        watch.extend(
-            self.record.iter().map(|(name, expr)| Watch::Expression(name.clone(), expr.clone())),
-        );
-        if watch.is_empty() {
-            for (name, root) in model.assumed_changeable() {
-                let value = model.operand_value(&root)?;
-                if value.as_number().is_some() || matches!(value, Value::Vector(_)) {
-                    watch.push(Watch::Operand(name.to_string(), root));
-                }
-            }
-        }
-        Ok(watch)
     }
 
     fn is_stopped(&self) -> bool {

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use smidgen_engine::Model;
-use smidgen_io::Follower;
+use smidgen_io::{Follower, Window};
 use smidgen_lang::parser::given::{self, GivenDirective};
 use smidgen_lang::syntax::DirectiveKind;
 use smidgen_lang::{Diagnostic, SourceMap};
 use smidgen_value::{Rng, Symbol, Table, Value};
 
 use crate::append::{self, Appended, Growth};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, FollowedTable};
 use crate::compile::{Compiler, Step, mentioned_parameters};
 use crate::contents::Contents;
 use crate::impute::observed_columns;
@@ -82,14 +82,23 @@ impl Session {
         self.catalog.give_table(name, table);
     }
 
-    /// The table of this name will be read from a file that goes on being written, see [`Session::follower`].
-    pub fn follow_table(&mut self, name: &str) {
-        self.catalog.followed = Some((name.to_owned(), None));
+    /// The table of this name will be read from a file that goes on being written, see [`Session::follower`]. Only the rows of a
+    /// window count, if there is one; at first it is read up to a position, if one is given.
+    pub fn follow_table(&mut self, name: &str, window: Option<Window>, upto: Option<u64>) {
+        let name = name.to_owned();
+        self.catalog.followed = Some(FollowedTable { name, window, upto, follower: None });
     }
 
     /// Where the next rows of such a table come from, once it was read.
     pub fn follower(&self) -> Option<Arc<Mutex<Follower>>> {
-        self.catalog.followed.as_ref()?.1.clone()
+        self.catalog.followed.as_ref()?.follower.clone()
+    }
+
+    /// How far it was read.
+    pub fn position(&self) -> Option<u64> {
+        let follower = self.follower()?;
+        let follower = follower.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(follower.position())
     }
 
     /// A value for `{name}` in what comes next.

@@ -11,7 +11,7 @@ use smidgen_lang::Diagnostic;
 use smidgen_lang::syntax::{Named, Syntax, SyntaxKind};
 use smidgen_value::{MissingRule, Symbol, Table};
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, FollowedTable};
 
 /// Calls its last argument, which does something long, while it shows the name and the progress.
 pub type Watcher = Arc<dyn Fn(&str, &Progress, &mut dyn FnMut()) + Send + Sync>;
@@ -27,8 +27,13 @@ pub fn load(
     folder: &Path,
 ) -> Read<()> {
     let (options, rule) = table_options(options)?;
+    let of = |followed: &FollowedTable| followed.name == name.name.as_str();
+    let followed = catalog.followed.clone().filter(of);
+    let window = followed.as_ref().and_then(|followed| followed.window);
     let add = |catalog: &mut Catalog, table: &Table| {
-        let table = table.clone().with_rule(name.name, rule);
+        let come = table.first_row() + table.rows();
+        let table = table.from_row(window.map_or(0, |window| window.first(come)));
+        let table = table.with_rule(name.name, rule);
         catalog.add_table(name.name, Arc::new(table));
         catalog.note_options(name.name, options.clone());
         Ok(())
@@ -57,16 +62,17 @@ pub fn load(
     let progress = Progress::default();
     let reading = Reading { progress: &progress, stop: &catalog.interrupt };
     let mut read = None;
-    let is_followed =
-        catalog.followed.as_ref().is_some_and(|(followed, _)| followed == name.name.as_str());
     let mut follower = None;
     let mut work = || {
-        read = Some(match is_followed {
-            true => Follower::open(&path, &options, reading).map(|(next, table)| {
-                follower = Some(next);
-                table
-            }),
-            false => read_table_with(&path, &options, reading).map_err(|error| error.to_string()),
+        read = Some(match &followed {
+            Some(FollowedTable { window, upto, .. }) => {
+                let opened = Follower::open(&path, &options, *window, *upto, reading);
+                opened.map(|(next, table)| {
+                    follower = Some(next);
+                    table
+                })
+            }
+            None => read_table_with(&path, &options, reading).map_err(|error| error.to_string()),
         });
     };
     match &catalog.watcher {
@@ -76,8 +82,8 @@ pub fn load(
     let table = read.expect("a watcher does the work");
     let table = table.map_err(|error| vec![Diagnostic::error(name.span, error)])?;
     let table = Arc::new(table);
-    if let (Some((_, next)), Some(follower)) = (&mut catalog.followed, follower) {
-        *next = Some(Arc::new(Mutex::new(follower)));
+    if let (Some(followed), Some(follower)) = (&mut catalog.followed, follower) {
+        followed.follower = Some(Arc::new(Mutex::new(follower)));
     }
     catalog.remember(key, &table);
     add(catalog, &table)

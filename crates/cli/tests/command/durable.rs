@@ -63,17 +63,17 @@ fn export(folder: &Folder, run: &str, file: &str) -> String {
 }
 
 /// Numbers for the times of kills. `SMIDGEN_KILLS` asks for more of them, `SMIDGEN_KILL_SEED` for others.
-struct Times(u64);
+pub struct Times(pub u64);
 
 impl Times {
-    fn next(&mut self) -> f64 {
+    pub fn next(&mut self) -> f64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 40) as f64 / (1u64 << 24) as f64
     }
 }
 
-fn number(name: &str, usual: u64) -> u64 {
+pub fn number(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 

@@ -2,7 +2,11 @@
 
 use std::io::Write;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
+use smidgen::io::folder::read_chain;
+
+use crate::durable::{Times, number};
 use crate::support::{Folder, finish, signal, wait_until};
 
 const MODEL: &str = "[table t \"rows.csv\"] [assume mu (normal 0 10)]
@@ -53,9 +57,20 @@ fn a_file_that_grows_makes_epochs() {
     assert_eq!(report.code, Some(0), "{}", report.err);
     let page = folder.read("fit.html");
     assert!(page.contains("draws of epoch 2") && page.contains("401 rows"), "no mark of the epoch");
-    let again = folder.call(&["sample", "--resume", "fit.run", "--draws", "300"]);
-    assert_eq!(again.code, Some(1));
-    assert!(again.err.contains("cannot be resumed: it followed `t`"), "{}", again.err);
+    // It can have more epochs, and not more draws in each.
+    let longer = folder.call(&["sample", "--resume", "fit.run", "--draws", "300"]);
+    longer.fails(2, &["every epoch of fit.run has 200 draws"]);
+    let resumed = ["sample", "--resume", "fit.run", "--epochs", "4"];
+    add(&folder, &rows(400, 450));
+    let again = folder.call(&resumed);
+    assert_eq!(again.code, Some(0), "{}", again.err);
+    assert!(again.out.contains("epoch 3: 451 rows of `t`, 50 of them new"), "{}", again.out);
+    assert_eq!(folder.call(&resumed).good().matches("epoch").count(), 1, "it is over");
+    // What an epoch had read must be what it was.
+    let text = folder.read("rows.csv").replacen("2.5\n", "2.6\n", 1);
+    folder.write("rows.csv", &text);
+    let other = folder.call(&["sample", "--resume", "fit.run", "--epochs", "5"]);
+    other.fails(1, &["the table `t` is not what it was, in rows 200 to 299"]);
 }
 
 #[test]
@@ -82,7 +97,7 @@ fn an_interrupt_ends_a_followed_run_that_waits() {
     folder.write("rows.csv", &format!("y\n{}", rows(0, 200)));
     let running = folder.start(&[&CALL[..], &["--out", "fit.run"]].concat(), Stdio::null());
     wait_until(|| events(&folder) == 1);
-    std::thread::sleep(std::time::Duration::from_secs(3));
+    std::thread::sleep(Duration::from_secs(3));
     signal("INT", running.id());
     let done = finish(running);
     assert_eq!(done.code, Some(130), "{}", done.err);
@@ -105,4 +120,126 @@ fn what_does_not_go_with_following_is_refused() {
     let typo = folder.call(&[&CALL[..11], &["u"]].concat());
     assert_eq!(typo.code, Some(1));
     assert!(typo.err.contains("`u`"), "{}", typo.err);
+}
+
+/// A model of each kind of chain: what stands anew with few rows, groups that come with the rows, an exact kernel.
+const FOLLOWED: [&str; 3] = [
+    "[assume mu (normal 0 10)] [assume s (gamma 2 1)]
+        [for row in t [observe (normal mu s) row.y]] [predict mu] [predict s]",
+    "[assume m (normal 0 3)] [assume level (mem (lambda (g) (normal m 1)))]
+        [for row in t [observe (normal (level (int_div row.index 400)) 1) row.y]] [predict m] [predict (level 1)]",
+    "[assume mu (normal 0 10)] [assume c (bernoulli 0.4)] [assume nu (normal (if c mu 0) 1)]
+        [for row in t [observe (normal mu 1) row.y]] [predict mu] [predict nu] [predict c]
+        [infer (cycle ((reference_mh default all 2) (mh default one 5)) 1)]",
+];
+
+const STEPS: [usize; 7] = [200, 150, 30, 300, 1, 500, 200];
+
+/// Rows up to a step.
+fn until(step: usize) -> usize {
+    STEPS[..=step].iter().sum()
+}
+
+/// Feeds a run that follows a table step by step. At random times it is killed and resumed, if there are such times.
+fn fed(
+    folder: &Folder,
+    run: &str,
+    window: Option<&str>,
+    mut kills: Option<(&mut Times, f64)>,
+) -> usize {
+    folder.write("rows.csv", &format!("y\n{}", rows(0, until(0))));
+    let _ = std::fs::remove_dir_all(folder.path(run));
+    let epochs = STEPS.len().to_string();
+    let mut begin = CALL.to_vec();
+    begin[7] = "80";
+    begin[9] = "150";
+    begin.extend(["--epochs", &epochs, "--checkpoint-every", "40", "--out", run]);
+    begin.extend(window.iter().flat_map(|window| ["--window", window]));
+    let resume = ["sample", "--resume", run];
+    let mut running = folder.start(&begin, Stdio::null());
+    let (mut fed, mut killed) = (1, 0);
+    let mut patience = || kills.as_mut().map(|(times, takes)| *takes * (0.02 + 0.6 * times.next()));
+    let opened = || {
+        let text = std::fs::read_to_string(folder.path(run).join("events.jsonl"));
+        text.unwrap_or_default().lines().count()
+    };
+    let mut left = patience();
+    let begun = Instant::now();
+    let mut since = Instant::now();
+    loop {
+        assert!(begun.elapsed().as_secs() < 300, "it does not end");
+        if running.try_wait().expect("it can be waited for").is_some() {
+            finish(running).good();
+            return killed;
+        }
+        // Rows come while the epoch before is drawn.
+        if fed < STEPS.len() && opened() >= fed {
+            // All at once, or they would be several epochs.
+            folder.write("rows.new", &format!("y\n{}", rows(0, until(fed))));
+            std::fs::rename(folder.path("rows.new"), folder.path("rows.csv")).expect("renamed");
+            fed += 1;
+        }
+        if left.is_some_and(|left| since.elapsed().as_secs_f64() > left) {
+            signal("KILL", running.id());
+            let _ = finish(running);
+            killed += 1;
+            let has_begun = folder.path(run).join("run.json").exists();
+            if !has_begun {
+                let _ = std::fs::remove_dir_all(folder.path(run));
+            }
+            running = match has_begun {
+                true => folder.start(&resume, Stdio::null()),
+                false => folder.start(&begin, Stdio::null()),
+            };
+            since = Instant::now();
+            left = patience();
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The draws of all epochs, and what the epochs were.
+fn kept(folder: &Folder, run: &str) -> (Vec<String>, Vec<serde_json::Value>) {
+    let text = folder.read(&format!("{run}/events.jsonl"));
+    let events = text.lines().map(|line| {
+        let mut event: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        event["time"] = 0.into();
+        event
+    });
+    let events: Vec<_> = events.collect();
+    let mut draws = Vec::new();
+    for (chain, epoch) in (0..2).flat_map(|chain| (0..events.len()).map(move |k| (chain, k))) {
+        let read = read_chain(&folder.path(run), chain, 1, epoch as u32).expect("draws");
+        let of = read.draws.quantities().iter();
+        let of: Vec<_> = of.map(|quantity| (quantity.name.clone(), quantity.chains.clone())).collect();
+        assert!(of.iter().all(|(_, chains)| chains[0].len() == 150), "epoch {epoch}: {of:?}");
+        draws.push(format!("{of:?}"));
+    }
+    (draws, events)
+}
+
+/// The proof of the whole for data that grow: wherever a run is killed, its draws are those of one that was not and saw the same epochs.
+#[test]
+fn a_followed_run_that_is_killed_has_the_same_draws() {
+    let (wanted, seed) = (number("SMIDGEN_KILLS", 9) as usize, number("SMIDGEN_KILL_SEED", 1));
+    let mut times = Times(seed);
+    let (mut kills, mut differ) = (0, 0);
+    for (k, model) in FOLLOWED.iter().enumerate() {
+        let folder = Folder::with_program(&format!("[table t \"rows.csv\"] {model}"));
+        let window = [None, Some("t=400"), Some("t=100")][k];
+        let begun = Instant::now();
+        fed(&folder, "whole.run", window, None);
+        let takes = begun.elapsed().as_secs_f64();
+        let (expected, epochs) = kept(&folder, "whole.run");
+        let mut of_this = 0;
+        while of_this < wanted.div_ceil(FOLLOWED.len()) {
+            of_this += fed(&folder, "cut.run", window, Some((&mut times, takes)));
+            let (draws, of) = kept(&folder, "cut.run");
+            assert_eq!(of, epochs, "the epochs are those that were fed");
+            differ += usize::from(draws != expected);
+        }
+        kills += of_this;
+    }
+    eprintln!("{kills} kills of runs that follow a table (seed {seed}), {differ} runs differ");
+    assert_eq!(differ, 0, "after {kills} kills, seed {seed}");
 }

@@ -190,6 +190,7 @@ impl ChainWriter {
 
     fn compare(&mut self, expected: &Row, row: &Row) -> Result<(), Trouble> {
         let same = expected.draw == row.draw
+            && expected.epoch == row.epoch
             && expected.is_warmup == row.is_warmup
             && expected.values.len() == row.values.len()
             && expected.values.iter().zip(&row.values).all(|(a, b)| columns::is_same(a, b));

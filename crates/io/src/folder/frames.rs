@@ -6,21 +6,36 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
-use arrow_ipc::root_as_message;
+use arrow_ipc::{MessageHeader, root_as_message};
 
 const CONTINUES: [u8; 4] = [0xFF; 4];
+
+/// A message that is there as a whole.
+pub(crate) struct Message {
+    /// Where its head ends, and where it ends itself.
+    pub body: u64,
+    pub end: u64,
+    pub kind: MessageHeader,
+    /// Of a batch.
+    pub rows: u64,
+    unfolds: bool,
+}
 
 /// The length of the whole messages among so many bytes.
 pub fn whole(stream: &mut (impl Read + Seek), length: u64) -> u64 {
     let mut place = 0;
-    while let Some(end) = end_of_message(stream, place, length) {
-        place = end;
+    while let Some(message) = message(stream, place, length).filter(|message| !message.unfolds) {
+        place = message.end;
     }
     place
 }
 
-/// Where the message ends that begins here, if it is there; none after the mark of the end.
-fn end_of_message(stream: &mut (impl Read + Seek), place: u64, length: u64) -> Option<u64> {
+/// The message that begins here, if all of it is among so many bytes; none after the mark of the end.
+pub(crate) fn message(
+    stream: &mut (impl Read + Seek),
+    place: u64,
+    length: u64,
+) -> Option<Message> {
     let rest = length.checked_sub(place)?.checked_sub(8)?;
     stream.seek(SeekFrom::Start(place)).ok()?;
     let mut start = [0; 8];
@@ -33,10 +48,12 @@ fn end_of_message(stream: &mut (impl Read + Seek), place: u64, length: u64) -> O
     let mut head = vec![0; size as usize];
     stream.read_exact(&mut head).ok()?;
     let message = root_as_message(&head).ok()?;
-    let unfolds =
-        message.header_as_record_batch().is_some_and(|batch| batch.compression().is_some());
-    let body = u64::try_from(message.bodyLength()).ok().filter(|_| !unfolds)?;
-    (body <= rest - size).then(|| place + 8 + size + body)
+    let batch = message.header_as_record_batch();
+    let rows = batch.map_or(0, |batch| u64::try_from(batch.length()).unwrap_or(0));
+    let unfolds = batch.is_some_and(|batch| batch.compression().is_some());
+    let length = u64::try_from(message.bodyLength()).ok().filter(|length| *length <= rest - size)?;
+    let body = place + 8 + size;
+    Some(Message { body, end: body + length, kind: message.header_type(), rows, unfolds })
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub mod checkpoint;
 pub mod columns;
 pub mod disk;
 #[cfg(feature = "columnar")]
-mod frames;
+pub(crate) mod frames;
 mod memory;
 pub mod patience;
 #[cfg(feature = "columnar")]
@@ -37,7 +37,7 @@ use serde_json::Value as Json;
 
 #[cfg(not(feature = "columnar"))]
 pub use absent::{
-    ChainWriter, FolderRun, OUT, Out, Row, Tail, bytes_of_chain, out_of, read_chain, read_folder,
+    ChainDraws, ChainWriter, FolderRun, OUT, Out, Row, Tail, bytes_of_chain, out_of, read_chain, read_folder,
     read_streams, streams,
 };
 #[cfg(feature = "columnar")]
@@ -49,7 +49,7 @@ pub use disk::{Directory, Disk};
 pub use memory::Memory;
 pub use patience::{Patience, Trouble};
 #[cfg(feature = "columnar")]
-pub use reading::{FolderRun, bytes_of_chain, read_chain, read_folder, read_streams};
+pub use reading::{ChainDraws, FolderRun, bytes_of_chain, read_chain, read_folder, read_streams};
 #[cfg(feature = "columnar")]
 pub use tail::Tail;
 
@@ -153,8 +153,21 @@ impl Folder {
     pub fn note(&self, event: &Json) -> Result<(), Trouble> {
         let line = format!("{event}\n");
         let wrong = |error: std::io::Error| Trouble::new(self.disk.shown(EVENTS), &error);
+        let is_new = self.disk.length(EVENTS).map_err(wrong)?.is_none();
         self.disk.append(EVENTS, line.as_bytes()).map_err(wrong)?;
-        self.disk.sync(EVENTS).map_err(wrong)
+        self.disk.sync(EVENTS).map_err(wrong)?;
+        if is_new { self.disk.sync_names().map_err(wrong) } else { Ok(()) }
+    }
+
+    /// Cuts off a note that was half written.
+    pub fn mend_events(&self) -> Result<(), Trouble> {
+        let wrong = |error: std::io::Error| Trouble::new(self.disk.shown(EVENTS), &error);
+        let Some(text) = self.disk.read(EVENTS).map_err(wrong)? else { return Ok(()) };
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        if whole < text.len() {
+            self.disk.cut(EVENTS, whole as u64).map_err(wrong)?;
+        }
+        Ok(())
     }
 
     /// The run goes on.

@@ -27,7 +27,7 @@ use std::sync::atomic::AtomicBool;
 use smidgen_value::Table;
 
 pub use error::DataError;
-pub use follow::Follower;
+pub use follow::{Follower, Window};
 pub use given::bind_vectors;
 pub use reading::{Progress, Reading};
 pub use selection::{ColumnSelection, VectorColumn};
@@ -77,6 +77,29 @@ const COLUMNAR: [&str; 8] = ["parquet", "pq", "arrow", "arrows", "feather", "ipc
 
 #[cfg(feature = "columnar")]
 use columnar::read as read_columnar;
+
+#[cfg(feature = "columnar")]
+use columnar::messages;
+
+/// Messages of streams in a build that reads none: they are refused before.
+#[cfg(not(feature = "columnar"))]
+mod messages {
+    use smidgen_value::Table;
+
+    use super::error::Problem;
+    use super::follow::End;
+    use super::{Reading, TableOptions};
+
+    pub fn whole(_: &[u8]) -> Vec<End> {
+        Vec::new()
+    }
+
+    pub fn read(_: &[u8], _: &[u8], _: &TableOptions, _: Reading) -> Result<Table, Problem> {
+        Err(Problem::LeftOut)
+    }
+
+    pub fn keep_dictionaries(_: &mut Vec<u8>, _: &[u8]) {}
+}
 
 #[cfg(not(feature = "columnar"))]
 fn read_columnar(_: &str, _: &Path, _: &TableOptions, _: Reading) -> Result<Table, Problem> {

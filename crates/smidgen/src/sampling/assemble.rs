@@ -143,7 +143,17 @@ impl Plan<'_> {
                 "mean and sd are those of all draws; what begins with ~ comes from sums over batches of them or from every {every}th; the folder has all"
             ));
         }
-        Ok(Sampled { run, every, records, seconds, times, interrupted, notes, states })
+        Ok(Sampled {
+            run,
+            every,
+            records,
+            seconds,
+            times,
+            interrupted,
+            notes,
+            states,
+            log_evidence: None,
+        })
     }
 }
 

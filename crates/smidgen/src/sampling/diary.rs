@@ -6,6 +6,7 @@ use smidgen_draws::{Draws, STATISTICS};
 use smidgen_engine::{EvalError, Model};
 use smidgen_infer::run::{Motion, Run};
 use smidgen_infer::{KernelRecord, Tally};
+use smidgen_io::folder::ChainDraws;
 use smidgen_value::{Rng, State, Value};
 
 use super::SampleRequest;
@@ -110,6 +111,17 @@ impl Diary {
     /// The last draw, with its statistics, if somebody has asked for them.
     pub fn tapped(&mut self) -> Option<Vec<Value>> {
         self.tap.as_mut().map(|tap| std::mem::take(&mut tap.values))
+    }
+
+    /// Goes on with draws that were written before.
+    pub fn recall(&mut self, read: ChainDraws) {
+        if read.draws.quantities().is_empty() {
+            return;
+        }
+        (self.draws, self.stats) = (read.draws, read.stats);
+        if !read.warmup.quantities().is_empty() {
+            (self.warmup, self.warmup_stats) = (read.warmup, read.warmup_stats);
+        }
     }
 
     /// What [`Diary::tapped`] gives, by name.

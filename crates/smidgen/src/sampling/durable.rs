@@ -49,6 +49,8 @@ pub(super) struct Saved {
     pub kernels: Vec<u8>,
     pub streams: [StreamPosition; 3],
     pub counts: Counts,
+    /// Where the data grow: the number of the epoch, and of the loops over rows that were appended.
+    pub epoch: Option<(u32, u64)>,
     pub out: Option<Out>,
 }
 
@@ -82,6 +84,7 @@ const CHOICES: &[u8; 4] = b"CHO ";
 const KERNELS: &[u8; 4] = b"KRN ";
 const STREAMS: &[u8; 4] = b"RNG ";
 const COUNTS: &[u8; 4] = b"RUN ";
+const EPOCH: &[u8; 4] = b"EPO ";
 const CANARY: &[u8; 4] = b"CAN ";
 
 impl Saved {
@@ -92,13 +95,19 @@ impl Saved {
         let (mut streams, mut counts) = (Vec::new(), Vec::new());
         self.streams.put(&mut streams);
         self.counts.put(&mut counts);
-        vec![
+        let mut sections = vec![
             (*CHOICES, choices),
             (*KERNELS, self.kernels.clone()),
             (*STREAMS, streams),
             (*COUNTS, counts),
             (*CANARY, canary().to_le_bytes().to_vec()),
-        ]
+        ];
+        if let Some(epoch) = &self.epoch {
+            let mut bytes = Vec::new();
+            epoch.put(&mut bytes);
+            sections.push((*EPOCH, bytes));
+        }
+        sections
     }
 
     /// None if the bytes are not those of a chain.
@@ -108,8 +117,12 @@ impl Saved {
         let streams = Bytes::take(&mut Input::new(checkpoint.section(STREAMS)?))?;
         let counts = Counts::take(&mut Input::new(checkpoint.section(COUNTS)?))?;
         let kernels = checkpoint.section(KERNELS)?.to_vec();
+        let epoch = match checkpoint.section(EPOCH) {
+            Some(bytes) => Some(Bytes::take(&mut Input::new(bytes))?),
+            None => None,
+        };
         let out = folder::out_of(checkpoint);
-        choices.is_empty().then_some(Saved { marks, state, kernels, streams, counts, out })
+        choices.is_empty().then_some(Saved { marks, state, kernels, streams, counts, epoch, out })
     }
 
     pub fn marks(&self) -> Vec<StepMark> {
@@ -222,16 +235,36 @@ impl Recorder {
     /// A draw was made: whether it is time to re-base.
     pub fn is_due(&mut self, total: Tally) -> bool {
         self.draws += 1;
+        self.work_until(total);
+        self.is_time()
+    }
+
+    /// The chain has settled, and counts begin again: whether it is time to re-base.
+    pub fn is_due_after(&mut self, settled: Tally) -> bool {
+        self.work_until(settled);
+        self.counts_begin_again();
+        self.is_time()
+    }
+
+    /// What the kernels count begins again; the work since the last re-base stays.
+    pub fn counts_begin_again(&mut self) {
+        self.seen = Tally::default();
+    }
+
+    fn is_time(&self) -> bool {
+        match self.every {
+            Some(every) => self.draws >= every,
+            None => self.work >= RATIO * self.cost,
+        }
+    }
+
+    fn work_until(&mut self, total: Tally) {
         let since = |part: fn(&Tally) -> u64| part(&total) - part(&self.seen);
         let transitions = since(|tally| tally.transitions);
         let gradients = since(|tally| tally.gradients).div_ceil(transitions.max(1));
         let read = since(|tally| tally.sections_used);
         self.work += TRANSITION * transitions + read * (1 + gradients);
         self.seen = total;
-        match self.every {
-            Some(every) => self.draws >= every,
-            None => self.work >= RATIO * self.cost,
-        }
     }
 
     /// Whether a chain that has made so many draws stops at the re-base at hand.
@@ -280,6 +313,9 @@ pub fn last_states(path: &Path) -> Result<States, Trouble> {
         let (Found::Last(checkpoint) | Found::Previous(checkpoint)) = found else { continue };
         let Some(saved) = Saved::read(&checkpoint) else { continue };
         states.steps = saved.marks();
+        // Another run has the loops of the program alone.
+        let appended = saved.epoch.map_or(0, |(_, parts)| parts as usize);
+        states.steps.truncate(states.steps.len().saturating_sub(appended));
         states.last.push(saved.state);
     }
     match states.last.is_empty() {

@@ -5,7 +5,7 @@ use smidgen_engine::model::Ties;
 use smidgen_engine::{EvalError, Model};
 use smidgen_infer::run::{Phase, Shared};
 use smidgen_infer::{Program, Run};
-use smidgen_io::folder::{Row, Trouble};
+use smidgen_io::folder::{Row, Trouble, read_chain};
 use smidgen_lang::Diagnostic;
 use smidgen_value::bytes::{Bytes, Input};
 use smidgen_value::{Rng, State};
@@ -14,28 +14,13 @@ use super::diary::Diary;
 use super::durable::{Counts, Durable, Recorder, Saved, phase};
 use super::follow::Epoch;
 use super::live::Pulse;
-use super::watch::Watch;
+use super::stand::{Ground, Stand};
 use super::{Chain, Plan};
-use crate::compile::{Bounds, Step, StepKind};
 use crate::execute::{ExecutionContext, Executor, Mode};
 use crate::stopwatch::Stopwatch;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-/// A model whose directives have run, what moves it and what is recorded of it.
-pub(super) struct Stand {
-    pub model: Model,
-    pub program: Program,
-    pub watch: Vec<Watch>,
-    pub marks: Vec<StepMark>,
-}
-
-impl Stand {
-    fn names(&self) -> Vec<&str> {
-        self.watch.iter().map(Watch::name).collect()
-    }
-}
 
 /// A chain under way: what stays when the program is run anew.
 pub(super) struct Journey<'p, 'a> {
@@ -57,8 +42,10 @@ pub(super) struct Journey<'p, 'a> {
     recorder: Option<Recorder>,
     /// Whether it has come to where somebody else goes on.
     is_handed_on: bool,
-    /// How often its data have grown.
-    epoch: u32,
+    /// How far its data have grown, if they do.
+    epoch: Option<Arc<Epoch>>,
+    /// Whether it does not stand as the others do, because its choices could not be written when they stood anew.
+    is_apart: bool,
 }
 
 /// Draws in which a trajectory diverged that are remembered.
@@ -70,7 +57,7 @@ fn troubled(trouble: &Trouble) -> EvalError {
 
 impl Plan<'_> {
     /// What a chain is to keep beside its trace.
-    fn run(&self, shared: Arc<Shared>) -> Run {
+    pub fn run(&self, shared: Arc<Shared>) -> Run {
         let request = self.request;
         Run {
             interrupt: self.interrupt.clone(),
@@ -85,15 +72,22 @@ impl Plan<'_> {
 }
 
 impl<'p, 'a> Journey<'p, 'a> {
-    pub fn new(plan: &'p Plan<'a>, k: usize, stand: Stand, streams: [Rng; 3]) -> Self {
+    pub fn new(
+        plan: &'p Plan<'a>,
+        k: usize,
+        stand: Stand,
+        streams: [Rng; 3],
+        epoch: Option<Arc<Epoch>>,
+    ) -> Self {
         let request = plan.request;
+        let shared = epoch.as_ref().map_or(&plan.shared, |epoch| &epoch.shared).clone();
         Journey {
             plan,
             k,
             diary: Diary::new(&stand.watch, request),
             stand,
             streams,
-            run: plan.run(plan.shared.clone()),
+            run: plan.run(shared),
             made: 0,
             times: Vec::new(),
             ties: Vec::new(),
@@ -103,7 +97,8 @@ impl<'p, 'a> Journey<'p, 'a> {
             pulse: request.live.as_ref().map(|live| live.chain(k)),
             recorder: None,
             is_handed_on: false,
-            epoch: 0,
+            epoch,
+            is_apart: false,
         }
     }
 
@@ -118,6 +113,12 @@ impl<'p, 'a> Journey<'p, 'a> {
         self.recorder = Some(Recorder::new(writer, durable));
         if let Some(saved) = saved {
             self.take(saved).map_err(EvalError::into_diagnostic)?;
+            if let Some(epoch) = &self.epoch {
+                // The others are in the folder; draws of an epoch are here as well.
+                let read = read_chain(&durable.folder.path, self.k, 1, epoch.number);
+                let read = read.map_err(|problem| Diagnostic::error(None, problem))?;
+                self.diary.recall(read);
+            }
             self.pulse.iter_mut().for_each(|pulse| pulse.goes_on_after(self.made));
             let done = (self.plan.request.warmup + self.made) as u64;
             self.plan.progress.done.fetch_add(done, Ordering::Relaxed);
@@ -210,59 +211,75 @@ impl<'p, 'a> Journey<'p, 'a> {
     }
 
     /// The data have grown: the new rows join the trace, and the state stays. False if what the kernels had learnt is gone.
-    pub fn take_rows(&mut self, epoch: &Epoch) -> Result<bool, Diagnostic> {
-        let is_learnt = match &epoch.anew {
-            Some(steps) if self.stand_anew(epoch, steps)? => false,
-            anew => self.join(epoch, anew.is_none())?,
-        };
+    pub fn take_rows(&mut self, epoch: &Arc<Epoch>) -> Result<bool, Diagnostic> {
+        let mut learnt = Vec::new();
+        let keeps = !epoch.warms_up() && self.stand.program.save(&mut learnt).is_ok();
+        let is_anew = epoch.is_anew() && self.stand_anew(epoch)?;
+        if !is_anew {
+            self.join(epoch)?;
+        }
+        self.is_apart = !is_anew && (self.is_apart || epoch.is_anew());
+        self.epoch = Some(epoch.clone());
+        // What a kernel keeps about the rows has gone; what it has learnt is written in numbers.
+        let from = &mut Input::new(&learnt);
+        let is_learnt = keeps && self.stand.program.load(from).is_some() && from.is_empty();
+        if keeps && !is_learnt {
+            self.stand.program = self.read_again(epoch)?;
+        }
         self.run = self.plan.run(epoch.shared.clone());
-        (self.epoch, self.made, self.divergences) = (epoch.number, 0, 0);
-        if self.plan.request.durable.is_some() {
+        (self.made, self.divergences) = (0, 0);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.counts_begin_again();
             self.diary.tap(true);
         }
         Ok(is_learnt)
     }
 
     /// The program runs anew on all rows, with the choices as they are. False if they cannot be written, and nothing has happened.
-    fn stand_anew(&mut self, epoch: &Epoch, steps: &[Arc<Step>]) -> Result<bool, Diagnostic> {
-        let Ok(state) = self.stand.model.state(None) else { return Ok(false) };
-        let former = Some((&state, self.stand.marks.as_slice()));
-        let mut rng = self.plan.rebuilding(self.k);
-        let stand = self.plan.stand_on((steps, &epoch.catalog), self.k, former, &mut rng)?;
-        let is_same = stand.names() == self.stand.names();
-        if is_same {
-            self.stand = stand;
+    fn stand_anew(&mut self, epoch: &Epoch) -> Result<bool, Diagnostic> {
+        let why = match self.stand.model.state(None) {
+            Err(why) => why.to_owned(),
+            Ok(state) => {
+                let ground = epoch.ground();
+                let marks = &self.stand.marks[..ground.steps.len()];
+                let stand = self.plan.restand(ground, self.k, &state, marks)?;
+                if stand.names() == self.stand.names() {
+                    self.stand = stand;
+                    return Ok(true);
+                }
+                "what is recorded hangs on the state".to_owned()
+            }
+        };
+        match epoch.leaves() {
+            false => Ok(false),
+            true => Err(Diagnostic::error(None, format!("no rows can leave the window: {why}"))),
         }
-        Ok(is_same)
     }
 
-    /// The new rows are observed as a loop of their own. Whether what was learnt is kept, if it is wanted.
-    fn join(&mut self, epoch: &Epoch, keeps: bool) -> Result<bool, Diagnostic> {
-        let Journey { plan, stand: Stand { model, program, .. }, streams: [rng, ..], .. } = self;
-        let mut learnt = Vec::new();
-        let is_saved = keeps && program.save(&mut learnt).is_ok();
+    /// The new rows are observed as a loop of their own.
+    fn join(&mut self, epoch: &Epoch) -> Result<(), Diagnostic> {
+        if let Some(step) = &epoch.step {
+            let start = self.stand.model.next_address();
+            self.stand.marks.push(StepMark { start, rows: 0 });
+            self.with_executor(epoch, |_, executor| executor.execute(step))?;
+        }
+        self.stand.program = self.read_again(epoch)?;
+        Ok(())
+    }
+
+    fn read_again(&mut self, epoch: &Epoch) -> Result<Program, Diagnostic> {
+        self.with_executor(epoch, |plan, executor| plan.read_again(executor))
+    }
+
+    fn with_executor<T>(
+        &mut self,
+        epoch: &Epoch,
+        work: impl FnOnce(&Plan<'_>, &mut Executor<'_>) -> Result<T, Diagnostic>,
+    ) -> Result<T, Diagnostic> {
+        let Journey { plan, stand: Stand { model, .. }, streams: [rng, ..], .. } = self;
         let (catalog, interrupt) = (&epoch.catalog, plan.interrupt.clone());
         let desk = ExecutionContext::new(rng, catalog, plan.sources, interrupt, Mode::Sample);
-        let mut executor = Executor { model, desk };
-        if let Some(step) = &epoch.step {
-            executor.execute(step)?;
-        }
-        // What a kernel keeps about the rows goes with it; what it has learnt is written in numbers.
-        let mut read = || {
-            for step in &plan.steps {
-                if let StepKind::Infer { .. } = step.kind {
-                    executor.execute(step)?;
-                }
-            }
-            plan.read_program(&mut executor)
-        };
-        *program = read()?;
-        let from = &mut Input::new(&learnt);
-        let is_learnt = is_saved && program.load(from).is_some() && from.is_empty();
-        if !is_learnt {
-            *program = read()?;
-        }
-        Ok(is_learnt)
+        work(plan, &mut Executor { model, desk })
     }
 
     /// Nothing comes any more. What cannot be written has been said, and the draws are whole without it.
@@ -291,7 +308,7 @@ impl<'p, 'a> Journey<'p, 'a> {
             if request.keep_warmup {
                 diary.warm_up(model, watch, run, before)?;
                 if let (Some(recorder), Some(values)) = (&mut self.recorder, diary.tapped()) {
-                    let (draw, epoch) = (step as u64, self.epoch);
+                    let (draw, epoch) = (step as u64, number_of(&self.epoch));
                     let row = Row { draw, epoch, is_warmup: true, values };
                     recorder.writer.push(row).map_err(|trouble| troubled(&trouble))?;
                 }
@@ -303,10 +320,14 @@ impl<'p, 'a> Journey<'p, 'a> {
 
     fn begin_draws(&mut self) -> Result<(), EvalError> {
         self.pulse.iter_mut().for_each(|pulse| pulse.begin_draws(&self.run, &self.diary.draws));
+        let settled = self.run.total();
         self.diary.begin_draws(&mut self.run);
         self.moved = vec![false; self.stand.watch.len()];
         self.find_ties()?;
-        self.rebase()
+        // A chain that new rows have joined need not stand anew for them: it does when its work is worth that.
+        let has_joined = self.epoch.as_ref().is_some_and(|epoch| !epoch.is_anew());
+        let is_due = self.recorder.as_mut().is_none_or(|own| own.is_due_after(settled));
+        if is_due || !has_joined { self.rebase() } else { Ok(()) }
     }
 
     fn find_ties(&mut self) -> Result<(), EvalError> {
@@ -338,10 +359,10 @@ impl<'p, 'a> Journey<'p, 'a> {
         }
         let mut is_due = false;
         if let (Some(recorder), Some(values)) = (&mut self.recorder, diary.tapped()) {
-            let (draw, epoch) = (self.made as u64, self.epoch);
+            let (draw, epoch) = (self.made as u64, number_of(&self.epoch));
             let row = Row { draw, epoch, is_warmup: false, values };
             recorder.writer.push(row).map_err(|trouble| troubled(&trouble))?;
-            is_due = !plan.is_followed && recorder.is_due(run.total());
+            is_due = recorder.is_due(run.total());
         }
         self.made += 1;
         if is_due {
@@ -355,12 +376,13 @@ impl<'p, 'a> Journey<'p, 'a> {
     /// The chain goes on from what it writes, if it can be written.
     fn rebase(&mut self) -> Result<(), EvalError> {
         let Some(durable) = self.plan.request.durable.clone() else { return Ok(()) };
-        if self.recorder.is_none() || self.plan.is_followed {
+        if self.recorder.is_none() {
             return Ok(());
         }
         let why = match self.save() {
             Err(why) => Some(why),
-            Ok(saved) => match self.plan.restand(self.k, &saved.state, &saved.marks()) {
+            Ok(_) if self.is_apart => Some("it stands on other loops than the others".to_owned()),
+            Ok(saved) => match self.restand(&saved) {
                 Ok(stand) if stand.names() != self.stand.names() => {
                     Some("what is recorded hangs on the state".to_owned())
                 }
@@ -386,6 +408,14 @@ impl<'p, 'a> Journey<'p, 'a> {
         Ok(())
     }
 
+    fn ground(&self) -> Ground<'_> {
+        self.epoch.as_ref().map_or(self.plan.ground(), |epoch| epoch.ground())
+    }
+
+    fn restand(&self, saved: &Saved) -> Result<Stand, Diagnostic> {
+        self.plan.restand(self.ground(), self.k, &saved.state, &saved.marks())
+    }
+
     fn save(&self) -> Result<Saved, String> {
         let state = self.stand.model.state(None)?;
         let mut kernels = Vec::new();
@@ -407,7 +437,8 @@ impl<'p, 'a> Journey<'p, 'a> {
         let marks = self.stand.marks.iter().map(|mark| (mark.start, mark.rows)).collect();
         let [rng, aside, before] = &self.streams;
         let streams = [rng.place(), aside.place(), before.place()];
-        let saved = Saved { marks, state, kernels, streams, counts, out: None };
+        let epoch = self.epoch.as_ref().map(|epoch| (epoch.number, epoch.parts().len() as u64));
+        let saved = Saved { marks, state, kernels, streams, counts, epoch, out: None };
         // From the bytes, as whoever resumes it.
         let checkpoint = smidgen_io::folder::Checkpoint::new(saved.sections());
         Saved::read(&checkpoint).ok_or_else(|| "a value has no bytes".to_owned())
@@ -441,11 +472,15 @@ impl<'p, 'a> Journey<'p, 'a> {
 
     fn count_anew(&mut self) {
         let nodes = self.stand.model.trace().live_nodes().count();
-        let rows = self.plan.steps.iter().map(rows_of).sum();
+        let rows = self.ground().rows();
         if let Some(recorder) = &mut self.recorder {
             recorder.begin(self.run.total(), nodes, rows);
         }
     }
+}
+
+fn number_of(epoch: &Option<Arc<Epoch>>) -> u32 {
+    epoch.as_ref().map_or(0, |epoch| epoch.number)
 }
 
 /// Whether the free choices of a model are those of a state, to the bit.
@@ -456,13 +491,4 @@ fn is_in(model: &Model, state: &State) -> bool {
         bytes
     };
     model.state(None).is_ok_and(|now| bytes(&now) == bytes(state))
-}
-
-/// Rows that the loops of a directive go over.
-fn rows_of(step: &Arc<Step>) -> usize {
-    match &step.kind {
-        StepKind::For { bounds: Bounds::Rows(table), body, .. } => table.rows() * body.len().max(1),
-        StepKind::For { body, .. } => body.iter().map(rows_of).sum(),
-        _ => 0,
-    }
 }

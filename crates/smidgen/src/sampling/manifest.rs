@@ -37,8 +37,10 @@ pub struct Call {
     /// The run folder at whose ends the chains began.
     pub restart_from: Option<PathBuf>,
     pub checkpoint_every: Option<u64>,
-    /// The table that grows, whose rows are taken as they come.
+    /// The table that grows, whose rows are taken as they come; how many of its last rows count, and how many epochs there will be.
     pub follow: Option<String>,
+    pub window: Option<usize>,
+    pub epochs: Option<usize>,
 }
 
 /// Why a folder cannot be written.
@@ -96,6 +98,9 @@ pub fn manifest(call: &Call, request: &SampleRequest, session: &Session) -> Json
         "restart_from": path(&call.restart_from),
         "checkpoint_every": call.checkpoint_every,
         "follow": call.follow,
+        "window": call.window,
+        "epochs": call.epochs,
+        "upto": session.position(),
     })
 }
 
@@ -225,9 +230,12 @@ pub fn reopen(path: &Path, now: &Json, patience: Patience) -> Result<Folder, Ref
         return Err(Refusal::Differs(what));
     }
     folder.unfinish()?;
-    if folder.manifest["draws"] != now["draws"] {
-        let mut manifest = folder.manifest.clone();
-        manifest["draws"] = now["draws"].clone();
+    folder.mend_events()?;
+    let mut manifest = folder.manifest.clone();
+    for key in ["draws", "epochs"] {
+        manifest[key] = now[key].clone();
+    }
+    if manifest != folder.manifest {
         folder.set_manifest(manifest)?;
     }
     Ok(folder)

@@ -85,7 +85,7 @@ impl Desk {
         let Session { catalog, sources, interrupt, .. } = &*session;
         let plan = prepared.plan(Context { catalog, sources, interrupt }, request, &progress);
         let mut rng = Rng::for_chain(request.seed, 0);
-        let Stand { mut model, watch, .. } = plan.stand(0, None, &mut rng)?;
+        let Stand { mut model, watch, .. } = plan.stand(plan.ground(), 0, None, &mut rng)?;
         let rows = catalog.tables().find(|(name, _)| *name == table).map_or(0, |(_, t)| t.rows());
         let choices = model.trace().choices().to_vec();
         let density = Density::compile(model.trace_mut(), &choices, Form::Plain)

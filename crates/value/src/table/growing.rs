@@ -1,9 +1,11 @@
 //! Tables that grow: rows that come after those of another, and all of them as one.
 //!
 //! Rows that come later are a table of their own whose rows are counted from where the others end. Nothing that is there is
-//! copied: that costs O(new rows). All as one, which copies, is made only when somebody asks for the whole.
+//! copied: that costs O(new rows). All as one, which copies, is made only when somebody asks for the whole. Where rows leave in
+//! front, those that stay keep their numbers.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Column, Reals, Table, Texts};
@@ -18,6 +20,19 @@ impl Column {
             Column::Booleans(_) => "truth values".to_owned(),
             Column::Texts(_) => "texts".to_owned(),
             Column::Vectors { width, .. } => format!("vectors of {width}"),
+        }
+    }
+
+    /// The cells in these places.
+    fn span(&self, places: Range<usize>) -> Column {
+        match self {
+            Column::Reals(xs) => Column::Reals(xs[places].into()),
+            Column::Booleans(xs) => Column::Booleans(xs[places].into()),
+            Column::Vectors { data, width } => {
+                let (from, to) = (places.start * width, places.end * width);
+                Column::Vectors { data: data[from..to].into(), width: *width }
+            }
+            Column::Texts(_) => self.take(&places.collect::<Vec<_>>()),
         }
     }
 
@@ -89,17 +104,48 @@ impl Table {
         }
         let missing =
             new.missing.iter().filter(|(name, _)| self.column(*name).is_some()).cloned().collect();
-        let first = self.first + self.rows;
-        let numbers = (first..first + new.rows).map(|row| row as f64).collect();
-        Ok(Table {
+        let table = Table {
             missing,
             rule: self.rule,
             called: self.called,
-            first,
-            numbers: Some(Column::Reals(numbers)),
             unusable: self.unusable.clone(),
             ..new.with_columns(columns)
-        })
+        };
+        // Of rows that came at once, the first may have been left out.
+        Ok(table.counted_from(self.first + self.rows + new.first))
+    }
+
+    /// The same rows, the first of which has this number.
+    fn counted_from(self, first: usize) -> Table {
+        let numbers = || (first..first + self.rows).map(|row| row as f64).collect();
+        let numbers = (first > 0).then(|| Column::Reals(numbers()));
+        Table { first, numbers, ..self }
+    }
+
+    /// The rows from this number on, in memory of their own.
+    pub fn from_row(&self, number: usize) -> Table {
+        match number.saturating_sub(self.first).min(self.rows) {
+            0 => self.clone(),
+            left => self.span(left..self.rows),
+        }
+    }
+
+    /// The rows in these places, which keep their numbers, in memory of their own.
+    ///
+    /// # Panics
+    /// If there are no such rows.
+    pub fn span(&self, places: Range<usize>) -> Table {
+        let rest = |(name, cells): &(Symbol, Missing)| {
+            (*name, Missing { mask: cells.mask[places.clone()].into(), ..cells.clone() })
+        };
+        let table = Table {
+            columns: self.columns.iter().map(|column| column.span(places.clone())).collect(),
+            missing: self.missing.iter().map(rest).collect(),
+            rows: places.len(),
+            lender: None,
+            ..self.clone()
+        };
+        table.counted_from(self.first + places.start)
     }
 
     /// The rows of a table and of those that continue it as one, in memory of its own.
@@ -121,13 +167,14 @@ impl Table {
             let mask: Vec<bool> = parts.iter().flat_map(mask).collect();
             Some((*name, Missing { mask: mask.into(), ..known.clone() }))
         };
-        Table {
+        let table = Table {
             columns: first.names.iter().map(column).collect(),
             missing: first.names.iter().filter_map(missing).collect(),
             rows: parts.iter().map(|part| part.rows).sum(),
             lender: None,
             ..(**first).clone()
-        }
+        };
+        table.counted_from(first.first)
     }
 }
 
@@ -168,6 +215,23 @@ mod tests {
         assert_eq!(all.columns[1].texts().map(|texts| texts.words().len()), Some(3));
         assert_eq!(all.columns[0].reals().map(|x| x.data), Some(&[1.0, 2.0, 3.0, 4.0][..]));
         assert_eq!((all.first_row(), all.rows(), all.numbers().is_none()), (0, 4, true));
+    }
+
+    #[test]
+    fn rows_that_leave_in_front_take_no_numbers_with_them() {
+        let (old, new) = (table(&[1.0, 2.0, 3.0], &["a", "b", "c"]), table(&[4.0], &["b"]));
+        let part = old.continued_by(&new).expect("the same columns");
+        let rest = Table::joined(&[Arc::new(old), Arc::new(part)]).from_row(2);
+        assert_eq!((rest.first_row(), rest.rows()), (2, 2));
+        assert_eq!(rest.columns[0].reals().map(|x| x.data), Some(&[3.0, 4.0][..]));
+        assert_eq!([0, 1].map(|row| rest.columns[1].cell(row)), ["c", "b"].map(Value::text));
+        let numbers = |table: &Table| table.numbers().map(Column::to_value);
+        assert_eq!(numbers(&rest), Some(Value::vector([2.0, 3.0])));
+        let more = Arc::new(rest.continued_by(&table(&[5.0], &["a"])).expect("the same columns"));
+        let all = Table::joined(&[Arc::new(rest), more]);
+        assert_eq!(numbers(&all), Some(Value::vector([2.0, 3.0, 4.0])));
+        assert_eq!(all.from_row(1).rows(), 3);
+        assert_eq!((all.from_row(9).rows(), all.from_row(4).first_row()), (0, 4));
     }
 
     #[test]

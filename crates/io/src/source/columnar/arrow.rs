@@ -7,7 +7,7 @@
 //! A file whose rows are one batch is mapped, unless it is small, and what lies there as a table needs
 //! it stays there (`lent.rs`). Where mapping is not possible, it is read like the others.
 
-use std::io::Read;
+use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,6 +21,7 @@ use smidgen_mapped::Mapped;
 use smidgen_value::{Lender, Table};
 
 use super::batches::Batches;
+use crate::folder::frames;
 use crate::source::TableOptions;
 use crate::source::error::Problem;
 use crate::source::reading::{Opened, Reading};
@@ -188,8 +189,7 @@ fn read_stream(
 ) -> Result<Table, Problem> {
     /// What a writer puts at the end of a stream. Without it, part of the data may be lost.
     const END: &[u8] = &[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
-    let mut decoder_of_stream = StreamDecoder::new();
-    let mut batches: Option<Batches> = None;
+    let mut stream = Stream::default();
     let file = opened.rewound()?;
     loop {
         let mut bytes = Vec::new();
@@ -198,24 +198,58 @@ fn read_stream(
             break;
         }
         reading.advance(bytes.len() as u64)?;
-        let mut buffer = Buffer::from_vec(bytes);
-        while !buffer.is_empty() {
-            let Some(batch) = decoder_of_stream.decode(&mut buffer).map_err(decoder)? else {
-                continue;
-            };
-            if batches.is_none() {
-                batches = Some(Batches::new(&batch.schema(), options)?);
-            }
-            if let Some(batches) = &mut batches {
-                batches.push(&batch)?;
-            }
-        }
+        stream.add(bytes, options)?;
     }
-    decoder_of_stream.finish().map_err(|_| Problem::CutOff)?;
+    stream.decoder.finish().map_err(|_| Problem::CutOff)?;
     if !opened.ends_with(END)? {
         return Err(Problem::CutOff);
     }
-    batches.ok_or(Problem::NoRows)?.finish()
+    stream.batches.ok_or(Problem::NoRows)?.finish()
+}
+
+/// A stream that comes in pieces.
+#[derive(Default)]
+struct Stream {
+    decoder: StreamDecoder,
+    batches: Option<Batches>,
+}
+
+impl Stream {
+    fn add(&mut self, bytes: Vec<u8>, options: &TableOptions) -> Result<(), Problem> {
+        let mut buffer = Buffer::from_vec(bytes);
+        while !buffer.is_empty() {
+            let Some(batch) = self.decoder.decode(&mut buffer).map_err(decoder)? else {
+                continue;
+            };
+            if self.batches.is_none() {
+                self.batches = Some(Batches::new(&batch.schema(), options)?);
+            }
+            if let Some(batches) = &mut self.batches {
+                batches.push(&batch)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whole messages of a stream, behind those that are needed to read them: the schema, and dictionaries.
+pub(super) fn read_messages(
+    head: &[u8],
+    bytes: &[u8],
+    options: &TableOptions,
+    reading: Reading,
+) -> Result<Table, Problem> {
+    let mut stream = Stream::default();
+    stream.add(head.to_vec(), options)?;
+    let (mut place, all) = (0, bytes.len() as u64);
+    while let Some(message) = frames::message(&mut Cursor::new(bytes), place, all) {
+        let own = &bytes[place as usize..message.end as usize];
+        check_unfolding(own, (message.body - place) as usize)?;
+        stream.add(own.to_vec(), options)?;
+        reading.advance(own.len() as u64)?;
+        place = message.end;
+    }
+    stream.batches.ok_or(Problem::NoRows)?.finish()
 }
 
 fn decoder(error: ArrowError) -> Problem {

@@ -1,10 +1,12 @@
 //! Parquet, Arrow and NumPy files. All come as record batches of Arrow, and `batches.rs` takes the
-//! columns from there. `memory.rs` takes batches that are in memory already.
+//! columns from there. `memory.rs` takes batches that are in memory already, `messages.rs` those of a stream that goes on
+//! being written.
 
 mod arrow;
 mod batches;
 mod lent;
 mod memory;
+pub(super) mod messages;
 mod numpy;
 mod parquet;
 
