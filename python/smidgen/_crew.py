@@ -14,10 +14,13 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Callable, Iterable
+from typing import TYPE_CHECKING, Any, Callable, Iterable
 
 from . import _core, _tasks
 from ._errors import SmidgenError
+
+if TYPE_CHECKING:
+    from ._model import BoundModel
 
 #: Deaths after which a task is tried alone.
 PATIENCE = 3
@@ -61,6 +64,7 @@ class Crew:
             )
         self._sent: Any = None
         self._futures: set[Any] = set()
+        self._is_closed = False
         if self._is_dask:
             self._look()
 
@@ -75,6 +79,8 @@ class Crew:
             _same_versions(str(worker), tuple(versions))
 
     def submit(self, task: Task, done: Callable[[Any], None]) -> None:
+        if self._is_closed:  # rows that were asked for ahead, and which nobody needs any more
+            raise SmidgenError("it is over")
         head = task.head(self.digest)
         if not self._is_dask:
             future = self._client.submit(_tasks.work, head, self._data)
@@ -107,6 +113,7 @@ class Crew:
             ) from error
 
     def close(self) -> None:
+        self._is_closed = True
         for future in list(self._futures):
             future.cancel()
         if self._own is not None:
@@ -154,6 +161,17 @@ def compute(crew: Crew, tasks: Iterable[Task], done: Callable[[Task, Any, float]
             (suspects if task.deaths >= PATIENCE else waiting).append(task)
             continue
         waiting.extend(done(task, _opened(answer), answer["seconds"]))
+
+
+def with_crew(model: "BoundModel", client: Any, tasks: Iterable[Task], done: Callable[[Task, Any, float], Iterable[Task]]) -> None:
+    """The same by whoever ``client`` is, for parts of a run of a model."""
+    crew = Crew(client, pickle.dumps(model._anywhere()))
+    try:
+        compute(crew, tasks, done)
+    except _core.Failure as failure:
+        raise model._error(failure) from None
+    finally:
+        crew.close()
 
 
 def _opened(answer: dict[str, Any]) -> Any:

@@ -98,7 +98,12 @@ def _shard(model: "BoundModel", task: dict[str, Any]) -> Any:
         # Whoever asks again knows what the file holds.
         _shards[(task["digest"], task["path"], shard.about()[3])] = shard
         key = (task["digest"], task["path"], shard.about()[3])
-    return getattr(_shards[key], task["what"])(*task["args"])
+    try:
+        return getattr(_shards[key], task["what"])(*task["args"])
+    except _core.Failure as failure:
+        for problem in failure.args[0]:
+            problem["message"] = f"{task['path']}: {problem['message']}"
+        raise
 
 
 def _opened_shard(model: "BoundModel", task: dict[str, Any]) -> _core.Shard:

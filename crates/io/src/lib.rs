@@ -18,7 +18,7 @@ pub mod source;
 pub mod states;
 
 pub use json::{json_to_value, run_to_json, value_to_json};
-pub use recorded::{RecordedError, join_runs, read_run};
+pub use recorded::{RecordedError, join_runs, look_at_run, read_run};
 #[cfg(feature = "columnar")]
 pub use sink::batches_of_draws;
 pub use sink::{SinkError, WriteReport, write_draws};

@@ -13,7 +13,7 @@ mod vectors;
 
 use std::collections::HashSet;
 
-use smidgen_draws::{Run, Scalar, SummaryRow, summarise_scalar};
+use smidgen_draws::{Run, Scalar, SummaryRow, summarise_run};
 
 /// What a page is to be about.
 #[derive(Clone, Debug)]
@@ -86,11 +86,13 @@ struct Material {
 impl Material {
     fn new(page: &RunPage) -> Material {
         let mut scalars = page.run.draws.scalars();
+        let mut rows = summarise_run(page.run);
         let all = scalars.len();
         if !page.only.is_empty() {
-            scalars.retain(|scalar| page.only.iter().any(|name| is_named(&scalar.name, name)));
+            let is_shown = |own: &str| page.only.iter().any(|name| is_named(own, name));
+            scalars.retain(|scalar| is_shown(&scalar.name));
+            rows.retain(|row| is_shown(&row.name));
         }
-        let rows = scalars.iter().map(summarise_scalar).collect();
         let is_named = |s: &Scalar| {
             let name = format!("`{}`", s.name);
             page.run.warnings.iter().any(|warning| warning.contains(&name))

@@ -11,6 +11,7 @@ mod init;
 mod journey;
 pub mod legs;
 mod live;
+pub mod logbook;
 pub mod manifest;
 pub mod sharded;
 pub(crate) mod watch;

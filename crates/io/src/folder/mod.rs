@@ -37,8 +37,8 @@ use serde_json::Value as Json;
 
 #[cfg(not(feature = "columnar"))]
 pub use absent::{
-    ChainWriter, FolderRun, OUT, Out, Row, Tail, bytes_of_chain, out_of, read_chain, read_folder,
-    read_streams, streams,
+    ChainWriter, FolderRun, OUT, Out, Row, Tail, out_of, read_chain, read_folder, read_streams,
+    rows_of_streams, spacing, streams,
 };
 #[cfg(feature = "columnar")]
 pub use chain::{ChainWriter, OUT, Out, out_of, streams};
@@ -49,7 +49,9 @@ pub use disk::{Directory, Disk};
 pub use memory::Memory;
 pub use patience::{Patience, Trouble};
 #[cfg(feature = "columnar")]
-pub use reading::{FolderRun, bytes_of_chain, read_chain, read_folder, read_streams};
+pub use reading::{
+    FolderRun, read_chain, read_folder, read_streams, rows_of_streams, spacing,
+};
 #[cfg(feature = "columnar")]
 pub use tail::Tail;
 
@@ -57,6 +59,8 @@ const MANIFEST: &str = "run.json";
 const REPORT: &str = "report.json";
 const LOCK: &str = "lock";
 const EVENTS: &str = "events.jsonl";
+/// The entry of a manifest that a run has whose rows are in files elsewhere.
+pub const SHARDED: &str = "sharded";
 
 /// What stands at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,6 +167,22 @@ impl Folder {
         self.patience
             .until(&name, || self.disk.remove(REPORT).and_then(|()| self.disk.sync_names()))
     }
+}
+
+/// How much of a folder is taken into memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All draws.
+    All,
+    /// As many as have room: of a very long run some, at equal distances, with sums of all.
+    Fitting,
+}
+
+/// What is said of a run of which only one of so many draws is in memory.
+pub fn of_a_long_run(every: usize) -> String {
+    format!(
+        "mean and sd are those of all draws; what begins with ~ comes from sums over batches of them or from every {every}th; the folder has all"
+    )
 }
 
 /// What a folder says about its run.
