@@ -105,6 +105,11 @@ pub fn recalled(path: &Path, args: &SampleArgs) -> Result<SampleArgs, Failure> {
             "{shown} cannot be resumed: it followed `{table}`, and has no checkpoints\nsample again with --follow {table}; the draws of its epochs stay where they are"
         )));
     }
+    if then[folder::SHARDED].is_object() {
+        return Err(Failure::message(format!(
+            "{shown} cannot be resumed here: its rows are in files that several workers read; from Python, smidgen.distributed.resume(\"{shown}\", client) goes on"
+        )));
+    }
     let seed = then["seed"].as_u64().ok_or_else(damaged)?;
     if let Some(given) = args.seed.seed.filter(|given| *given != seed) {
         return Err(refused(path, &format!("its seed is {seed}, not {given}")));

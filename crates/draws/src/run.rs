@@ -77,6 +77,12 @@ impl LongRun {
         }
     }
 
+    /// How many draws each chain has made, if anything of them was added up.
+    pub fn made(&self) -> Option<Vec<usize>> {
+        let any = self.added_up.values().find(|chains| chains.iter().all(|own| !own.is_empty()))?;
+        Some(any.iter().map(|own| own[0].count() as usize).collect())
+    }
+
     /// Of so many chains: what not all of them have added up is not known.
     pub fn of(mut self, chains: usize) -> LongRun {
         self.added_up.retain(|_, own| own.len() == chains);

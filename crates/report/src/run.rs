@@ -13,7 +13,7 @@ mod vectors;
 
 use std::collections::HashSet;
 
-use smidgen_draws::{Run, Scalar, SummaryRow, summarise_run};
+use smidgen_draws::{LongRun, Run, Scalar, SummaryRow, summarise_run};
 
 /// What a page is to be about.
 #[derive(Clone, Debug)]
@@ -81,6 +81,8 @@ struct Material {
     suspicious: Vec<bool>,
     /// How many scalars the run has.
     all: usize,
+    /// Draws of each chain, if the run has only some of them.
+    made: Option<Vec<usize>>,
 }
 
 impl Material {
@@ -101,7 +103,8 @@ impl Material {
             constant(&s.chains).is_some() && (page.run.kernels.is_empty() || is_named(s))
         };
         let suspicious = scalars.iter().map(is_suspicious).collect();
-        Material { scalars, rows, suspicious, all }
+        let made = page.run.long.as_ref().and_then(LongRun::made);
+        Material { scalars, rows, suspicious, all, made }
     }
 
     /// The places of at most `most` scalars, in their order: those that look worst.

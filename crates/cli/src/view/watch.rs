@@ -74,7 +74,7 @@ impl Watcher {
             .iter()
             .map(|chain| {
                 let phase = match chain.seen {
-                    0 => "warm-up",
+                    0 => "no draws yet",
                     n if n >= wanted => "finished",
                     _ => "draws",
                 };

@@ -23,7 +23,7 @@ use super::sums::Sums;
 const BATCH: usize = 64 << 10;
 const EVERY: Duration = Duration::from_secs(1);
 /// Bytes that are not safe yet, at most: they are kept in case they have to be written again.
-const UNSAFE: usize = 8 << 20;
+const UNSAFE: usize = 1 << 20;
 /// Bytes of draws beyond a checkpoint that are compared with what is drawn again.
 const COMPARED: u64 = 64 << 20;
 

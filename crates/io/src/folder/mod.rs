@@ -178,13 +178,6 @@ pub enum Extent {
     Fitting,
 }
 
-/// What is said of a run of which only one of so many draws is in memory.
-pub fn of_a_long_run(every: usize) -> String {
-    format!(
-        "mean and sd are those of all draws; what begins with ~ comes from sums over batches of them or from every {every}th; the folder has all"
-    )
-}
-
 /// What a folder says about its run.
 pub fn manifest(path: &Path) -> Result<Json, Trouble> {
     let wrong = |problem: String| Trouble(format!("{}: {problem}", path.display()));

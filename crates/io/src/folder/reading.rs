@@ -14,7 +14,7 @@ use super::chain::{check_streams, out_of, stream_name};
 use super::checkpoint::{self, Found};
 use super::columns::{self, BESIDE};
 use super::frames;
-use super::{Directory, Extent, SHARDED, Standing, of_a_long_run, begun_chains, events, manifest, report, standing};
+use super::{Directory, Extent, SHARDED, Standing, begun_chains, events, manifest, report, standing};
 use crate::recorded;
 use crate::sink::ASIDE;
 use crate::source::DECODER;
@@ -250,9 +250,6 @@ pub fn read_folder(path: &Path, extent: Extent) -> Result<FolderRun, String> {
     let text = |key: &str| manifest[key].as_str().unwrap_or_default().to_owned();
     let is_finished = standing(path) == Standing::Finished;
     let mut warnings = recorded::warnings(&report["warnings"])?;
-    if every > 1 {
-        warnings.insert(0, of_a_long_run(every));
-    }
     if let Some(table) = follows {
         warnings.insert(0, of_epoch(path, table, epoch));
     }

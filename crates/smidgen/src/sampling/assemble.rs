@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use smidgen_draws::stuck::whereabouts;
 use smidgen_draws::{self as draws, Draws, KeepStates, KernelReport, LongRun, States};
 use smidgen_infer::KernelRecord;
-use smidgen_io::folder::{of_a_long_run, read_chain, spacing};
+use smidgen_io::folder::{read_chain, spacing};
 use smidgen_lang::Diagnostic;
 
 use super::diary::Diary;
@@ -126,7 +126,9 @@ impl Plan<'_> {
         let states = self.states(chains, &run);
         let mut notes = self.catalog.notes().to_vec();
         if every > 1 {
-            notes.push(of_a_long_run(every));
+            notes.push(format!(
+                "mean and sd are those of all draws; what begins with ~ comes from sums over batches of them or from every {every}th; the folder has all"
+            ));
         }
         Ok(Sampled { run, every, records, seconds, times, interrupted, notes, states })
     }
