@@ -42,7 +42,7 @@ def sampled(
 
         with_crew(model, client, [walker.next() for walker in walkers], walked)
         ends = [(walker.streams, walker.end) for walker in walkers]
-        job = model._core.gather(order, ends, time.monotonic() - begun, book and book.core)
+        job = model._core.gather(order, ends, time.monotonic() - begun, None if book is None else book.core)
         outcome: _core.Outcome = wait_for(job, model, False)
     finally:
         if book is not None:
@@ -97,7 +97,7 @@ class Walker:
         self.streams: list[bytes] = []
         self.end = b""
         self._order = order
-        self._leg = {"chain": chain, "checkpoint": None, "until": 0, "every": every, "tables": tables}
+        self._leg: dict[str, Any] = {"chain": chain, "checkpoint": None, "until": 0, "every": every, "tables": tables}
         self._round = round
         self._book = book
         self._made = 0

@@ -145,9 +145,10 @@ impl Shard {
             let mut held = self.held();
             let (centre, lower, radius) = &ball;
             let row = |(block, place, sum): Place| {
-                let desk = held.desks.get_mut(block);
-                let desk = desk.filter(|desk| desk.bound(centre, lower, *radius) == sum);
-                let desk = desk.ok_or_else(|| differs(block))?;
+                let desk = held.desks.get_mut(block).ok_or_else(|| differs(block))?;
+                if desk.bound(centre, lower, *radius) != sum {
+                    return Err(differs(block));
+                }
                 let (row, bound) = desk.rows_at((centre, lower, *radius), &[place])[0];
                 Ok((block * BLOCK + row, f64::from(bound)))
             };

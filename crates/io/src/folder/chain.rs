@@ -133,6 +133,11 @@ impl ChainWriter {
         Ok(writer)
     }
 
+    /// The names of the columns, if they were not known when it was opened.
+    pub fn set_names(&mut self, names: Vec<String>) {
+        self.names = names;
+    }
+
     /// The stream that is written now.
     fn shown(&self) -> String {
         self.disk.shown(&stream_name(self.chain, self.streams.len().saturating_sub(1)))

@@ -80,6 +80,12 @@ impl Logbook {
     fn writer(&mut self, chain: usize, names: Vec<String>) -> Result<&mut ChainWriter, SampleError> {
         let slot = self.writers.get_mut(chain);
         let slot = slot.ok_or_else(|| Diagnostic::error(None, format!("there is no chain {chain}")))?;
+        if let Some((known, writer)) = slot
+            && known.is_empty()
+        {
+            writer.set_names(names.clone());
+            known.clone_from(&names);
+        }
         let is_known = slot.as_ref().is_some_and(|(known, _)| names.is_empty() || *known == names);
         if !is_known {
             let saved = found(&self.durable, chain).map_err(failed)?;
