@@ -29,7 +29,7 @@ PATIENCE = 3
 SCATTERED = 1 << 20
 
 #: Errors that say that a worker was lost, not that the task is wrong; by name, as most of these packages need not be there.
-_LOSSES = {"KilledWorker", "BrokenProcessPool", "BrokenThreadPool", "BrokenExecutor", "LostProcess", "CancelledError", "FutureCancelledError", "CommClosedError"}
+_LOSSES = {"KilledWorker", "BrokenProcessPool", "BrokenThreadPool", "BrokenExecutor", "LostProcess", "WorkerCrashedError", "NodeDiedError", "CancelledError", "FutureCancelledError", "CommClosedError"}
 
 
 class LostProcess(Exception):
@@ -48,14 +48,26 @@ class Task:
         return pickle.dumps({**self._parts, "digest": digest})
 
 
+class Ray:
+    """The workers of Ray, as an executor: given is the module, once it is initialised."""
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+        # What is lost is given out again here.
+        self._work = ray.remote(max_retries=0)(_tasks.work)
+
+    def submit(self, work: Any, head: bytes, data: bytes) -> Any:
+        return self._work.remote(head, data).future()
+
+
 class Crew:
-    """A Dask client, any executor of ``concurrent.futures``, or a number of processes of our own."""
+    """A Dask client, the module ``ray``, any executor of ``concurrent.futures``, or a number of processes of our own."""
 
     def __init__(self, client: Any, data: bytes) -> None:
         self._data = data
         self.digest = hashlib.sha256(data).hexdigest()
         self._own = Processes(client) if isinstance(client, int) and not isinstance(client, bool) else None
-        self._client: Any = self._own or client
+        self._client: Any = self._own or (Ray(client) if getattr(client, "__name__", None) == "ray" else client)
         self._is_dask = hasattr(client, "scheduler_info") and hasattr(client, "submit")
         if not hasattr(self._client, "submit"):
             raise TypeError(

@@ -168,7 +168,10 @@ def serve() -> None:
             answer = work(head, data)
         except Exception as error:
             answer = pickle.dumps({"raised": f"{type(error).__name__}: {error}", "worker": worker_name(), "seconds": 0.0})
-        put(sink, answer)
+        try:
+            put(sink, answer)
+        except OSError:  # whoever asked has gone meanwhile
+            os._exit(1)
 
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ distributed = pytest.importorskip("distributed", reason="Dask is not installed: 
 
 ROUNDS = int(os.environ.get("SMIDGEN_ROUNDS", "2"))
 SEED = int(os.environ.get("SMIDGEN_KILL_SEED", "1"))
-#: Draws of a round, which take about a second.
-ROUND = 1000
+#: Draws of a round; a thousand take about a second.
+ROUND = int(os.environ.get("SMIDGEN_ROUND", "1000"))
 
 
 def cluster_of(workers, deaths):

@@ -2,8 +2,8 @@
 //! while it waits, and the run holds nothing of Python's.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;

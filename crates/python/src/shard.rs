@@ -310,11 +310,8 @@ pub fn run(
     let drawn = sharded::run(front, asked, &exact, progress, &interrupt);
     let drawn = drawn.map_err(|error| Problem::all(&error.0, &Default::default()))?;
     let record = KernelRecord { tally: drawn.tally, ..KernelRecord::default() };
-    let so_far = draws::Run {
-        draws: Draws::join(drawn.chains),
-        long: drawn.long,
-        ..draws::Run::default()
-    };
+    let so_far =
+        draws::Run { draws: Draws::join(drawn.chains), long: drawn.long, ..draws::Run::default() };
     let run = draws::Run {
         seed,
         chains,

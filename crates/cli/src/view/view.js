@@ -4,7 +4,7 @@ const token = location.hash.slice(1) || sessionStorage.getItem("token") || "";
 sessionStorage.setItem("token", token);
 history.replaceState(null, "", "/");
 const $ = (id) => document.getElementById(id);
-const short = (x) => (x === null ? "–" : Math.abs(x) >= 1e5 || (x !== 0 && Math.abs(x) < 1e-3) ? x.toExponential(2) : x.toPrecision(4));
+const short = (x) => (x === null ? "–" : Number.isInteger(x) && Math.abs(x) < 1e5 ? String(x) : Math.abs(x) >= 1e5 || (x !== 0 && Math.abs(x) < 1e-3) ? x.toExponential(2) : x.toPrecision(4));
 const count = (n) => n.toLocaleString("en-US");
 const svg = (name, attributes) => {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);

@@ -49,9 +49,7 @@ pub use disk::{Directory, Disk};
 pub use memory::Memory;
 pub use patience::{Patience, Trouble};
 #[cfg(feature = "columnar")]
-pub use reading::{
-    FolderRun, read_chain, read_folder, read_streams, rows_of_streams, spacing,
-};
+pub use reading::{FolderRun, read_chain, read_folder, read_streams, rows_of_streams, spacing};
 #[cfg(feature = "columnar")]
 pub use tail::Tail;
 

@@ -14,7 +14,9 @@ use super::chain::{check_streams, out_of, stream_name};
 use super::checkpoint::{self, Found};
 use super::columns::{self, BESIDE};
 use super::frames;
-use super::{Directory, Extent, SHARDED, Standing, begun_chains, events, manifest, report, standing};
+use super::{
+    Directory, Extent, SHARDED, Standing, begun_chains, events, manifest, report, standing,
+};
 use crate::recorded;
 use crate::sink::ASIDE;
 use crate::source::DECODER;
@@ -275,7 +277,8 @@ pub fn read_folder(path: &Path, extent: Extent) -> Result<FolderRun, String> {
     let run = Run {
         seed: manifest["seed"].as_u64().unwrap_or(0),
         chains: draws.quantities().first().map_or(0, |q| q.chains.len()),
-        long: (every > 1).then(|| long.of(draws.quantities().first().map_or(0, |q| q.chains.len()))),
+        long: (every > 1)
+            .then(|| long.of(draws.quantities().first().map_or(0, |q| q.chains.len()))),
         draws,
         stats,
         warmup,

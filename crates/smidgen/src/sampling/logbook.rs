@@ -77,9 +77,14 @@ impl Logbook {
     }
 
     /// Where the draws of a chain go. The names are known with its first draws.
-    fn writer(&mut self, chain: usize, names: Vec<String>) -> Result<&mut ChainWriter, SampleError> {
+    fn writer(
+        &mut self,
+        chain: usize,
+        names: Vec<String>,
+    ) -> Result<&mut ChainWriter, SampleError> {
         let slot = self.writers.get_mut(chain);
-        let slot = slot.ok_or_else(|| Diagnostic::error(None, format!("there is no chain {chain}")))?;
+        let slot =
+            slot.ok_or_else(|| Diagnostic::error(None, format!("there is no chain {chain}")))?;
         if let Some((known, writer)) = slot
             && known.is_empty()
         {

@@ -127,10 +127,7 @@ pub fn run(
 }
 
 /// The preparation: made now, or the one that was.
-fn prepared(
-    tall: &mut Sharded<'_>,
-    before: Option<&Prepared>,
-) -> Result<Preparation, SampleError> {
+fn prepared(tall: &mut Sharded<'_>, before: Option<&Prepared>) -> Result<Preparation, SampleError> {
     if let Some(Prepared { afar, each }) = before {
         let prepared = Preparation::again(afar.clone(), tall.rows());
         let total = tall.bound_by(each.clone());

@@ -65,7 +65,12 @@ impl Found {
 
 /// Where the draws of a chain go: to a folder, with checkpoints, or into memory.
 pub(super) enum Sink {
-    Folder { writer: Box<ChainWriter>, every: Option<u64>, prepared: Vec<u8>, last: (Instant, usize) },
+    Folder {
+        writer: Box<ChainWriter>,
+        every: Option<u64>,
+        prepared: Vec<u8>,
+        last: (Instant, usize),
+    },
     Here(Draws),
 }
 
