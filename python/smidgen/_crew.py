@@ -14,10 +14,13 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Callable, Iterable
+from typing import TYPE_CHECKING, Any, Callable, Iterable
 
 from . import _core, _tasks
 from ._errors import SmidgenError
+
+if TYPE_CHECKING:
+    from ._model import BoundModel
 
 #: Deaths after which a task is tried alone.
 PATIENCE = 3
@@ -26,7 +29,7 @@ PATIENCE = 3
 SCATTERED = 1 << 20
 
 #: Errors that say that a worker was lost, not that the task is wrong; by name, as most of these packages need not be there.
-_LOSSES = {"KilledWorker", "BrokenProcessPool", "BrokenThreadPool", "BrokenExecutor", "LostProcess", "CancelledError", "FutureCancelledError", "CommClosedError"}
+_LOSSES = {"KilledWorker", "BrokenProcessPool", "BrokenThreadPool", "BrokenExecutor", "LostProcess", "WorkerCrashedError", "NodeDiedError", "CancelledError", "FutureCancelledError", "CommClosedError"}
 
 
 class LostProcess(Exception):
@@ -45,14 +48,26 @@ class Task:
         return pickle.dumps({**self._parts, "digest": digest})
 
 
+class Ray:
+    """The workers of Ray, as an executor: given is the module, once it is initialised."""
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+        # What is lost is given out again here.
+        self._work = ray.remote(max_retries=0)(_tasks.work)
+
+    def submit(self, work: Any, head: bytes, data: bytes) -> Any:
+        return self._work.remote(head, data).future()
+
+
 class Crew:
-    """A Dask client, any executor of ``concurrent.futures``, or a number of processes of our own."""
+    """A Dask client, the module ``ray``, any executor of ``concurrent.futures``, or a number of processes of our own."""
 
     def __init__(self, client: Any, data: bytes) -> None:
         self._data = data
         self.digest = hashlib.sha256(data).hexdigest()
         self._own = Processes(client) if isinstance(client, int) and not isinstance(client, bool) else None
-        self._client: Any = self._own or client
+        self._client: Any = self._own or (Ray(client) if getattr(client, "__name__", None) == "ray" else client)
         self._is_dask = hasattr(client, "scheduler_info") and hasattr(client, "submit")
         if not hasattr(self._client, "submit"):
             raise TypeError(
@@ -61,6 +76,7 @@ class Crew:
             )
         self._sent: Any = None
         self._futures: set[Any] = set()
+        self._is_closed = False
         if self._is_dask:
             self._look()
 
@@ -75,6 +91,8 @@ class Crew:
             _same_versions(str(worker), tuple(versions))
 
     def submit(self, task: Task, done: Callable[[Any], None]) -> None:
+        if self._is_closed:  # rows that were asked for ahead, and which nobody needs any more
+            raise SmidgenError("it is over")
         head = task.head(self.digest)
         if not self._is_dask:
             future = self._client.submit(_tasks.work, head, self._data)
@@ -107,6 +125,7 @@ class Crew:
             ) from error
 
     def close(self) -> None:
+        self._is_closed = True
         for future in list(self._futures):
             future.cancel()
         if self._own is not None:
@@ -154,6 +173,17 @@ def compute(crew: Crew, tasks: Iterable[Task], done: Callable[[Task, Any, float]
             (suspects if task.deaths >= PATIENCE else waiting).append(task)
             continue
         waiting.extend(done(task, _opened(answer), answer["seconds"]))
+
+
+def with_crew(model: "BoundModel", client: Any, tasks: Iterable[Task], done: Callable[[Task, Any, float], Iterable[Task]]) -> None:
+    """The same by whoever ``client`` is, for parts of a run of a model."""
+    crew = Crew(client, pickle.dumps(model._anywhere()))
+    try:
+        compute(crew, tasks, done)
+    except _core.Failure as failure:
+        raise model._error(failure) from None
+    finally:
+        crew.close()
 
 
 def _opened(answer: dict[str, Any]) -> Any:

@@ -38,11 +38,14 @@ def new_place(path: Path, every: int | None, discard: bool, restart_from: Path |
         raise SmidgenError(f'{name}: a run that is {found} is there: resume("{name}"{longer}) {does}, discard=True removes it')
     if found != "nothing":
         _in_our_words(lambda: _core.discard_folder(name))
-    return _place(name, resume=False, every=every, restart_from=restart_from)
+    return place_at(name, resume=False, every=every, restart_from=restart_from)
 
 
-def _place(name: str, resume: bool, every: int | None, **others: Any) -> dict[str, Any]:
-    place = {"path": name, "resume": resume, "from_seed": False, "every": every, "restart_from": None, "params": None}
+def place_at(name: str, resume: bool, every: int | None, **others: Any) -> dict[str, Any]:
+    """A folder, as the native half takes it."""
+    place = {
+        "path": name, "resume": resume, "from_seed": False, "every": every, "restart_from": None, "params": None, "sharded": None,
+    }  # fmt: skip
     return {**place, **others}
 
 
@@ -72,9 +75,52 @@ def resume(
     from ._jobs import whole
     from ._run import Run
 
+    whole({"cores": (cores, 1)})
+    found = going_on(path, draws, model, from_seed)
+    name, then, model = found.name, found.then, found.model
+    if found.is_over and wait:
+        return load(name, model)
+    if then.get("sharded") is not None:
+        raise SmidgenError(
+            f'{name}: the rows of this run are in files that no single machine reads: smidgen.distributed.resume("{name}", client) goes on with it'
+        )
+    assert model is not None, "a run that is over has been dealt with"
+    place = found.place(from_seed)
+    run = Run(model._core.start(found.order(cores, from_seed), place), model, found.request, name)
+    if not wait:
+        run._show_by_itself(progress)
+        return run
+    return run._wait_here(progress)
+
+
+class GoingOn:
+    """A run in a folder that somebody wants to go on with."""
+
+    def __init__(self, name: str, then: dict[str, Any], draws: int, is_over: bool, model: "BoundModel | None", params: Any) -> None:
+        self.name, self.then, self.draws, self.is_over, self.model = name, then, draws, is_over, model
+        self._params = params
+
+    @property
+    def request(self) -> dict[str, int]:
+        then = self.then
+        return {"tune": then["warmup"], "draws": self.draws, "chains": then["chains"], "thin": then["thin"]}
+
+    def place(self, from_seed: bool = False) -> dict[str, Any]:
+        then = self.then
+        rows = None if then.get("sharded") is None else json.dumps(then["sharded"])
+        return place_at(self.name, True, then["checkpoint_every"], from_seed=from_seed, params=self._params, sharded=rows)
+
+    def order(self, cores: int | None, from_seed: bool = False) -> dict[str, Any]:
+        return _order(self.then, self.draws, cores, _start(self.name, self.then, from_seed))
+
+
+def going_on(path: Path, draws: int | None, model: "BoundModel | None", from_seed: bool = False) -> GoingOn:
+    """What a folder says, and the model of its run: made anew from there, unless it was made with frames."""
+    from ._jobs import whole
+
     name = os.fspath(path)
     then = manifest(name)
-    whole({"draws": (draws, 1), "cores": (cores, 1)})
+    whole({"draws": (draws, 1)})
     wanted = then["draws"] if draws is None else draws
     if wanted < then["draws"]:
         raise ValueError(f"draws={wanted}: {name} is to have {then['draws']} draws per chain; a run can only grow")
@@ -89,19 +135,7 @@ def resume(
             )
         if not is_over or not then.get("frames"):
             model, own_params = _model_of(then), [tuple(pair) for pair in then["params"]]
-    if is_over and wait:
-        return load(name, model)
-    assert model is not None, "a run that is over has been dealt with"
-    place = _place(name, True, then["checkpoint_every"], from_seed=from_seed, params=own_params)
-    order = _order(then, wanted, cores, _start(name, then, from_seed))
-    run = Run(
-        model._core.start(order, place), model,
-        {"tune": then["warmup"], "draws": wanted, "chains": then["chains"], "thin": then["thin"]}, name,
-    )  # fmt: skip
-    if not wait:
-        run._show_by_itself(progress)
-        return run
-    return run._wait_here(progress)
+    return GoingOn(name, then, wanted, is_over, model, own_params)
 
 
 def manifest(name: str) -> dict[str, Any]:

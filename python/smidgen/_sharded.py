@@ -6,6 +6,7 @@ answers in the order of files, whoever gave them.
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import re
@@ -15,9 +16,11 @@ import numpy as np
 
 from . import _core
 from ._errors import SmidgenError
+from ._result import Result
 
 if TYPE_CHECKING:
     from ._crew import Crew, Task
+    from ._durable import GoingOn
     from ._model import BoundModel
 
 #: Rows with which the chain's own part begins: any will do.
@@ -45,11 +48,13 @@ def table_of(model: "BoundModel") -> str:
 class Parts:
     """The files of a table and those who have them."""
 
-    def __init__(self, model: "BoundModel", crew: "Crew", files: Sequence[str], order: dict[str, Any], name: str) -> None:
+    def __init__(
+        self, model: "BoundModel", crew: "Crew", files: Sequence[str], order: dict[str, Any], name: str, before: Sequence[str] | None
+    ) -> None:
         self._model, self._crew, self._order, self._name = model, crew, order, name
         self._files = list(files)
         #: Sums of each file, once they are known: whoever reads it again has to find them.
-        self._contents: list[str | None] = [None] * len(self._files)
+        self._contents: list[str | None] = list(before) if before else [None] * len(self._files)
         self._ball: Any = None
         self.failed: list[BaseException] = []
         abouts = self._each("about")
@@ -64,6 +69,10 @@ class Parts:
 
         self._first = min(FIRST, abouts[0][0][0])
 
+    def contents(self) -> list[str | None]:
+        """Sums of the rows of each file."""
+        return self._contents
+
     def front(self) -> _core.Shard:
         """Where the chain begins: any rows will do, as what they say is not read before the first reel has come."""
         cells = self._some("cells", {0: (list(range(self._first)),)})[0]
@@ -75,22 +84,24 @@ class Parts:
             what, *args = question
             if what == "reel":
                 return self._reel(*args)
-            if what == "bounds":
+            if what in ("ball", "bounds"):
                 self._ball = args[0]
+            if what == "ball":
+                return True
             # Of blocks in order, as nobody sees in the sum who had which.
             return [of_block for of_file in self._each(what, *args) for of_block in of_file]
         except BaseException as error:
             self.failed.append(error)
             return None
 
-    def _reel(self, places: list[tuple[int, float]]) -> tuple[_core.Shard, list[float]]:
-        asked: dict[int, list[tuple[int, float]]] = {}
+    def _reel(self, places: list[tuple[int, float, float]]) -> tuple[_core.Shard, list[float]]:
+        asked: dict[int, list[tuple[int, float, float]]] = {}
         where = []
-        for block, place in places:
+        for block, place, total in places:
             file, own = self._blocks[block]
             of_file = asked.setdefault(file, [])
             where.append((file, len(of_file)))
-            of_file.append((own, place))
+            of_file.append((own, place, total))
         found = self._some("rows_at", {file: (self._ball, of_file) for file, of_file in asked.items()})
         bounds = [found[file][0][k] for file, k in where]
         return self._shard({file: cells for file, (_, cells) in found.items()}, where), bounds
@@ -143,27 +154,43 @@ class _Part:
         return self._file
 
 
-def run(model: "BoundModel", client: Any, files: Sequence[str | os.PathLike[str]], order: dict[str, Any], reel: int) -> Any:
-    """(outcome, reels that were brought, sum of all bounds)"""
-    from ._crew import Crew
-    from ._jobs import wait_for
-    from ._model import BoundModel
-
+def begun(
+    model: "BoundModel", client: Any, files: Sequence[str | os.PathLike[str]], order: dict[str, Any], reel: int, place: dict[str, Any] | None
+) -> Result:
+    """A run that begins, in a folder if there is a place for one."""
     name = table_of(model)
     paths = [os.path.abspath(os.fspath(file)) for file in files]
     if not paths:
         raise ValueError("files=[]: a table has one part at least")
     if len(set(paths)) < len(paths):
         raise ValueError("files= has a file twice: its rows would count twice")
+    rows = {"table": name, "files": paths, "reel": max(reel, SHORTEST)}
+    return _run(model, client, order, rows, place)
+
+
+def resumed(found: "GoingOn", client: Any) -> Result:
+    """A run in a folder that goes on: its files have to be what they were."""
+    assert found.model is not None, "a run that is over has been dealt with"
+    return _run(found.model, client, found.order(1), found.then["sharded"], found.place())
+
+
+def _run(model: "BoundModel", client: Any, order: dict[str, Any], rows: dict[str, Any], place: dict[str, Any] | None) -> Result:
+    from ._crew import Crew
+    from ._jobs import wait_for
+    from ._model import BoundModel
+
+    name = rows["table"]
     m = model._anywhere()
     others = {known: table for known, table in m._tables.items() if known != name}
     bare = BoundModel(m.name, m._written, m._text, m._params, others, {}, m._dims, m._renamed, m._folder, m._arrays, m._lengths)
     crew = Crew(client, pickle.dumps(bare))
     parts = None
     try:
-        parts = Parts(bare, crew, paths, order, name)
-        job = bare._core.sharded(order, parts.front(), parts.ask, parts.rows, max(reel, SHORTEST))
-        return wait_for(job, model, False)
+        parts = Parts(bare, crew, rows["files"], order, name, rows.get("contents"))
+        if place is not None:
+            place = {**place, "sharded": json.dumps({**rows, "contents": parts.contents()})}
+        job = bare._core.sharded(order, parts.front(), parts.ask, parts.rows, rows["reel"], place)
+        outcome, reels, total = wait_for(job, model, False)
     except BaseException as error:
         why = parts.failed[0] if parts is not None and parts.failed else error
         if isinstance(why, _core.Failure):
@@ -173,3 +200,7 @@ def run(model: "BoundModel", client: Any, files: Sequence[str | os.PathLike[str]
         raise why from None
     finally:
         crew.close()
+    result = Result(outcome, model, {word: order[word] for word in ("tune", "draws", "chains", "thin")})
+    result._later["sharded"] = {"reels": reels, "bound": total}
+    result._warn(stacklevel=4)
+    return result

@@ -98,7 +98,12 @@ def _shard(model: "BoundModel", task: dict[str, Any]) -> Any:
         # Whoever asks again knows what the file holds.
         _shards[(task["digest"], task["path"], shard.about()[3])] = shard
         key = (task["digest"], task["path"], shard.about()[3])
-    return getattr(_shards[key], task["what"])(*task["args"])
+    try:
+        return getattr(_shards[key], task["what"])(*task["args"])
+    except _core.Failure as failure:
+        for problem in failure.args[0]:
+            problem["message"] = f"{task['path']}: {problem['message']}"
+        raise
 
 
 def _opened_shard(model: "BoundModel", task: dict[str, Any]) -> _core.Shard:
@@ -163,7 +168,10 @@ def serve() -> None:
             answer = work(head, data)
         except Exception as error:
             answer = pickle.dumps({"raised": f"{type(error).__name__}: {error}", "worker": worker_name(), "seconds": 0.0})
-        put(sink, answer)
+        try:
+            put(sink, answer)
+        except OSError:  # whoever asked has gone meanwhile
+            os._exit(1)
 
 
 if __name__ == "__main__":

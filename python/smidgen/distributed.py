@@ -2,32 +2,25 @@
 
 Chains are walked in rounds, each a task that is a pure function of its bytes: a worker that is lost costs the round
 that it had, which somebody else repeats bit for bit. Draws are those of ``m.sample(checkpoint=..., seed=...)`` on one
-machine, however many workers there are.
+machine, however many workers there are. With ``checkpoint="fit.run"`` whoever asked may be lost as well: rounds are
+committed to a run folder as they come, and :func:`resume` goes on.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
-import time
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from . import _core
 from ._result import Result
 
 if TYPE_CHECKING:
-    from ._criticism import Calibration, KernelComparison
     from ._crew import Task
+    from ._criticism import Calibration, KernelComparison
     from ._model import BoundModel
     from .kernel import Kernel
 
-__all__ = ["calibrate", "compare", "exact", "sample"]
-
-#: Seconds that a round should take, if nobody says how many draws it has.
-ROUND = 30.0
-
-#: Draws of the first round, from which the pace is learnt.
-FIRST = 50
+__all__ = ["calibrate", "compare", "exact", "resume", "sample"]
 
 
 def sample(
@@ -47,7 +40,9 @@ def sample(
     audit: float | None = None,
     keep_tune: bool = False,
     stats: bool | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: int | None = None,
+    discard: bool = False,
     round: int | None = None,
 ) -> Result:
     """Draws from the posterior, by the workers of ``client``: a ``dask.distributed.Client``, an executor, or a number
@@ -56,9 +51,15 @@ def sample(
     A round ends where a chain is written down, which its work decides, or ``checkpoint_every`` draws; ``round`` is
     how many draws it has at least, by default so many as take half a minute. Neither ``round`` nor the workers change
     a draw. Files are read by the workers where they lie, and compared with what they are here.
+
+    With ``checkpoint="fit.run"`` every round is committed to a run folder when it comes home, as a run of one machine would
+    be: reports read it meanwhile, and :func:`resume` here or :func:`smidgen.resume` on one machine goes on with it. ``discard=True``
+    removes a run that is there.
     """
-    from ._jobs import wait_for, whole
+    from ._durable import new_place
+    from ._jobs import whole
     from ._model import _seed
+    from ._walkers import sampled
 
     whole({
         "draws": (draws, 1), "tune": (tune, 0), "chains": (chains, 1), "thin": (thin, 1), "round": (round, 1),
@@ -66,27 +67,42 @@ def sample(
     })  # fmt: skip
     if isinstance(init, Result):
         raise ValueError("init= takes values by name here, not a former result")
-    begun = time.monotonic()
+    if checkpoint is None and discard:
+        raise ValueError("discard= goes with checkpoint=")
+    place = None if checkpoint is None else new_place(checkpoint, checkpoint_every, discard, None)
     order = model._order(
         draws=draws, tune=tune, chains=chains, cores=1, seed=_seed(seed), kernel=kernel, thin=thin, record=record, init=init,
         approximate=approximate, exact=exact, audit=audit, max_seconds=None, keep_states=False, keep_tune=keep_tune, stats=stats,
     )  # fmt: skip
-    # What travels with the model need not be compared; what is read from files is.
-    has_files = any(name not in model._tables for name in model._core.wants()[1])
-    tables = wait_for(model._core.tables(order), model, False) if has_files else None
-    walkers = [Walker(chain, order, checkpoint_every, round, tables) for chain in range(chains)]
+    return sampled(model, client, order, place, checkpoint_every, round)
 
-    def walked(task: "Task", answer: Any, seconds: float) -> list["Task"]:
-        walker: Walker = task.about
-        return walker.come_home(answer, seconds)
 
-    _with_crew(model, client, [walker.next() for walker in walkers], walked)
-    ends = [(walker.streams, walker.end) for walker in walkers]
-    job = model._core.gather(order, ends, time.monotonic() - begun)
-    outcome: _core.Outcome = wait_for(job, model, False)
-    result = Result(outcome, model, {"tune": tune, "draws": draws, "chains": chains, "thin": thin})
-    result._warn(stacklevel=3)
-    return result
+def resume(
+    path: str | os.PathLike[str],
+    client: Any,
+    draws: int | None = None,
+    *,
+    model: "BoundModel | None" = None,
+    round: int | None = None,
+) -> Result:
+    """Goes on with a run in a folder by the workers of ``client``, whatever has stopped it, or makes one longer: the draws
+    are those of a run that was never stopped. It may have been begun by :func:`sample` or :func:`exact` here, or by
+    ``model.sample(checkpoint=...)``. A run over frames or arrays needs the model with these again."""
+    from ._durable import going_on
+    from ._jobs import whole
+    from ._result import load
+    from ._walkers import sampled
+
+    whole({"round": (round, 1)})
+    found = going_on(path, draws, model)
+    if found.is_over:
+        return load(found.name, found.model)
+    assert found.model is not None, "a run that is over has been dealt with"
+    if found.then.get("sharded") is not None:
+        from ._sharded import resumed
+
+        return resumed(found, client)
+    return sampled(found.model, client, found.order(1), found.place(), found.then["checkpoint_every"], round)
 
 
 def exact(
@@ -101,6 +117,9 @@ def exact(
     seed: int | None = None,
     record: Mapping[str, str] | list[str] | None = None,
     reel: int = 4096,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: int | None = None,
+    discard: bool = False,
 ) -> Result:
     """Exact draws from the posterior given all rows of ``files``, the parts of the model's one table, which stay with the
     workers: no row is approximated, and a draw waits for hardly any of them.
@@ -109,10 +128,13 @@ def exact(
     bounds are made by the workers, a chain then has ``reel`` rows brought at a time, drawn ahead. The draws are the same
     for any number of workers, and for files cut elsewhere at multiples of 65,536 rows. What the model was bound to as
     its table does not matter.
+
+    With ``checkpoint="fit.run"`` what was prepared and the draws go to a run folder, from which :func:`resume` goes on.
     """
+    from ._durable import new_place
     from ._jobs import whole
     from ._model import _seed
-    from ._sharded import run
+    from ._sharded import begun
 
     whole({
         "draws": (draws, 1), "tune": (tune, 0), "chains": (chains, 1), "thin": (thin, 1), "reel": (reel, 1),
@@ -121,11 +143,10 @@ def exact(
         draws=draws, tune=tune, chains=chains, cores=1, seed=_seed(seed), kernel=None, thin=thin, record=record, init=None,
         approximate=False, exact=True, audit=None, max_seconds=None, keep_states=False, keep_tune=False, stats=False,
     )  # fmt: skip
-    outcome, reels, total = run(model, client, files, order, reel)
-    result = Result(outcome, model, {"tune": tune, "draws": draws, "chains": chains, "thin": thin})
-    result._later["sharded"] = {"reels": reels, "bound": total}
-    result._warn(stacklevel=3)
-    return result
+    if checkpoint is None and (discard or checkpoint_every is not None):
+        raise ValueError("checkpoint_every= and discard= go with checkpoint=")
+    place = None if checkpoint is None else new_place(checkpoint, checkpoint_every, discard, None)
+    return begun(model, client, files, order, reel, place)
 
 
 def calibrate(
@@ -143,7 +164,7 @@ def calibrate(
 ) -> "Calibration":
     """Simulation-based calibration by the workers of ``client``: what ``model.calibrate(...)`` gives for the same seed.
     A task has ``together`` simulations, by default so many that there are about thirty tasks."""
-    from ._crew import Task
+    from ._crew import Task, with_crew
     from ._criticism import Calibration
     from ._jobs import wait_for, whole
     from ._model import _kernel_text, _seed
@@ -169,10 +190,10 @@ def calibrate(
 
     spacing = (thin or 1, False)
     if thin is None:
-        _with_crew(model, client, parts(_core.pilots(), 1), done)
+        with_crew(model, client, parts(_core.pilots(), 1), done)
         spacing = _core.spacing([share for first in sorted(found) for share in found[first]])
         order = {**order, "thin": spacing[0]}
-    _with_crew(model, client, parts(simulations, together or -(-simulations // 32)), done)
+    with_crew(model, client, parts(simulations, together or -(-simulations // 32)), done)
     places = [place for first in sorted(found) for place in found[first]]
     return Calibration(wait_for(model._core.collect_calibration(order, places, spacing), model, False))
 
@@ -191,7 +212,7 @@ def compare(
 ) -> "KernelComparison":
     """Subsampled against exact inference, by one of the workers of ``client``: what ``model.compare(...)`` gives. Its three
     runs belong together, so it is a single task."""
-    from ._crew import Task
+    from ._crew import Task, with_crew
     from ._criticism import KernelComparison
     from ._jobs import whole
     from ._model import _kernel_text, _seed
@@ -208,51 +229,5 @@ def compare(
         found.append(KernelComparison(answer))
         return []
 
-    _with_crew(model, client, [Task("compare", "the comparison", order=order)], done)
+    with_crew(model, client, [Task("compare", "the comparison", order=order)], done)
     return found[0]
-
-
-def _with_crew(model: "BoundModel", client: Any, tasks: Iterable["Task"], done: Any) -> None:
-    from ._crew import Crew, compute
-
-    crew = Crew(client, pickle.dumps(model._anywhere()))
-    try:
-        compute(crew, tasks, done)
-    except _core.Failure as failure:
-        raise model._error(failure) from None
-    finally:
-        crew.close()
-
-
-class Walker:
-    """A chain from round to round."""
-
-    def __init__(self, chain: int, order: dict[str, Any], every: int | None, round: int | None, tables: str | None) -> None:
-        self.chain = chain
-        self.streams: list[bytes] = []
-        self.end = b""
-        self._order = order
-        self._leg = {"chain": chain, "checkpoint": None, "until": 0, "every": every, "tables": tables}
-        self._round = round
-        self._made = 0
-
-    def __str__(self) -> str:
-        return f"chain {self.chain} after {self._made} draws"
-
-    def next(self) -> "Task":
-        from ._crew import Task
-
-        return Task("walk", self, order=self._order, leg=self._leg)
-
-    def come_home(self, answer: Any, seconds: float) -> list["Task"]:
-        made, streams, checkpoint, end = answer
-        self.streams.extend(streams)
-        if end is not None:
-            self.end = end
-            return []
-        pace = (made - self._made) / max(seconds, 1e-3)
-        self._made = made
-        # The clock decides how many draws the next round has, and so which draws come together, but no draw.
-        length = self._round or (max(int(pace * ROUND), FIRST) if pace else FIRST)
-        self._leg = {**self._leg, "checkpoint": checkpoint, "until": made + length}
-        return [self.next()]

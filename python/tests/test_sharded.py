@@ -110,10 +110,11 @@ def test_where_rows_object_often_the_posterior_is_right(rare, tmp_path, monkeypa
     # standard errors: false alarms 1e-5.
     bounds = np.array(next(answer for question, answer in asked if question[0] == "bounds"))
     places = [place for question, _ in asked if question[0] == "reel" for place in question[1]]
-    assert len(places) == 4096 * fit._later["sharded"]["reels"] > 50_000
-    blocks = np.array([block for block, _ in places])
+    # One reel more may have been on its way at the end.
+    assert len(places) // 4096 - fit._later["sharded"]["reels"] in (0, 1) and len(places) > 50_000
+    blocks = np.array([block for block, _, _ in places])
     for block, share in enumerate(bounds / bounds.sum()):
-        inside = np.array([place for own, place in places if own == block]) / bounds[block]
+        inside = np.array([place for own, place, _ in places if own == block]) / bounds[block]
         assert abs(inside.size - share * len(places)) < 5 * np.sqrt(len(places) * share * (1 - share))
         assert (inside >= 0).all() and (inside < 1).all() and abs(inside.mean() - 0.5) < 5 / np.sqrt(12 * inside.size)
     assert set(blocks) == set(range(8))
@@ -139,7 +140,7 @@ def test_a_row_is_where_its_bound_is(rare):
     ball = ([-4.5, 1.0], [0.2, 0.0, -0.05, 0.15], 8.0)
     (total,) = shard.bounds(ball)
     n = 10_000
-    bounds, cells = shard.rows_at(ball, [(0, (k + 0.5) / n * total) for k in range(n)])
+    bounds, cells = shard.rows_at(ball, [(0, (k + 0.5) / n * total, total) for k in range(n)])
     found = np.array(cells[0][2])
     assert cells[0][0] == "x" and np.array_equal(found[np.sort(np.unique(found, return_index=True)[1])], x[np.isin(x, found)])
     for row in range(x.size):
@@ -154,12 +155,17 @@ def test_bounds_that_are_too_small_are_noticed(rare, tmp_path, monkeypatch):
     files = parts(tmp_path, x, y, 500)
     ask = _sharded.Parts.ask
 
+    right = []
+
     def small(self, question):
+        if question[0] == "reel":
+            # Who serves the rows would notice that they are not those of the bounds.
+            shard, bounds = ask(self, ("reel", [(block, place, right[block]) for block, place, _ in question[1]]))
+            return shard, [0.1 * c for c in bounds]
         answer = ask(self, question)
         if question[0] == "bounds":
+            right[:] = answer
             return [0.1 * c for c in answer]
-        if question[0] == "reel":
-            return answer[0], [0.1 * c for c in answer[1]]
         return answer
 
     monkeypatch.setattr(_sharded.Parts, "ask", small)

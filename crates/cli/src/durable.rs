@@ -102,6 +102,11 @@ pub fn recalled(path: &Path, args: &SampleArgs) -> Result<SampleArgs, Failure> {
             "{shown}: its format is {format}, this smidgen knows {FORMAT}"
         )));
     }
+    if then[folder::SHARDED].is_object() {
+        return Err(Failure::message(format!(
+            "{shown} cannot be resumed here: its rows are in files that several workers read; from Python, smidgen.distributed.resume(\"{shown}\", client) goes on"
+        )));
+    }
     let seed = then["seed"].as_u64().ok_or_else(damaged)?;
     if let Some(given) = args.seed.seed.filter(|given| *given != seed) {
         return Err(refused(path, &format!("its seed is {seed}, not {given}")));
@@ -187,9 +192,7 @@ pub fn is_complete(path: &Path, args: &SampleArgs) -> bool {
             && !args.from_seed
             && wanted.is_some_and(|wanted| over >= wanted);
     }
-    let is_longer = || {
-        args.draws.map(|draws| draws as u64) > then["draws"].as_u64()
-    };
+    let is_longer = || args.draws.map(|draws| draws as u64) > then["draws"].as_u64();
     folder::standing(path) == Standing::Finished
         && !args.from_seed
         && (args.draws.is_none() || !is_longer())

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use smidgen::draws::Run;
-use smidgen::io::{join_runs, read_run};
+use smidgen::io::{join_runs, look_at_run, read_run};
 use smidgen::lang::diagnostic::closest;
 use smidgen::report::run::{Picture, is_named};
 use smidgen::report::{RunPage, run_report};
@@ -22,7 +22,9 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     }
     let mut runs = Vec::new();
     for path in &args.files {
-        let run = read_run(path).map_err(|error| Failure::message(error.to_string()))?;
+        // Draws of several files are joined, so of each there have to be all.
+        let read = if args.files.len() == 1 { look_at_run } else { read_run };
+        let run = read(path).map_err(|error| Failure::message(error.to_string()))?;
         runs.push((path.clone(), run));
     }
     let facts = facts(&runs);

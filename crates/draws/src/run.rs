@@ -69,6 +69,27 @@ pub struct LongRun {
     pub added_up: HashMap<String, Vec<Vec<Online>>>,
 }
 
+impl LongRun {
+    /// Another chain, added up: by the name of a quantity, entry by entry.
+    pub fn add(&mut self, chain: Vec<(String, Vec<Online>)>) {
+        for (name, sums) in chain {
+            self.added_up.entry(name).or_default().push(sums);
+        }
+    }
+
+    /// How many draws each chain has made, if anything of them was added up.
+    pub fn made(&self) -> Option<Vec<usize>> {
+        let any = self.added_up.values().find(|chains| chains.iter().all(|own| !own.is_empty()))?;
+        Some(any.iter().map(|own| own[0].count() as usize).collect())
+    }
+
+    /// Of so many chains: what not all of them have added up is not known.
+    pub fn of(mut self, chains: usize) -> LongRun {
+        self.added_up.retain(|_, own| own.len() == chains);
+        self
+    }
+}
+
 /// A finished (or interrupted) run of `sample`.
 #[derive(Clone, Debug, Default)]
 pub struct Run {

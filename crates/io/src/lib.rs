@@ -18,15 +18,15 @@ pub mod source;
 pub mod states;
 
 pub use json::{json_to_value, run_to_json, value_to_json};
-pub use recorded::{RecordedError, join_runs, read_run};
+pub use recorded::{RecordedError, join_runs, look_at_run, read_run};
 #[cfg(feature = "columnar")]
 pub use sink::batches_of_draws;
 pub use sink::{SinkError, WriteReport, write_draws};
 #[cfg(feature = "columnar")]
 pub use source::table_of_batches;
 pub use source::{
-    ColumnSelection, DataError, Follower, Progress, Reading, TableOptions, VectorColumn,
-    Window, bind_vectors, read_table, read_table_with,
+    ColumnSelection, DataError, Follower, Progress, Reading, TableOptions, VectorColumn, Window,
+    bind_vectors, read_table, read_table_with,
 };
 pub use states::{decode as decode_states, encode as encode_states};
 pub use states::{read_states, states_path, write_states};

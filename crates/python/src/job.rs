@@ -23,15 +23,16 @@ use smidgen::report::{
     comparison_text,
 };
 use smidgen::sampling::legs::{self, Leg, Walked};
-use smidgen::sampling::sharded::Exact;
-use smidgen::sampling::{Progress, SampleError};
+use smidgen::sampling::{Progress, SampleError, logbook, manifest};
 use smidgen::{SampleRequest, Session, Task, TopDirective, replay};
 
 use crate::error::{Problem, failure};
 use crate::likelihood::Likelihood;
+use crate::logbook::Logbook;
+use crate::order::Bounded;
 use crate::program::Parts;
 use crate::result::{About, Outcome, labelled};
-use crate::shard::{self, Asked};
+use crate::shard::{self, Asked, Shelf};
 use crate::value::to_python;
 
 /// Runs of a comparison.
@@ -56,6 +57,8 @@ enum Answer {
     Tables(String),
     Shares(Shares),
     Places(Places),
+    Logbook(Logbook),
+    Committed,
     /// A chain above rows elsewhere, the reels that it took, and the sum of all bounds.
     Sharded(Outcome, u64, f64),
 }
@@ -216,6 +219,7 @@ impl Job {
         })
     }
 
+    /// The run of all chains, which is then finished if it is in a folder.
     pub fn gather(
         parts: Parts,
         request: SampleRequest,
@@ -227,17 +231,48 @@ impl Job {
         Job::start(parts, request.seed, move |mut desk| {
             let sampled =
                 desk.ask(|session, program, _| legs::gather(session, program, &request, chains))?;
+            if let Some(durable) = &request.durable {
+                let finished = manifest::finish(durable, &sampled.run);
+                finished.map_err(|trouble| vec![Problem::plain(trouble.0)])?;
+            }
             Ok(Answer::Gathered(Outcome::new(sampled, about, seconds)))
         })
     }
 
-    pub fn sharded(front: shard::Front, mut asked: Asked, request: Exact, about: About) -> Job {
+    pub fn sharded(
+        parts: Parts,
+        (front, mut asked): (shard::Front, Asked),
+        (request, reel): (SampleRequest, usize),
+        (about, shelf): (About, Shelf),
+    ) -> Job {
         let interrupt = Arc::new(AtomicBool::new(false));
         let stop = interrupt.clone();
         let task = Task::start(interrupt, Problem::failed, move |progress| {
+            let rows = (front, &mut asked);
             let (outcome, reels, total) =
-                shard::run(front, &mut asked, &request, about, (progress, &*stop))?;
+                shard::run(rows, &parts, (&request, reel), (about, shelf), (progress, stop))?;
             Ok(Answer::Sharded(outcome, reels, total))
+        });
+        Job { task, begun: Instant::now() }
+    }
+
+    /// The folder of a run whose chains are walked elsewhere.
+    pub fn logbook(parts: Parts, request: SampleRequest, place: Bounded) -> Job {
+        Job::start(parts, request.seed, move |mut desk| {
+            let stop = Arc::new(AtomicBool::new(false));
+            let book = desk.ask(|session, program, _| {
+                logbook::open(session, program, &request, |session| {
+                    place.folder(session, &request, stop.clone())
+                })
+            })?;
+            Ok(Answer::Logbook(Logbook::new(book, place.said.clone(), stop)))
+        })
+    }
+
+    /// What a leg has brought goes into the folder.
+    pub fn commit(book: Logbook, chain: usize, walked: Walked) -> Job {
+        let task = Task::start(book.stop(), Problem::failed, move |_| {
+            book.commit(chain, &walked).map(|()| Answer::Committed)
         });
         Job { task, begun: Instant::now() }
     }
@@ -340,6 +375,8 @@ impl Job {
             Some(Ok(Answer::Sharded(outcome, reels, total))) => {
                 (outcome, reels, total).into_bound_py_any(py)
             }
+            Some(Ok(Answer::Logbook(book))) => book.into_bound_py_any(py),
+            Some(Ok(Answer::Committed)) => Ok(py.None().into_bound(py)),
             Some(Ok(Answer::Tables(text))) => text.into_bound_py_any(py),
             Some(Err(problems)) => Err(failure(py, &problems)),
             None => Err(failure(py, &[Problem::plain("it has not finished")])),

@@ -8,7 +8,7 @@
 //! * [`run`]: a run in threads of its own; the caller waits as long as it likes;
 //! * [`result`]: what was drawn, as NumPy sees it and as an Arrow stream;
 //! * [`job`]: everything else that takes long; [`likelihood`] and [`groups`]: what comes of it;
-//! * [`shard`]: a part of a table for a chain that runs elsewhere;
+//! * [`shard`]: a part of a table for a chain that runs elsewhere; [`logbook`]: the folder of chains that do;
 //! * [`session`]: directives one after the other on one trace;
 //! * [`error`]: diagnostics as Python data.
 //!
@@ -21,6 +21,7 @@ mod error;
 mod groups;
 mod job;
 mod likelihood;
+mod logbook;
 mod names;
 mod order;
 mod program;
@@ -41,6 +42,8 @@ mod _core {
     use crate::job::Job;
     #[pymodule_export]
     use crate::likelihood::{Likelihood, Loo, compare_models};
+    #[pymodule_export]
+    use crate::logbook::Logbook;
     #[pymodule_export]
     use crate::names::{entries, main, version};
     #[pymodule_export]

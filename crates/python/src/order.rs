@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use serde_json::Value as Json;
 use smidgen::calibrate::{CalibrateRequest, PILOTS, Shares};
 use smidgen::draws::{KeepStates, States};
-use smidgen::io::folder::{Folder, Patience};
+use smidgen::io::folder::{Folder, Patience, SHARDED};
 use smidgen::io::json::value_to_json;
 use smidgen::lang::Diagnostic;
 use smidgen::sampling::legs::Leg;
@@ -173,10 +173,17 @@ pub struct Place {
     restart_from: Option<PathBuf>,
     /// Parameters as the folder has them, if they come from there.
     params: Option<Vec<(String, String)>>,
+    /// Of a run whose rows are elsewhere: where, as JSON.
+    sharded: Option<String>,
 }
 
 /// What is said while a run goes on.
 pub type Said = Arc<Mutex<Vec<String>>>;
+
+/// What was said, which is then no news any more.
+pub fn taken(said: &Said) -> Vec<String> {
+    std::mem::take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner))
+}
 
 /// The folder of a run whose inputs are known.
 pub struct Bounded {
@@ -186,6 +193,11 @@ pub struct Bounded {
 }
 
 impl Place {
+    /// Where the rows are, if they are not here.
+    pub fn rows(&self) -> String {
+        self.sharded.clone().unwrap_or_default()
+    }
+
     pub fn bound(self, parts: &Parts, labels: &Labels) -> Bounded {
         let text = |value| value_to_json(value).to_string();
         let own = || parts.params.iter().map(|(name, value)| (name.clone(), text(value))).collect();
@@ -217,12 +229,26 @@ impl Bounded {
         request: &SampleRequest,
         interrupt: Arc<AtomicBool>,
     ) -> Result<Option<Durable>, SampleError> {
+        self.folder_of(session, request, interrupt, None)
+    }
+
+    /// The same for a run whose rows are elsewhere: where, is noted.
+    pub fn folder_of(
+        &self,
+        session: &Session,
+        request: &SampleRequest,
+        interrupt: Arc<AtomicBool>,
+        rows: Option<Json>,
+    ) -> Result<Option<Durable>, SampleError> {
         let said = self.said.clone();
         let say = move |text: &str| {
             said.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
         };
         let patience = Patience { interrupt, say: Arc::new(say), ..Patience::default() };
-        let now: Json = manifest::manifest(&self.call, request, session);
+        let mut now: Json = manifest::manifest(&self.call, request, session);
+        if let Some(rows) = rows {
+            now[SHARDED] = rows;
+        }
         let path = &self.place.path;
         let folder = match self.place.resume {
             true => manifest::reopen(path, &now, patience),

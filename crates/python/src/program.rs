@@ -13,13 +13,13 @@ use smidgen::lang::Diagnostic;
 use smidgen::likelihood::LikelihoodRequest;
 use smidgen::noted::split_rounds;
 use smidgen::predict::PredictRequest;
-use smidgen::sampling::sharded::Exact;
 use smidgen::value::{self, Value};
 use smidgen::{CompareRequest, SampleRequest, Session, Settings, TopDirective};
 
 use crate::data::Table;
 use crate::error::{Problem, failure, to_python};
 use crate::job::Job;
+use crate::logbook::Logbook;
 use crate::order::{CalibrationOrder, Order, Place, Stretch};
 use crate::result::Outcome;
 use crate::run::Run;
@@ -180,14 +180,25 @@ impl Program {
         Ok(Job::walk(self.parts.clone(), request, leg.leg()?))
     }
 
-    /// The outcome of chains whose legs have all been walked: (streams, end) of each.
+    /// The folder of a run whose chains are walked elsewhere.
+    fn logbook(&self, order: Order<'_>, place: Place) -> PyResult<Job> {
+        let (request, record) = order.request()?;
+        let place = place.bound(&self.parts, &record);
+        Ok(Job::logbook(self.parts.clone(), request, place))
+    }
+
+    /// The outcome of chains whose legs have all been walked: (streams, end) of each; the streams are in the folder, if there is one.
     fn gather(
         &self,
+        py: Python<'_>,
         order: Order<'_>,
         chains: Vec<(Vec<Vec<u8>>, Vec<u8>)>,
         seconds: f64,
+        book: Option<&Bound<'_, Logbook>>,
     ) -> PyResult<Job> {
-        let (request, labels) = order.request()?;
+        let (mut request, labels) = order.request()?;
+        let durable = book.map(|book| book.get().durable()).transpose();
+        request.durable = durable.map_err(|problems| failure(py, &problems))?;
         Ok(Job::gather(self.parts.clone(), request, labels, chains, seconds))
     }
 
@@ -205,6 +216,7 @@ impl Program {
     }
 
     /// A chain above rows elsewhere: `front` has some of them, `ask` knows who has the others.
+    #[allow(clippy::too_many_arguments)]
     fn sharded(
         &self,
         py: Python<'_>,
@@ -213,14 +225,18 @@ impl Program {
         ask: Py<PyAny>,
         rows: usize,
         reel: usize,
+        place: Option<Place>,
     ) -> PyResult<Job> {
         let (request, labels) = order.request()?;
-        let SampleRequest { chains, draws, warmup: tune, thin, seed, .. } = request;
-        let exact = Exact { chains, draws, tune, thin, seed, reel };
         let front = front.get().only_desk();
         let front = front.ok_or_else(|| failure(py, &[Problem::plain("a front is one block")]))?;
+        let shelf = place.map(|place| {
+            let rows = place.rows();
+            (place.bound(&self.parts, &labels), rows)
+        });
         let about = crate::shard::about(labels, &self.parts);
-        Ok(Job::sharded(front, Asked { ask, rows }, exact, about))
+        let asked = Asked::new(ask, rows);
+        Ok(Job::sharded(self.parts.clone(), (front, asked), (request, reel), (about, shelf)))
     }
 
     /// Draws from the prior: (chains, draws of each).

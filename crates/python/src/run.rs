@@ -2,8 +2,8 @@
 //! while it waits, and the run holds nothing of Python's.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ use smidgen::sampling::{ChainPhase, ChainProgress, Live, Progress, manifest, sam
 use smidgen::{SampleRequest, Task};
 
 use crate::error::{Problem, failure};
-use crate::order::{Bounded, Said};
+use crate::order::{Bounded, Said, taken};
 use crate::program::Parts;
 use crate::result::{About, Outcome};
 
@@ -141,10 +141,7 @@ impl Run {
 
     /// What there is to be said about its folder since somebody asked last.
     fn said(&self) -> Vec<String> {
-        let said = self.folder.as_ref().map(|(_, said)| said);
-        let take =
-            |said: &Said| std::mem::take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner));
-        said.map(take).unwrap_or_default()
+        self.folder.as_ref().map(|(_, said)| taken(said)).unwrap_or_default()
     }
 
     /// What was drawn, once it has finished.

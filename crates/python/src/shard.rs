@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -10,13 +11,13 @@ use smidgen::contents::{BLOCK, Contents};
 use smidgen::draws::{self, Draws};
 use smidgen::engine::taylor::Sums;
 use smidgen::infer::KernelRecord;
-use smidgen::sampling::manifest;
-use smidgen::sampling::sharded::{self, Desk, Exact, Shards};
-use smidgen::sampling::{Progress, SampleError};
+use smidgen::sampling::sharded::{self, Desk, Exact, Place, Shards};
+use smidgen::sampling::{Durable, Progress, SampleError, manifest};
 use smidgen::value::{Column, Table};
 use smidgen::{SampleRequest, Session};
 
-use crate::error::Problem;
+use crate::error::{Problem, failure};
+use crate::order::Bounded;
 use crate::program::{Labels, Parts};
 use crate::result::{About, Outcome};
 use crate::value::to_python;
@@ -47,6 +48,15 @@ type Summed = (f64, Vec<f64>, Vec<f64>);
 
 /// A ball: centre, lower factor, radius.
 type Ball = (Vec<f64>, Vec<f64>, f64);
+
+fn differs(block: usize) -> Vec<Problem> {
+    let rows = (block * BLOCK, (block + 1) * BLOCK - 1);
+    let message = format!(
+        "the bounds of rows {} to {} do not add up to what they did when they were made",
+        rows.0, rows.1
+    );
+    vec![Problem::plain(message)]
+}
 
 impl Shard {
     /// The rows of a program's table, which it reads or was given.
@@ -124,23 +134,27 @@ impl Shard {
         })
     }
 
-    /// The rows at these places (block, place in its bounds), with their bounds.
+    /// The rows at these places (block, place in its bounds, their sum as it was when they were made), with their bounds.
     fn rows_at<'py>(
         &self,
         py: Python<'py>,
         ball: Ball,
-        places: Vec<(usize, f64)>,
+        places: Vec<Place>,
     ) -> PyResult<(Vec<f64>, Cells<'py>)> {
-        let (rows, bounds): (Vec<usize>, Vec<f64>) = py.detach(|| {
+        let found = py.detach(|| {
             let mut held = self.held();
             let (centre, lower, radius) = &ball;
-            let firsts: Vec<usize> = (0..held.desks.len()).map(|block| block * BLOCK).collect();
-            let row = |(block, place): (usize, f64)| {
-                let found = held.desks[block].rows_at((centre, lower, *radius), &[place])[0];
-                (firsts[block] + found.0, f64::from(found.1))
+            let row = |(block, place, sum): Place| {
+                let desk = held.desks.get_mut(block).ok_or_else(|| differs(block))?;
+                if desk.bound(centre, lower, *radius) != sum {
+                    return Err(differs(block));
+                }
+                let (row, bound) = desk.rows_at((centre, lower, *radius), &[place])[0];
+                Ok((block * BLOCK + row, f64::from(bound)))
             };
-            places.into_iter().map(row).unzip()
+            places.into_iter().map(row).collect::<Found<(Vec<usize>, Vec<f64>)>>()
         });
+        let (rows, bounds) = found.map_err(|problems| failure(py, &problems))?;
         Ok((bounds, self.cells(py, rows)?))
     }
 
@@ -179,23 +193,39 @@ pub fn tables_differ(then: &str, now: &str) -> Option<String> {
     manifest::tables_differ(&read(then), &read(now))
 }
 
+/// A reel as it comes: from a thread that waits for those who bring it.
+type Coming = JoinHandle<Option<(Desk, Vec<f32>)>>;
+
 /// Those who have the rows, asked through a function of Python's: `ask(what, ...)` gives None where that failed.
 pub struct Asked {
-    pub ask: Py<PyAny>,
-    pub rows: usize,
+    ask: Arc<Py<PyAny>>,
+    rows: usize,
+    coming: Option<Coming>,
+}
+
+fn get<T>(
+    ask: &Py<PyAny>,
+    args: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>,
+    take: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
+) -> Option<T> {
+    Python::attach(|py| {
+        let answer = ask.call1(py, (args(py).ok()?,)).ok()?.into_bound(py);
+        // What failed is known where it was asked.
+        if answer.is_none() { None } else { take(&answer).ok() }
+    })
 }
 
 impl Asked {
+    pub fn new(ask: Py<PyAny>, rows: usize) -> Asked {
+        Asked { ask: Arc::new(ask), rows, coming: None }
+    }
+
     fn get<T>(
         &self,
         args: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>,
         take: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
     ) -> Option<T> {
-        Python::attach(|py| {
-            let answer = self.ask.call1(py, (args(py).ok()?,)).ok()?.into_bound(py);
-            // What failed is known where it was asked.
-            if answer.is_none() { None } else { take(&answer).ok() }
-        })
+        get(&self.ask, args, take)
     }
 }
 
@@ -223,40 +253,78 @@ impl Shards for Asked {
         self.get(|py| words(py, ("bounds", (centre, lower, radius))), |a| a.extract())
     }
 
-    fn reel(&mut self, places: &[(usize, f64)]) -> Option<(Desk, Vec<f32>)> {
+    fn stand_in(&mut self, centre: &[f64], lower: &[f64], radius: f64) {
+        let ball = |py: Python<'_>| words(py, ("ball", (centre, lower, radius)));
+        self.get(ball, |_| Ok(()));
+    }
+
+    fn ask_for_reel(&mut self, places: Vec<Place>) {
+        let ask = self.ask.clone();
         let take = |answer: &Bound<'_, PyAny>| {
             let (shard, bounds): (Bound<'_, Shard>, Vec<f64>) = answer.extract()?;
             Ok((shard.get().only_desk(), bounds))
         };
-        let (desk, bounds) = self.get(|py| words(py, ("reel", places.to_vec())), take)?;
-        // They came from singles.
-        Some((desk?, bounds.into_iter().map(|c| c as f32).collect()))
+        let bring = move || {
+            let (desk, bounds) = get(&ask, |py| words(py, ("reel", places)), take)?;
+            // They came from singles.
+            Some((desk?, bounds.into_iter().map(|c| c as f32).collect()))
+        };
+        let thread = std::thread::Builder::new().name("smidgen reel".to_owned());
+        self.coming = thread.spawn(bring).ok();
     }
+
+    fn reel(&mut self) -> Option<(Desk, Vec<f32>)> {
+        self.coming.take()?.join().ok()?
+    }
+}
+
+/// The run folder of a sharded run, if it has one, and what its manifest says about the rows (JSON).
+pub type Shelf = Option<(Bounded, String)>;
+
+/// A folder for the chains.
+fn durable(
+    parts: &Parts,
+    request: &SampleRequest,
+    shelf: &Shelf,
+    stop: &Arc<AtomicBool>,
+) -> Found<Option<Durable>> {
+    let Some((place, rows)) = shelf else { return Ok(None) };
+    let (session, _) = parts.read(request.seed, stop.clone())?;
+    let rows = serde_json::from_str(rows).unwrap_or_default();
+    let made = place.folder_of(&session, request, stop.clone(), Some(rows));
+    made.map_err(|error| Problem::all(&error.0, session.sources()))
 }
 
 /// Runs the chain.
 pub fn run(
-    front: Desk,
-    asked: &mut Asked,
-    request: &Exact,
-    about: About,
-    (progress, interrupt): (&Progress, &AtomicBool),
+    (front, asked): (Desk, &mut Asked),
+    parts: &Parts,
+    (request, reel): (&SampleRequest, usize),
+    (about, shelf): (About, Shelf),
+    (progress, interrupt): (&Progress, Arc<AtomicBool>),
 ) -> Found<(Outcome, u64, f64)> {
     let begun = std::time::Instant::now();
-    let drawn = sharded::run(front, asked, request, progress, interrupt);
+    let durable = durable(parts, request, &shelf, &interrupt)?;
+    let SampleRequest { chains, draws, warmup: tune, thin, seed, .. } = *request;
+    let exact = Exact { chains, draws, tune, thin, seed, reel, durable };
+    let drawn = sharded::run(front, asked, &exact, progress, &interrupt);
     let drawn = drawn.map_err(|error| Problem::all(&error.0, &Default::default()))?;
     let record = KernelRecord { tally: drawn.tally, ..KernelRecord::default() };
-    let draws = Draws::join(drawn.chains);
-    let warnings = draws::advice(&draws::summarise(&draws));
+    let so_far =
+        draws::Run { draws: Draws::join(drawn.chains), long: drawn.long, ..draws::Run::default() };
     let run = draws::Run {
-        seed: request.seed,
-        chains: request.chains,
-        draws,
+        seed,
+        chains,
         kernels: vec![record.report("(reference_mh default all 1)")],
-        warnings,
+        warnings: draws::advice(&draws::summarise_run(&so_far)),
+        program: parts.text.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        ..draws::Run::default()
+        ..so_far
     };
+    if let Some(durable) = &exact.durable {
+        let finished = manifest::finish(durable, &run);
+        finished.map_err(|trouble| vec![Problem::plain(trouble.0)])?;
+    }
     let seconds = begun.elapsed().as_secs_f64();
     Ok((Outcome::finished(run, about, seconds), drawn.reels, drawn.total))
 }

@@ -13,7 +13,7 @@ mod vectors;
 
 use std::collections::HashSet;
 
-use smidgen_draws::{Run, Scalar, SummaryRow, summarise_scalar};
+use smidgen_draws::{LongRun, Run, Scalar, SummaryRow, summarise_run};
 
 /// What a page is to be about.
 #[derive(Clone, Debug)]
@@ -81,16 +81,20 @@ struct Material {
     suspicious: Vec<bool>,
     /// How many scalars the run has.
     all: usize,
+    /// Draws of each chain, if the run has only some of them.
+    made: Option<Vec<usize>>,
 }
 
 impl Material {
     fn new(page: &RunPage) -> Material {
         let mut scalars = page.run.draws.scalars();
+        let mut rows = summarise_run(page.run);
         let all = scalars.len();
         if !page.only.is_empty() {
-            scalars.retain(|scalar| page.only.iter().any(|name| is_named(&scalar.name, name)));
+            let is_shown = |own: &str| page.only.iter().any(|name| is_named(own, name));
+            scalars.retain(|scalar| is_shown(&scalar.name));
+            rows.retain(|row| is_shown(&row.name));
         }
-        let rows = scalars.iter().map(summarise_scalar).collect();
         let is_named = |s: &Scalar| {
             let name = format!("`{}`", s.name);
             page.run.warnings.iter().any(|warning| warning.contains(&name))
@@ -99,7 +103,8 @@ impl Material {
             constant(&s.chains).is_some() && (page.run.kernels.is_empty() || is_named(s))
         };
         let suspicious = scalars.iter().map(is_suspicious).collect();
-        Material { scalars, rows, suspicious, all }
+        let made = page.run.long.as_ref().and_then(LongRun::made);
+        Material { scalars, rows, suspicious, all, made }
     }
 
     /// The places of at most `most` scalars, in their order: those that look worst.

@@ -12,6 +12,7 @@ mod init;
 mod journey;
 pub mod legs;
 mod live;
+pub mod logbook;
 pub mod manifest;
 pub mod sharded;
 mod stand;
@@ -50,8 +51,8 @@ pub use follow::{Arrived, EpochMark, Follow, follow};
 pub use init::Init;
 use init::Start;
 use journey::Journey;
-use stand::Stand;
 pub use live::{ChainPhase, ChainProgress, Live};
+use stand::Stand;
 use watch::Watch;
 
 #[derive(Clone, Debug)]

@@ -163,7 +163,10 @@ fn groups_leave_with_their_rows() {
     let moments = |k: usize| summarise(&found[k].1.run.draws);
     // Group 5 has not come, then all of it is there, then it has left: its posterior is the prior again.
     let sds: Vec<f64> = (0..3).map(|k| moments(k)[1].sd).collect();
-    assert!((2.4..3.6).contains(&sds[0]) && sds[1] < 0.15 && (2.4..3.6).contains(&sds[2]), "{sds:?}");
+    assert!(
+        (2.4..3.6).contains(&sds[0]) && sds[1] < 0.15 && (2.4..3.6).contains(&sds[2]),
+        "{sds:?}"
+    );
     // Rows 40 to 199 were there at first: some of group 0.
     assert!(moments(0)[0].sd < 0.2 && moments(2)[0].sd > 2.4);
     let rows: Vec<(usize, usize)> = found.iter().map(|(m, _)| (m.first, m.rows)).collect();

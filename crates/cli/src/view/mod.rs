@@ -11,7 +11,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::{Answer, Rules};
 use smidgen::io::folder::{self, Standing};
@@ -56,10 +56,17 @@ struct Server {
     shared: Arc<Shared>,
 }
 
+/// The last look at the folder. However many look, it is read once in [`BETWEEN`].
+struct Look {
+    watcher: Watcher,
+    taken: Instant,
+    snapshot: Arc<str>,
+}
+
 /// What all connections look at.
 struct Shared {
     path: PathBuf,
-    watcher: Mutex<Option<Watcher>>,
+    watcher: Mutex<Option<Look>>,
     connections: AtomicUsize,
     stopped: AtomicBool,
 }
@@ -154,10 +161,18 @@ fn respond(
 }
 
 impl Shared {
-    fn snapshot(&self) -> String {
-        let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
-        let watcher = watcher.get_or_insert_with(|| Watcher::new(&self.path));
+    fn snapshot(&self) -> Arc<str> {
+        let mut last = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        // A little less, so that whoever has waited so long sees something new.
+        let is_fresh = |look: &Look| look.taken.elapsed() < BETWEEN * 9 / 10;
+        if let Some(look) = last.as_ref().filter(|look| is_fresh(look)) {
+            return look.snapshot.clone();
+        }
+        let watcher = last.take().map(|look| look.watcher);
+        let mut watcher = watcher.unwrap_or_else(|| Watcher::new(&self.path));
         watcher.look();
-        watcher.snapshot().to_string()
+        let snapshot: Arc<str> = watcher.snapshot().to_string().into();
+        *last = Some(Look { watcher, taken: Instant::now(), snapshot: snapshot.clone() });
+        snapshot
     }
 }

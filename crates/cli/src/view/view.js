@@ -4,7 +4,8 @@ const token = location.hash.slice(1) || sessionStorage.getItem("token") || "";
 sessionStorage.setItem("token", token);
 history.replaceState(null, "", "/");
 const $ = (id) => document.getElementById(id);
-const short = (x) => (x === null ? "–" : Math.abs(x) >= 1e5 || (x !== 0 && Math.abs(x) < 1e-3) ? x.toExponential(2) : x.toPrecision(4));
+const short = (x) => (x === null ? "–" : Number.isInteger(x) && Math.abs(x) < 1e5 ? String(x) : Math.abs(x) >= 1e5 || (x !== 0 && Math.abs(x) < 1e-3) ? x.toExponential(2) : x.toPrecision(4));
+const count = (n) => n.toLocaleString("en-US");
 const svg = (name, attributes) => {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -24,12 +25,23 @@ function figure(number) {
   const name = document.createElement("b");
   name.textContent = number.name;
   const facts = document.createElement("span");
+  // What the top and the bottom of the picture are.
+  const range = document.createElement("div");
+  range.className = "range";
+  for (const end of all.length ? [high, low] : []) {
+    const text = document.createElement("span");
+    text.textContent = short(end);
+    range.append(text);
+  }
   const about = number.is_sample ? "~" : "";
   facts.textContent = `mean ${short(number.mean)}  sd ${short(number.sd)}  R-hat ${about}${short(number.rhat)}  ESS ${about}${number.ess === null ? "–" : Math.round(number.ess)}`;
   if (number.rhat !== null && number.rhat > 1.01) facts.className = "bad";
   caption.append(name, facts);
   const box = document.createElement("figure");
-  box.append(caption, picture);
+  const frame = document.createElement("div");
+  frame.className = "frame";
+  frame.append(picture, range);
+  box.append(caption, frame);
   return box;
 }
 
@@ -37,10 +49,10 @@ function show(run) {
   $("name").textContent = run.run;
   document.title = run.run;
   const epoch = run.epoch === null ? "" : `epoch ${run.epoch}, `;
-  $("state").textContent = epoch + (run.finished ? "finished" : `unfinished, ${run.wanted} draws per chain wanted`);
+  $("state").textContent = epoch + (run.finished ? "finished" : `unfinished, ${count(run.wanted)} draws per chain wanted`);
   const rows = run.chains.map((chain, k) => {
     const row = document.createElement("tr");
-    for (const text of [k, chain.phase, chain.draws, short(chain.rate)]) {
+    for (const text of [k, chain.phase, count(chain.draws), chain.rate >= 100 ? count(Math.round(chain.rate)) : short(chain.rate)]) {
       const cell = document.createElement("td");
       cell.textContent = text;
       row.append(cell);

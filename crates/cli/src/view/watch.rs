@@ -24,8 +24,8 @@ struct Chain {
     rows: Vec<Vec<Value>>,
     /// All draws, by column and entry; none from where a quantity had no numbers, or more or fewer than before.
     added_up: Vec<Option<Vec<Online>>>,
-    /// Draws and time at the last look but one, for the rate.
-    before: (u64, Instant),
+    /// Draws and time at an earlier look, for the rate; none before the first.
+    before: Option<(u64, Instant)>,
     rate: Option<f64>,
 }
 
@@ -46,7 +46,7 @@ impl Watcher {
             every: 1,
             rows: Vec::new(),
             added_up: Vec::new(),
-            before: (0, Instant::now()),
+            before: None,
             rate: None,
         };
         Watcher { path: path.to_owned(), chains: (0..chains).map(chain).collect(), manifest }
@@ -57,11 +57,12 @@ impl Watcher {
         for chain in &mut self.chains {
             let rows = chain.tail.read();
             rows.into_iter().filter(|row| !row.is_warmup).for_each(|row| chain.add(row));
-            let (draws, time) = chain.before;
+            // What the first look finds has been there for who knows how long.
+            let (draws, time) = *chain.before.get_or_insert((chain.seen, Instant::now()));
             let passed = time.elapsed().as_secs_f64();
             if passed > 0.5 {
                 chain.rate = Some(chain.seen.saturating_sub(draws) as f64 / passed);
-                chain.before = (chain.seen, Instant::now());
+                chain.before = Some((chain.seen, Instant::now()));
             }
         }
     }
@@ -74,7 +75,7 @@ impl Watcher {
             .iter()
             .map(|chain| {
                 let phase = match chain.seen {
-                    0 => "warm-up",
+                    0 => "no draws yet",
                     n if n >= wanted => "finished",
                     _ => "draws",
                 };
@@ -181,7 +182,7 @@ impl Chain {
             (self.epoch, self.seen, self.every) = (row.epoch, 0, 1);
             self.rows.clear();
             self.added_up.clear();
-            self.before.0 = 0;
+            self.before = None;
         }
         self.add_up(&row.values);
         if self.seen.is_multiple_of(self.every) {

@@ -352,6 +352,13 @@ fn a_long_run_is_summed_up_from_all_draws() {
     let row = out.lines().find(|line| line.starts_with("x ")).expect("a row").to_owned();
     let cells: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(cells.iter().filter(|cell| cell.starts_with('~')).count(), 7, "{row}");
+    // A report of the folder says what the table does.
+    folder.call(&["report", "m.run", "--out", "page.html"]).good();
+    let page = folder.read("page.html");
+    assert!(page.contains("2 chains of 130,000 draws") && page.contains("every 16th is shown"));
+    for cell in ["~1.000", cells[1]] {
+        assert!(page.contains(&format!(">{cell}<")), "{cell}");
+    }
     // The exported file has all draws, of which the mean is the one that was shown.
     let csv = export(&folder, "m.run", "m.csv");
     let xs: Vec<f64> = csv

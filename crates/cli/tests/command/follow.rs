@@ -211,7 +211,8 @@ fn kept(folder: &Folder, run: &str) -> (Vec<String>, Vec<serde_json::Value>) {
     for (chain, epoch) in (0..2).flat_map(|chain| (0..events.len()).map(move |k| (chain, k))) {
         let read = read_chain(&folder.path(run), chain, 1, epoch as u32).expect("draws");
         let of = read.draws.quantities().iter();
-        let of: Vec<_> = of.map(|quantity| (quantity.name.clone(), quantity.chains.clone())).collect();
+        let of: Vec<_> =
+            of.map(|quantity| (quantity.name.clone(), quantity.chains.clone())).collect();
         assert!(of.iter().all(|(_, chains)| chains[0].len() == 150), "epoch {epoch}: {of:?}");
         draws.push(format!("{of:?}"));
     }

@@ -9,7 +9,7 @@
 //! * *delayed*: min(1, e^g) min(1, e^{Σ Δ_i}), the second factor by a scan.
 //! * *scan*: min(1, e^{all}); independent proposals are drawn and weighed many at a time, as they do not hang on the state.
 
-use smidgen_value::{Rng, math};
+use smidgen_value::{Rng, bytes_of_fields, math};
 
 use super::Tall;
 use super::law::{Law, Manner};
@@ -102,7 +102,36 @@ struct Ready {
     next: usize,
 }
 
+/// Where a chain stands between two transitions, as far as it is no function of that and the preparation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    theta: Vec<f64>,
+    y: Vec<f64>,
+    log_sections: Option<f64>,
+    clock: super::thinning::Clock,
+}
+
+bytes_of_fields!(Standing { theta, y, log_sections, clock });
+
 impl Chain {
+    /// For a chain that is moved by thinning: others may have weighed proposals ahead, which are not kept.
+    pub fn standing(&self) -> Standing {
+        debug_assert!(self.ready.next >= self.ready.log_sections.len(), "proposals wait");
+        let Point { theta, y, log_sections, .. } = &self.at;
+        let (theta, y) = (theta.clone(), y.clone());
+        Standing { theta, y, log_sections: *log_sections, clock: self.clock }
+    }
+
+    /// The chain that stood there.
+    pub fn again(standing: Standing, tall: &mut dyn Tall, prepared: &Preparation) -> Chain {
+        let Standing { theta, y, log_sections, clock } = standing;
+        let mut at = Point { theta, y, ..Point::default() };
+        at.look(tall, prepared);
+        at.log_sections = log_sections;
+        let (to, ready, hard) = Default::default();
+        Chain { at, to, clock, ready, hard }
+    }
+
     pub fn new(rng: &mut Rng) -> Chain {
         Chain {
             at: Point::default(),

@@ -6,7 +6,7 @@
 mod pilot;
 
 use smidgen_prob::collapsed::draw::standard_normal;
-use smidgen_value::{Rng, math};
+use smidgen_value::{Rng, bytes_of_fields, math};
 
 use super::law::Law;
 use super::newton::{self, NoReference};
@@ -124,6 +124,21 @@ pub struct Preparation {
     pub forecast: Forecast,
 }
 
+/// A preparation for sections that lie elsewhere, in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Afar {
+    centre: Vec<f64>,
+    lower: Vec<f64>,
+    value: f64,
+    gradient: Vec<f64>,
+    hessian: Vec<f64>,
+    radius: f64,
+    /// C
+    pub total: f64,
+}
+
+bytes_of_fields!(Afar { centre, lower, value, gradient, hessian, radius, total });
+
 /// The ball in which remainders have bounds reaches so far beyond √d: then hardly a proposal, even from the tails, leaves it.
 const BALL: f64 = 7.0;
 /// Accepted less often than this, the reference is no use. Nor if a move is worth less than this share of an independent draw, since
@@ -193,6 +208,35 @@ impl Preparation {
             test: Test::Thinned,
             forecast: Forecast::unknown(tall.rows()),
         })
+    }
+
+    /// What was made by [`Preparation::from_afar`], in numbers.
+    pub fn afar(&self) -> Afar {
+        let Preparation { reference, sums, radius, bounds, .. } = self;
+        Afar {
+            centre: reference.centre.clone(),
+            lower: reference.lower.clone(),
+            value: sums.value,
+            gradient: sums.gradient.clone(),
+            hessian: sums.hessian.clone(),
+            radius: *radius,
+            total: bounds.as_ref().map_or(f64::NAN, |bounds| bounds.total),
+        }
+    }
+
+    /// The preparation that these numbers are of, above so many sections.
+    pub fn again(afar: Afar, rows: usize) -> Preparation {
+        let Afar { centre, lower, value, gradient, hessian, radius, total } = afar;
+        let law = Law::new(vec![0.0; centre.len()]);
+        Preparation {
+            reference: Reference { centre, lower },
+            sums: Sums { value, gradient, hessian },
+            radius,
+            bounds: Some(Bounds::elsewhere(total)),
+            law,
+            test: Test::Thinned,
+            forecast: Forecast::unknown(rows),
+        }
     }
 
     /// The same sums and bounds for sections that have changed.

@@ -7,6 +7,7 @@
 //!
 //! Sections with a large c_i, or without one, are *hard*: read at every move.
 
+use smidgen_value::bytes::{Bytes, Input};
 use smidgen_value::{Rng, math};
 
 /// Draws places in proportion to given weights in O(1) (Walker's alias method): place k keeps a share of its cell, the rest of the
@@ -110,8 +111,18 @@ impl Bounds {
 }
 
 /// Time until the next point of a Poisson process of rate 1.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock(f64);
+
+impl Bytes for Clock {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+
+    fn take(from: &mut Input<'_>) -> Option<Clock> {
+        f64::take(from).map(Clock)
+    }
+}
 
 impl Clock {
     pub fn new(rng: &mut Rng) -> Clock {

@@ -7,7 +7,7 @@ use smidgen_draws::{Draws, Online, Run};
 use smidgen_value::Value;
 use smidgen_value::bytes::{Bytes, Input};
 
-use super::{Checkpoint, Disk, Patience, Trouble};
+use super::{Checkpoint, Disk, Extent, Patience, Trouble};
 
 const NONE: &str = "this smidgen was built without the feature `columnar`";
 
@@ -47,6 +47,10 @@ impl ChainWriter {
         Err(Trouble(NONE.to_owned()))
     }
 
+    pub fn set_names(&mut self, _: Vec<String>) {
+        match *self {}
+    }
+
     pub fn push(&mut self, _: Row) -> Result<(), Trouble> {
         match *self {}
     }
@@ -75,6 +79,7 @@ pub struct ChainDraws {
     pub warmup: Draws,
     pub warmup_stats: Draws,
     pub added_up: Vec<(String, Vec<Online>)>,
+    pub rows: u64,
 }
 
 pub struct FolderRun {
@@ -82,8 +87,8 @@ pub struct FolderRun {
     pub is_finished: bool,
 }
 
-pub fn bytes_of_chain(_: &Path, _: usize) -> u64 {
-    0
+pub fn spacing(_: &Path, _: &[usize]) -> usize {
+    1
 }
 
 pub fn read_chain(_: &Path, _: usize, _: usize, _: u32) -> Result<ChainDraws, String> {
@@ -98,7 +103,11 @@ pub fn read_streams(_: usize, _: Vec<Vec<u8>>) -> Result<ChainDraws, String> {
     Err(NONE.to_owned())
 }
 
-pub fn read_folder(_: &Path) -> Result<FolderRun, String> {
+pub fn rows_of_streams(_: usize, _: &[Vec<u8>]) -> Result<(Vec<String>, Vec<Row>), String> {
+    Err(NONE.to_owned())
+}
+
+pub fn read_folder(_: &Path, _: Extent) -> Result<FolderRun, String> {
     Err(NONE.to_owned())
 }
 

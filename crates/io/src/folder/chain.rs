@@ -23,7 +23,7 @@ use super::sums::Sums;
 const BATCH: usize = 64 << 10;
 const EVERY: Duration = Duration::from_secs(1);
 /// Bytes that are not safe yet, at most: they are kept in case they have to be written again.
-const UNSAFE: usize = 8 << 20;
+const UNSAFE: usize = 1 << 20;
 /// Bytes of draws beyond a checkpoint that are compared with what is drawn again.
 const COMPARED: u64 = 64 << 20;
 
@@ -131,6 +131,11 @@ impl ChainWriter {
         };
         writer.cut_off().map_err(|error| Trouble::new(writer.shown(), &error))?;
         Ok(writer)
+    }
+
+    /// The names of the columns, if they were not known when it was opened.
+    pub fn set_names(&mut self, names: Vec<String>) {
+        self.names = names;
     }
 
     /// The stream that is written now.

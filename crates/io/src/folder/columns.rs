@@ -182,17 +182,24 @@ pub fn chosen_rows(
     (0..batch.num_rows()).filter(is_taken).map(row).collect()
 }
 
+/// Which rows of a batch are draws of an epoch; those of the warm-up are none.
+fn counted(batch: &RecordBatch, epoch: u32) -> Option<impl Fn(usize) -> bool> {
+    let beside = |place: usize| batch.columns().get(place);
+    let epochs = beside(1)?.as_primitive_opt::<Int32Type>()?;
+    let warm = beside(2)?.as_boolean_opt()?;
+    Some(move |k: usize| !warm.value(k) && epochs.value(k) as u32 == epoch)
+}
+
+/// How many draws of an epoch a batch has.
+pub fn draws_in(batch: &RecordBatch, epoch: u32) -> u64 {
+    let Some(counts) = counted(batch, epoch) else { return 0 };
+    (0..batch.num_rows()).filter(|k| counts(*k)).count() as u64
+}
+
 /// Adds up the draws of a batch, column by column and entry by entry: None from there on where there are no numbers, or not always
 /// as many. Rows of the warm-up and of other epochs are left out.
 pub fn add_up(batch: &RecordBatch, epoch: u32, sums: &mut [Option<Vec<Online>>]) {
-    let beside = |place: usize| batch.columns().get(place);
-    let (Some(epochs), Some(warm)) = (
-        beside(1).and_then(|column| column.as_primitive_opt::<Int32Type>()),
-        beside(2).and_then(|column| column.as_boolean_opt()),
-    ) else {
-        return;
-    };
-    let counts = |k: usize| !warm.value(k) && epochs.value(k) as u32 == epoch;
+    let Some(counts) = counted(batch, epoch) else { return };
     for (column, sums) in batch.columns()[BESIDE..].iter().zip(sums) {
         let numbers: Option<(ArrayRef, usize)> = match column.data_type() {
             _ if column.null_count() > 0 => None,

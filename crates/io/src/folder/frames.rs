@@ -23,19 +23,24 @@ pub(crate) struct Message {
 
 /// The length of the whole messages among so many bytes.
 pub fn whole(stream: &mut (impl Read + Seek), length: u64) -> u64 {
-    let mut place = 0;
+    measured(stream, length).0
+}
+
+/// How many rows the whole messages among so many bytes say they have: only heads are read.
+pub fn rows(stream: &mut (impl Read + Seek), length: u64) -> u64 {
+    measured(stream, length).1
+}
+
+fn measured(stream: &mut (impl Read + Seek), length: u64) -> (u64, u64) {
+    let (mut place, mut rows) = (0, 0u64);
     while let Some(message) = message(stream, place, length).filter(|message| !message.unfolds) {
-        place = message.end;
+        (place, rows) = (message.end, rows.saturating_add(message.rows));
     }
-    place
+    (place, rows)
 }
 
 /// The message that begins here, if all of it is among so many bytes; none after the mark of the end.
-pub(crate) fn message(
-    stream: &mut (impl Read + Seek),
-    place: u64,
-    length: u64,
-) -> Option<Message> {
+pub(crate) fn message(stream: &mut (impl Read + Seek), place: u64, length: u64) -> Option<Message> {
     let rest = length.checked_sub(place)?.checked_sub(8)?;
     stream.seek(SeekFrom::Start(place)).ok()?;
     let mut start = [0; 8];
@@ -51,7 +56,8 @@ pub(crate) fn message(
     let batch = message.header_as_record_batch();
     let rows = batch.map_or(0, |batch| u64::try_from(batch.length()).unwrap_or(0));
     let unfolds = batch.is_some_and(|batch| batch.compression().is_some());
-    let length = u64::try_from(message.bodyLength()).ok().filter(|length| *length <= rest - size)?;
+    let length =
+        u64::try_from(message.bodyLength()).ok().filter(|length| *length <= rest - size)?;
     let body = place + 8 + size;
     Some(Message { body, end: body + length, kind: message.header_type(), rows, unfolds })
 }
@@ -75,21 +81,24 @@ mod tests {
         writer.get_ref().clone()
     }
 
-    fn rows(bytes: &[u8]) -> usize {
+    fn rows_of(bytes: &[u8]) -> usize {
         let whole = whole(&mut Cursor::new(bytes), bytes.len() as u64) as usize;
         let Ok(reader) = StreamReader::try_new(Cursor::new(&bytes[..whole]), None) else {
             return 0;
         };
-        reader.map_while(Result::ok).map(|batch| batch.num_rows()).sum()
+        let found = reader.map_while(Result::ok).map(|batch| batch.num_rows()).sum();
+        // The heads say as much.
+        assert_eq!(rows(&mut Cursor::new(bytes), bytes.len() as u64), found as u64);
+        found
     }
 
     #[test]
     fn a_stream_that_is_cut_off_has_its_whole_messages() {
         let bytes = stream();
-        assert_eq!(rows(&bytes), 9);
+        assert_eq!(rows_of(&bytes), 9);
         let mut before = 0;
         for length in 0..bytes.len() {
-            let now = rows(&bytes[..length]);
+            let now = rows_of(&bytes[..length]);
             assert!(now >= before && now < 9, "{length}");
             before = now;
         }

@@ -37,8 +37,8 @@ use serde_json::Value as Json;
 
 #[cfg(not(feature = "columnar"))]
 pub use absent::{
-    ChainDraws, ChainWriter, FolderRun, OUT, Out, Row, Tail, bytes_of_chain, out_of, read_chain, read_folder,
-    read_streams, streams,
+    ChainDraws, ChainWriter, FolderRun, OUT, Out, Row, Tail, bytes_of_chain, out_of, read_chain,
+    read_folder, read_streams, rows_of_streams, spacing, streams,
 };
 #[cfg(feature = "columnar")]
 pub use chain::{ChainWriter, OUT, Out, out_of, streams};
@@ -49,7 +49,10 @@ pub use disk::{Directory, Disk};
 pub use memory::Memory;
 pub use patience::{Patience, Trouble};
 #[cfg(feature = "columnar")]
-pub use reading::{ChainDraws, FolderRun, bytes_of_chain, read_chain, read_folder, read_streams};
+pub use reading::{
+    ChainDraws, FolderRun, bytes_of_chain, read_chain, read_folder, read_streams, rows_of_streams,
+    spacing,
+};
 #[cfg(feature = "columnar")]
 pub use tail::Tail;
 
@@ -57,6 +60,8 @@ const MANIFEST: &str = "run.json";
 const REPORT: &str = "report.json";
 const LOCK: &str = "lock";
 const EVENTS: &str = "events.jsonl";
+/// The entry of a manifest that a run has whose rows are in files elsewhere.
+pub const SHARDED: &str = "sharded";
 
 /// What stands at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,6 +181,15 @@ impl Folder {
         self.patience
             .until(&name, || self.disk.remove(REPORT).and_then(|()| self.disk.sync_names()))
     }
+}
+
+/// How much of a folder is taken into memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All draws.
+    All,
+    /// As many as have room: of a very long run some, at equal distances, with sums of all.
+    Fitting,
 }
 
 /// What a folder says about its run.

@@ -7,14 +7,16 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use serde_json::Value as Json;
-use smidgen_draws::{Draws, Online, Quantity, Run, STATISTICS};
+use smidgen_draws::{Draws, LongRun, Online, Quantity, Run, STATISTICS};
 use smidgen_value::Value;
 
 use super::chain::{check_streams, out_of, stream_name};
 use super::checkpoint::{self, Found};
 use super::columns::{self, BESIDE};
 use super::frames;
-use super::{Directory, Standing, begun_chains, events, manifest, report, standing};
+use super::{
+    Directory, Extent, SHARDED, Standing, begun_chains, events, manifest, report, standing,
+};
 use crate::recorded;
 use crate::sink::ASIDE;
 use crate::source::DECODER;
@@ -34,12 +36,30 @@ pub struct ChainDraws {
     pub warmup_stats: Draws,
     /// All draws of a quantity added up, entry by entry; of those that have numbers, if only some draws were taken.
     pub added_up: Vec<(String, Vec<Online>)>,
+    /// Draws that there are, taken or not.
+    pub rows: u64,
 }
 
-/// How long the streams of a chain are.
-pub fn bytes_of_chain(folder: &Path, chain: usize) -> u64 {
-    let length = |number| std::fs::metadata(folder.join(stream_name(chain, number))).ok();
-    (0..).map_while(length).map(|file| file.len()).sum()
+/// Bytes of draws in a folder that are taken into memory: two million numbers.
+const MOST_BYTES: u64 = 16_000_000;
+/// Of more, so many draws of a chain, at equal distances; all are added up.
+const KEPT: u64 = 8192;
+
+/// From one draw of a folder that is taken into memory to the next: 1, unless there are too many.
+pub fn spacing(folder: &Path, chains: &[usize]) -> usize {
+    let lengths = |chain: usize| {
+        let files = streams_of(folder, chain).map(|(_, file)| file);
+        files.map(|file| file.metadata().map_or(0, |file| file.len()))
+    };
+    if chains.iter().flat_map(|chain| lengths(*chain)).sum::<u64>() <= MOST_BYTES {
+        return 1;
+    }
+    let rows = |chain: &usize| {
+        let files = streams_of(folder, *chain).map(|(_, file)| file).zip(lengths(*chain));
+        files.map(|(file, length)| frames::rows(&mut BufReader::new(file), length)).sum::<u64>()
+    };
+    let rows = chains.iter().map(rows).max().unwrap_or(0);
+    rows.div_ceil(KEPT).max(1).next_power_of_two() as usize
 }
 
 /// All whole batches of a chain, in a thread of its own: the decoder may panic on damage.
@@ -58,6 +78,23 @@ pub fn read_streams(chain: usize, streams: Vec<Vec<u8>>) -> Result<ChainDraws, S
     let streams = streams.into_iter().enumerate();
     apart(chain, || {
         decode(streams.map(|(k, bytes)| (stream_name(chain, k), Cursor::new(bytes))), 1, 0)
+    })
+}
+
+/// The rows that streams hold, with the names of their quantities.
+pub fn rows_of_streams(
+    chain: usize,
+    streams: &[Vec<u8>],
+) -> Result<(Vec<String>, Vec<columns::Row>), String> {
+    apart(chain, || {
+        let streams = streams.iter().enumerate();
+        let streams = streams.map(|(k, bytes)| (stream_name(chain, k), Cursor::new(bytes)));
+        let mut rows = Vec::new();
+        let names = each_batch(streams, &mut |_, batch| {
+            rows.extend(columns::rows_of(batch)?);
+            Ok(())
+        })?;
+        Ok((names, rows))
     })
 }
 
@@ -102,6 +139,7 @@ fn decode<R: Read + Seek>(
 ) -> Result<ChainDraws, String> {
     let mut columns: [Vec<Vec<Value>>; 2] = Default::default();
     let mut sums: Vec<Option<Vec<Online>>> = Vec::new();
+    let mut rows = 0;
     let names = each_batch(streams, &mut |names, batch| {
         columns.iter_mut().for_each(|columns| columns.resize_with(names.len(), Vec::new));
         sums.resize_with(names.len(), || Some(Vec::new()));
@@ -110,6 +148,7 @@ fn decode<R: Read + Seek>(
             let into = &mut columns[usize::from(row.is_warmup)];
             into.iter_mut().zip(row.values).for_each(|(column, value)| column.push(value));
         }
+        rows += columns::draws_in(batch, epoch);
         if every > 1 {
             columns::add_up(batch, epoch, &mut sums);
         }
@@ -124,7 +163,7 @@ fn decode<R: Read + Seek>(
     };
     let added_up = names.into_iter().zip(sums).filter_map(|(name, sums)| Some((name, sums?)));
     let added_up = added_up.filter(|(_, sums)| !sums.is_empty()).collect();
-    Ok(ChainDraws { draws, stats, warmup, warmup_stats, added_up })
+    Ok(ChainDraws { draws, stats, warmup, warmup_stats, added_up, rows })
 }
 
 /// What is done with a batch of rows, with the names of its columns.
@@ -173,7 +212,7 @@ fn told_apart(names: &[String], columns: Vec<Vec<Value>>) -> (Draws, Draws) {
 }
 
 /// The run of a folder, finished or not. Draws that a checkpoint was made after are checked against its sums.
-pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
+pub fn read_folder(path: &Path, extent: Extent) -> Result<FolderRun, String> {
     let manifest = manifest(path).map_err(|trouble| trouble.0)?;
     let chains = begun_chains(path, &manifest);
     let disk = Directory { path: path.to_owned() };
@@ -184,7 +223,13 @@ pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
         let last: Result<Vec<_>, _> = (0..chains).map(|chain| last_epoch(path, chain)).collect();
         epoch = last?.into_iter().min().flatten().unwrap_or(0);
     }
+    let every = match extent {
+        Extent::All => 1,
+        Extent::Fitting => spacing(path, &(0..chains).collect::<Vec<_>>()),
+    };
     let mut read: [Vec<Draws>; 4] = Default::default();
+    let mut long = LongRun { every, ..LongRun::default() };
+    let mut made = Vec::new();
     for chain in 0..chains {
         let found = checkpoint::read(&disk, chain).map_err(|error| error.to_string())?;
         if let Found::Last(checkpoint) | Found::Previous(checkpoint) = found
@@ -192,8 +237,12 @@ pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
         {
             check_streams(&disk, chain, &out).map_err(|trouble| trouble.0)?;
         }
-        let ChainDraws { draws, stats, warmup, warmup_stats, .. } =
-            read_chain(path, chain, 1, epoch)?;
+        let ChainDraws { draws, stats, warmup, warmup_stats, added_up, rows } =
+            read_chain(path, chain, every, epoch)?;
+        if !draws.is_empty() {
+            made.push(rows);
+            long.add(added_up);
+        }
         for (all, own) in read.iter_mut().zip([draws, stats, warmup, warmup_stats]) {
             all.push(own);
         }
@@ -207,10 +256,8 @@ pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
         warnings.insert(0, of_epoch(path, table, epoch));
     }
     if !is_finished {
-        let counts = draws.quantities().first().map(|q| q.chains.iter().map(Vec::len).collect());
-        let counts: Vec<usize> = counts.unwrap_or_default();
         let wanted = manifest["draws"].as_u64().unwrap_or(0);
-        let counts: Vec<String> = counts.iter().map(ToString::to_string).collect();
+        let counts: Vec<String> = made.iter().map(ToString::to_string).collect();
         warnings.insert(
             0,
             format!(
@@ -218,6 +265,10 @@ pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
                 counts.join(", "),
                 match follows {
                     Some(_) => String::new(),
+                    None if manifest[SHARDED].is_object() => format!(
+                        "; smidgen.distributed.resume(\"{}\", client) goes on",
+                        path.display()
+                    ),
                     None => format!("; `smidgen sample --resume {}` goes on", path.display()),
                 }
             ),
@@ -226,8 +277,9 @@ pub fn read_folder(path: &Path) -> Result<FolderRun, String> {
     let run = Run {
         seed: manifest["seed"].as_u64().unwrap_or(0),
         chains: draws.quantities().first().map_or(0, |q| q.chains.len()),
+        long: (every > 1)
+            .then(|| long.of(draws.quantities().first().map_or(0, |q| q.chains.len()))),
         draws,
-        long: None,
         stats,
         warmup,
         warmup_stats,

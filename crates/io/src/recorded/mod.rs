@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use smidgen_draws::{Draws, Quantity, Run, STATISTICS};
 use smidgen_value::Value;
 
+use crate::folder::Extent;
 use crate::sink::{ASIDE, WARMUP};
 pub use json::run_from_json;
 pub(crate) use json::{kernels, warnings};
@@ -39,12 +40,21 @@ impl std::error::Error for RecordedError {}
 
 /// The run of which a file holds the draws.
 pub fn read_run(path: &Path) -> Result<Run, RecordedError> {
+    read_extent(path, Extent::All)
+}
+
+/// The same for whoever only looks at it: of a very long run in a folder not all draws are kept in memory, see [`Extent::Fitting`].
+pub fn look_at_run(path: &Path) -> Result<Run, RecordedError> {
+    read_extent(path, Extent::Fitting)
+}
+
+fn read_extent(path: &Path, extent: Extent) -> Result<Run, RecordedError> {
     let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
     let run = match extension.as_deref() {
         Some("csv") => opened(path).and_then(csv::read),
         Some("json") => opened(path).and_then(json::read),
         Some("parquet" | "arrow") => read_columnar(path),
-        Some("run") => crate::folder::read_folder(path).map(|folder| folder.run),
+        Some("run") => crate::folder::read_folder(path, extent).map(|folder| folder.run),
         _ => Err("the extension names no format of draws; they are read from .csv, .json, \
                   .parquet and .arrow files and from .run folders"
             .to_owned()),

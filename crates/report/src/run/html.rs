@@ -28,6 +28,13 @@ pub(super) fn write(of: &RunPage, material: &Material) -> RunReport {
         writer.page.findings(&findings);
     }
     writer.page.paragraph(&size(material));
+    if let Some(long) = &of.run.long {
+        let every = count(long.every as u64);
+        writer.page.note(&format!(
+            "Of these draws every {every}th is shown. Mean and sd are those of all; what begins with ~ comes from sums over batches of all draws, \
+             or from those that are shown."
+        ));
+    }
     writer.estimates();
     writer.plots();
     writer.kernels();
@@ -37,7 +44,7 @@ pub(super) fn write(of: &RunPage, material: &Material) -> RunReport {
 
 /// "4 chains of 1000 draws; 3 quantities."
 fn size(material: &Material) -> String {
-    let lengths = lengths(&material.scalars);
+    let lengths = material.made.clone().unwrap_or_else(|| lengths(&material.scalars));
     let (least, most) = (lengths.iter().min().copied(), lengths.iter().max().copied());
     let draws = match (least.unwrap_or(0) as u64, most.unwrap_or(0) as u64) {
         (least, most) if least == most => plural(most, "draw"),

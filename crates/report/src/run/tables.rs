@@ -26,18 +26,21 @@ pub(super) fn summary(material: &Material, places: &[usize]) -> Table {
     ]);
     for &place in places {
         let row = &material.rows[place];
-        let estimate = |x: f64| number(rounded(x, row.mcse));
+        let estimate = |x: f64| rounded(x, row.mcse);
+        // Of a long run only mean and sd are those of all draws.
+        let mark = if row.is_sample { "~" } else { "" };
+        let about = |text: String| number(format!("{mark}{text}"));
         table.row(vec![
             Cell::Text(row.name.clone()),
-            estimate(row.mean),
-            number(significant(row.mcse, 2)),
+            number(estimate(row.mean)),
+            about(significant(row.mcse, 2)),
             number(significant(row.sd, 3)),
-            estimate(row.q5),
-            estimate(row.q50),
-            estimate(row.q95),
-            number(fixed(row.ess_bulk, 0)),
-            number(fixed(row.ess_tail, 0)),
-            number(fixed(row.r_hat, 3)),
+            about(estimate(row.q5)),
+            about(estimate(row.q50)),
+            about(estimate(row.q95)),
+            about(fixed(row.ess_bulk, 0)),
+            about(fixed(row.ess_tail, 0)),
+            about(fixed(row.r_hat, 3)),
             Cell::Verdict(verdict(material, place)),
         ]);
     }

@@ -5,17 +5,12 @@ use std::collections::HashMap;
 use smidgen_draws::stuck::whereabouts;
 use smidgen_draws::{self as draws, Draws, KeepStates, KernelReport, LongRun, States};
 use smidgen_infer::KernelRecord;
-use smidgen_io::folder::{bytes_of_chain, read_chain};
+use smidgen_io::folder::{read_chain, spacing};
 use smidgen_lang::Diagnostic;
 
 use super::diary::Diary;
 use super::{Chain, Plan, SampleError, Sampled};
 use crate::load::TopDirective;
-
-/// Bytes of draws in a folder that are taken into memory: two million numbers.
-const MOST_BYTES: u64 = 16_000_000;
-/// Of more, so many draws of a chain, at equal distances; all are added up.
-const KEPT: usize = 8192;
 
 impl Plan<'_> {
     /// The draws of chains that wrote them to a folder; what all of them say, if there are too many to take them.
@@ -23,18 +18,13 @@ impl Plan<'_> {
         // Of an epoch the draws are here.
         let durable = self.request.durable.as_ref().filter(|_| !self.is_followed);
         let Some(durable) = durable else { return Ok(None) };
-        let bytes = |chain: &Chain| bytes_of_chain(&durable.folder.path, chain.number);
-        let every = match chains.iter().map(bytes).sum::<u64>() {
-            0..=MOST_BYTES => 1,
-            _ => {
-                let made = chains.iter().map(|chain| chain.made).max().unwrap_or(0);
-                made.div_ceil(KEPT).next_power_of_two()
-            }
-        };
+        let path = &durable.folder.path;
+        let numbers: Vec<usize> = chains.iter().map(|chain| chain.number).collect();
+        let every = spacing(path, &numbers);
         let mut long = LongRun { every, ..LongRun::default() };
         let n = chains.len();
         for chain in chains {
-            let read = read_chain(&durable.folder.path, chain.number, every, 0);
+            let read = read_chain(path, chain.number, every, 0);
             let read = read.map_err(|problem| Diagnostic::error(None, problem))?;
             chain.diary.draws = read.draws;
             chain.diary.stats = read.stats;
@@ -43,12 +33,9 @@ impl Plan<'_> {
             }
             chain.diverged.retain(|draw| draw % every == 0);
             chain.diverged.iter_mut().for_each(|draw| *draw /= every);
-            for (name, sums) in read.added_up {
-                long.added_up.entry(name).or_default().push(sums);
-            }
+            long.add(read.added_up);
         }
-        long.added_up.retain(|_, chains| chains.len() == n);
-        Ok((every > 1).then_some(long))
+        Ok((every > 1).then(|| long.of(n)))
     }
 
     pub(super) fn assemble(

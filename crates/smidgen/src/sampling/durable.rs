@@ -25,7 +25,7 @@ use smidgen_value::{State, bytes_of_fields, math};
 /// A re-base is due after so many times its own cost.
 const RATIO: u64 = 200;
 /// From one checkpoint on the disk to the next, unless somebody counts draws.
-const SELDOM: Duration = Duration::from_secs(10);
+pub(super) const SELDOM: Duration = Duration::from_secs(10);
 /// What a transition costs beside what it reads, and what it costs to make a node or to look at a row, in readings of a section.
 const TRANSITION: u64 = 8;
 const NODE: u64 = 50;
@@ -100,7 +100,7 @@ impl Saved {
             (*KERNELS, self.kernels.clone()),
             (*STREAMS, streams),
             (*COUNTS, counts),
-            (*CANARY, canary().to_le_bytes().to_vec()),
+            canary_section(),
         ];
         if let Some(epoch) = &self.epoch {
             let mut bytes = Vec::new();
@@ -150,6 +150,19 @@ pub(super) fn canary() -> u64 {
 
 /// The last checkpoint of a chain, if there is one from which it can go on; else why not.
 pub(super) fn found(durable: &Durable, chain: usize) -> Result<Option<Saved>, Trouble> {
+    let Some(checkpoint) = usable(durable, chain)? else { return Ok(None) };
+    let saved = Saved::read(&checkpoint).ok_or_else(|| foreign(durable, chain))?;
+    Ok(Some(saved))
+}
+
+/// What there is to say about a checkpoint of something else.
+pub(super) fn foreign(durable: &Durable, chain: usize) -> Trouble {
+    let shown = durable.folder.path.display();
+    Trouble(format!("{shown}: the checkpoint of chain {chain} is not one of this program"))
+}
+
+/// The last whole checkpoint of a chain, if it was made by this smidgen on such a machine.
+pub(super) fn usable(durable: &Durable, chain: usize) -> Result<Option<Checkpoint>, Trouble> {
     if durable.from_seed {
         return Ok(None);
     }
@@ -187,12 +200,12 @@ pub(super) fn found(durable: &Durable, chain: usize) -> Result<Option<Saved>, Tr
     if then != canary() {
         return of("sum of computed numbers", then, canary());
     }
-    match Saved::read(&checkpoint) {
-        Some(saved) => Ok(Some(saved)),
-        None => Err(Trouble(format!(
-            "{shown}: the checkpoint of chain {chain} is not one of this program"
-        ))),
-    }
+    Ok(Some(checkpoint))
+}
+
+/// What tells a checkpoint of another machine.
+pub(super) fn canary_section() -> ([u8; 4], Vec<u8>) {
+    (*CANARY, canary().to_le_bytes().to_vec())
 }
 
 /// Where a chain writes, and when it is time.

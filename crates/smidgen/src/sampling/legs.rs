@@ -120,7 +120,8 @@ pub fn walk(
     Ok(Walked { made, streams, checkpoint, end: None })
 }
 
-/// The run of chains whose last legs have ended: the streams of all legs of each, and its end.
+/// The run of chains whose last legs have ended: the streams of all legs of each, and its end. Of a run that is kept in a folder
+/// ([`SampleRequest::durable`]) the draws are read from there.
 pub fn gather(
     session: &mut Session,
     program: &[TopDirective],
