@@ -37,8 +37,8 @@ use serde_json::Value as Json;
 
 #[cfg(not(feature = "columnar"))]
 pub use absent::{
-    ChainDraws, ChainWriter, FolderRun, OUT, Out, Row, Tail, bytes_of_chain, out_of, read_chain,
-    read_folder, read_streams, rows_of_streams, spacing, streams,
+    ChainDraws, ChainWriter, FolderRun, OUT, Out, Row, Tail, out_of, read_chain, read_folder,
+    read_streams, rows_of_streams, spacing, streams,
 };
 #[cfg(feature = "columnar")]
 pub use chain::{ChainWriter, OUT, Out, out_of, streams};
@@ -50,8 +50,7 @@ pub use memory::Memory;
 pub use patience::{Patience, Trouble};
 #[cfg(feature = "columnar")]
 pub use reading::{
-    ChainDraws, FolderRun, bytes_of_chain, read_chain, read_folder, read_streams, rows_of_streams,
-    spacing,
+    ChainDraws, FolderRun, read_chain, read_folder, read_streams, rows_of_streams, spacing,
 };
 #[cfg(feature = "columnar")]
 pub use tail::Tail;

@@ -9,6 +9,7 @@ use crate::program::Register;
 use crate::program::curved::Curved;
 use crate::program::rows::{BLOCK, Rows};
 use crate::program::run::bounds::Ball;
+use crate::program::run::remainder::{Points, Rest};
 use crate::section::lanes::{SectionProgram, Unfixed};
 use crate::taylor::follow::Followed;
 use crate::taylor::kind::of_rows;
@@ -167,17 +168,12 @@ impl MemberKind {
     }
 
     /// What the polynomial of second order at the centre leaves of a section, at two points.
-    pub fn remainder(
-        &self,
-        desk: &mut Desk,
-        points: &crate::program::run::remainder::Points<'_>,
-        place: u32,
-    ) -> [f64; 2] {
+    pub fn remainder(&self, desk: &mut Desk, points: &Points<'_>, place: u32) -> [f64; 2] {
         self.begin(desk);
         self.load(desk, &[place]);
-        let mut found = [[0.0; 2]];
+        let mut found = [[Rest::default(); 2]];
         let Desk { store, rests, .. } = desk;
         rests.run(&self.curved, store, points, &mut found);
-        found[0]
+        found[0].map(|rest| rest.beyond)
     }
 }
