@@ -230,6 +230,7 @@ impl Preparation {
         let law = Law::new(vec![0.0; centre.len()]);
         Preparation {
             reference: Reference { centre, lower },
+            ball: None,
             sums: Sums { value, gradient, hessian },
             radius,
             bounds: Some(Bounds::elsewhere(total)),

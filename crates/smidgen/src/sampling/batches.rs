@@ -234,7 +234,8 @@ impl Crowd<'_, '_> {
         let Crowd { stage, aside, plan, renewed, least, size, .. } = self;
         let mut diary: Option<Diary> = None;
         for (model, _, predicted) in stage.each() {
-            let watch = plan.watch(model, predicted.clone()).map_err(EvalError::into_diagnostic)?;
+            let watch =
+                plan.watch(model, predicted.clone(), &[]).map_err(EvalError::into_diagnostic)?;
             let diary = diary.get_or_insert_with(|| Diary::new(&watch, plan.request));
             let drawn = diary.draw(model, &watch, &mut Run::default(), aside);
             drawn.map_err(EvalError::into_diagnostic)?;
