@@ -3,7 +3,8 @@
 //! In the warm-up a reference θ* with its L is found for a choice by its address, and these numbers stay. Sums, bounds and
 //! proposals are functions of them, of who the members are, and of what else the choice hangs on; each member that comes or
 //! goes costs O(d²) ([`smidgen_engine::taylor::members`]). Proposals come from the normal law that the sums and the prior make
-//! up at θ*, so that they follow the members; bounds hold in the ball around θ*, wherever that law lies.
+//! up there, so that they follow the members. Where that law lies far from θ*, sums and bounds are those of another centre, the
+//! nearest to it of a mesh around θ*: when that becomes another point, all members are read once.
 //!
 //! Whether a choice is moved so hangs on the same: a cluster that was born in the draws has no reference. One whose members are
 //! others than those that the reference was made for, or have large bounds, is moved by the same proposals, and scans decide
