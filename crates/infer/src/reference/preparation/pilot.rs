@@ -19,7 +19,7 @@ const PASSES: f64 = 20.0;
 /// where their mean should be. The moves after them are fewer.
 const READINGS: usize = 20_000_000;
 const PROPOSALS: std::ops::RangeInclusive<usize> = 64..=2048;
-const MOVES: std::ops::RangeInclusive<usize> = 96..=400;
+const MOVES: std::ops::RangeInclusive<usize> = 96..=2000;
 /// Proposals that are weighed by one pass.
 const BATCH: usize = 64;
 /// What a move, a row read at random with its polynomial, and a gradient cost beside a row that is scanned. The second is 500 for a
