@@ -184,8 +184,12 @@ class Result:
     def _warn(self, stacklevel: int, quiet: bool = False) -> None:
         if quiet:
             return
+        # One warning of a kind, whatever speaks against the draws.
+        kinds: dict[type[Warning], list[str]] = {}
         for text in self.warnings:
-            warnings.warn(text, _category(text), stacklevel=stacklevel)
+            kinds.setdefault(_category(text), []).append(text)
+        for kind, texts in kinds.items():
+            warnings.warn("\n".join(texts), kind, stacklevel=stacklevel)
 
     def __repr__(self) -> str:
         lengths = self._outcome.lengths
