@@ -114,10 +114,12 @@ class Result:
 
     @property
     def names(self) -> list[str]:
+        """What is recorded, in the order of the program."""
         return list(self._outcome.names)
 
     @property
     def seed(self) -> int:
+        """The seed of the run: the same gives the same draws."""
         return self._outcome.seed
 
     @property
@@ -132,6 +134,7 @@ class Result:
 
     @property
     def is_complete(self) -> bool:
+        """Whether all draws that were asked for are there."""
         return not self._outcome.interrupted
 
     @property
@@ -165,6 +168,7 @@ class Result:
 
     @property
     def warnings(self) -> list[str]:
+        """What speaks against the draws, in sentences; empty if nothing does."""
         return [python_words(text) for text in self._outcome.warnings]
 
     @property
