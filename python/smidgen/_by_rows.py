@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ._kinds import ARRAY, ELEMENTWISE, MATRIX, VECTOR, called, kind_of, length_of
+from ._kinds import ARRAY, ELEMENTWISE, MATRIX, VECTOR, WHOLE_ARGUMENTS, called, kind_of, length_of
 from ._registry import procedures
 from ._scope import Scope, Word
 from ._syntax import Node, call, items, word
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 #: The name of the number of the row, in expressions that are gone through row by row.
 ROW = "_row_index"
-
-#: Arguments of laws of numbers that are vectors: whole ones, the same for every row, or rows of a matrix.
-_WHOLE_ARGUMENTS = {"categorical": 0, "categorical_logit": 0, "ordered_logistic": 1, "ordered_probit": 1, "mixture": 0}
 
 
 def entry_by_entry(e: "Expressions", node: ast.expr, scope: Scope) -> ast.expr:
@@ -57,8 +54,11 @@ def entry_by_entry(e: "Expressions", node: ast.expr, scope: Scope) -> ast.expr:
             return ast.copy_location(ast.Compare(left, node.ops, others), node)
         case ast.Subscript(slice=ast.Slice() | ast.Tuple()) if kind_of(e, node, scope) == VECTOR:
             return _entry_of_slice(node)
+        case ast.Subscript(slice=ast.Call() | ast.BinOp()) if kind_of(e, node, scope) == VECTOR:
+            return ast.copy_location(ast.Subscript(node.value, entry(node.slice), ast.Load()), node)
         case ast.Call():
-            return _entry_of_call(e, node, scope)
+            made = _entry_of_call(e, node, scope)
+            return _at_row(node) if made is node and kind_of(e, node, scope) == VECTOR else made
     return node
 
 
@@ -79,7 +79,7 @@ def _entry_of_call(e: "Expressions", node: ast.Call, scope: Scope) -> ast.expr:
     is_law = entry is not None and entry.is_distribution and not entry.is_plural
     if not (name in ELEMENTWISE or name == "biplex" or is_law):
         return node
-    whole = _WHOLE_ARGUMENTS.get(name or "")
+    whole = WHOLE_ARGUMENTS.get(name or "")
 
     def argument(place: int, part: ast.expr) -> ast.expr:
         if is_law and kind_of(e, part, scope) == MATRIX:

@@ -12,7 +12,7 @@ from ._compile import Compiler
 from ._derived import DERIVED, derived
 from ._errors import ModelSyntaxError
 from ._formulas import FORMULAS, formula
-from ._kinds import ARRAY, ELEMENTWISE, MATRIX, VECTOR, kind_of
+from ._kinds import ARRAY, ELEMENTWISE, MATRIX, VECTOR, kind_of, length_of, vectors_of
 from ._outside import MISSING, REFUSED_BUILTINS, Outside
 from ._registry import DIRECTIVES, Entry, closest, procedures, special_forms
 from ._scope import Procedure, Scope, Word
@@ -243,6 +243,8 @@ class Calls:
         size = next((k for k in node.keywords if k.arg == "size"), None)
         if size is not None and known.is_distribution:
             return self._sized(known, name, node, size.value, scope)
+        if vectors_of(self.e, name, node, scope):
+            return self._of_vectors(known, name, node, scope)
         return call(known.name if name == known.name else name, *self._arguments(known, node, scope), span=span)
 
     def _form_part(self, part: ast.expr, scope: Scope) -> Node:
@@ -300,6 +302,29 @@ class Calls:
             if i == 0 and not entry.is_plural:
                 made = call("matrix", made, span=span)
         return made
+
+    def _of_vectors(self, entry: Entry, name: str, node: ast.Call, scope: Scope) -> Node:
+        """A law with vectors for arguments: a draw for each entry; one vector if they are normal."""
+        span = self.c.span(node)
+        if entry.name != "normal":
+            names = list(entry.parameters or ())
+            parts = list(node.args) + [k.value for k in sorted(node.keywords, key=lambda k: names.index(k.arg or ""))]
+            sides = [(part, kind_of(self.e, part, scope) in (VECTOR, ARRAY)) for part in parts]
+            return self.e.each_entry(lambda made: call(name, *made, span=span), sides, node, scope)
+        length = length_of(self.e, node, scope)
+        if length is None:
+            hint = "normal(mu, sd, size=n), where n is known"
+            return self.c.mistake("how many draws these are is not known when the model is called", node, hint)
+        places = {keyword.arg: keyword.value for keyword in node.keywords}
+        exprs = [*node.args, *(places[name] for name in (entry.parameters or ())[len(node.args) :] if name in places)]
+        arguments = []
+        for part, made in zip(exprs, self._arguments(entry, node, scope)):
+            kind = kind_of(self.e, part, scope)
+            if kind == VECTOR:
+                arguments.append(made)
+            else:
+                arguments.append(call("to_vector", made) if kind == ARRAY else call("fill", length, made))
+        return call("multivariate_diag_normal", *arguments, span=span)
 
     def _repeated(self, one: Node, length: Node, node: ast.AST) -> Node:
         each = call("lambda", items([word("_")]), one, span=self.c.span(node))
@@ -402,5 +427,7 @@ def _own_word(name: str) -> list[str]:
     """A hint for the words of other systems, `pm.Normal("mu", 0, 1)`."""
     if name in procedures():
         return [f"write {name}(...)"]
+    if name == "cumsum":
+        return ["random_walk(n, sd), or [sum(xs[: i + 1]) for i in range(n)]"]
     meant = closest(name) if name[:1].isupper() else None
     return [f"the language's own is {meant}(...), without a name in quotes"] if meant in procedures() else []

@@ -92,10 +92,12 @@ class Enumeration:
         return len(self._values)
 
     def mean(self, name: str) -> float:
+        """The exact mean of what is recorded under this name."""
         law = self[name]
         return float(sum(value * p for value, p in law.items()))
 
     def sd(self, name: str) -> float:
+        """The exact standard deviation of what is recorded under this name."""
         law, mean = self[name], self.mean(name)
         return float(np.sqrt(sum((value - mean) ** 2 * p for value, p in law.items())))
 

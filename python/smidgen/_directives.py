@@ -6,12 +6,14 @@ import ast
 from typing import Any
 
 from . import _outside as outside
-from ._by_rows import ROW, entry_by_entry
+from ._by_rows import ROW, entry_by_entry, row_of
 from ._compile import Compiler
+from ._data import row_count
 from ._expressions import Expressions
+from ._kinds import MATRIX, kind_of
 from ._outside import MISSING
 from ._registry import DIRECTIVES, procedures
-from ._scope import Cell, Input, Row, Scope
+from ._scope import Cell, Input, Row, Scope, TableUse
 from ._syntax import Node, call, directive, word
 
 OBSERVE = "observe(choice, value): the choice is a call of a distribution"
@@ -101,7 +103,9 @@ class Directives:
             if use is None or not self._is_single(choice, scope):
                 return None
             inner.names[value.value.id] = Row(use.name, "row")
-            return use.name, inner, entry_by_entry(self.e, choice, scope)
+            choice = entry_by_entry(self.e, choice, scope)
+            self._beside(use, choice, inner, scope)
+            return use.name, inner, choice
         if not isinstance(value, ast.Name):
             return None
         length = self._length(value, scope)
@@ -111,7 +115,13 @@ class Directives:
             return self._rows_of_matrix(choice, value, inner, scope)
         if not self._is_single(choice, scope):
             return None
-        choice = entry_by_entry(self.e, choice, scope)
+        if getattr(self.c.value_of(value.id, scope), "ndim", 1) == 2:
+            # A row of a matrix is as many draws as it has columns.
+            assert isinstance(choice, ast.Call)
+            rows = [self._row(part, scope) for part in choice.args]
+            choice = ast.copy_location(ast.Call(choice.func, rows, choice.keywords), choice)
+        else:
+            choice = entry_by_entry(self.e, choice, scope)
         names = dict.fromkeys(part.id for part in (value, *ast.walk(choice)) if isinstance(part, ast.Name))
         sources = []
         for name in names:
@@ -121,6 +131,19 @@ class Directives:
                 sources.append((name, array.to_numpy() if outside.is_series(array) else array))
                 inner.names[name] = Cell(word(f"row.{name}"))
         return self.c.arrays_table(sources).name, inner, choice
+
+    def _beside(self, use: TableUse, choice: ast.expr, inner: Scope, scope: Scope) -> None:
+        """Arrays beside a table, as long as it is, are asked for the row's entry."""
+        names = [part for part in ast.walk(choice) if isinstance(part, ast.Name) and part.id not in inner.names]
+        arrays = [part for part in names if self._length(part, scope) is not None]
+        rows = row_count(use.sources[0][1]) if arrays else 0
+        for part in arrays:
+            if self._length(part, scope) == rows:
+                whole = self.e.outer(part.id, self.c.value_of(part.id, scope), part)
+                inner.names[part.id] = Cell(call("lookup", whole, word("row.index")))
+
+    def _row(self, node: ast.expr, scope: Scope) -> ast.expr:
+        return row_of(self.e, node, scope) if kind_of(self.e, node, scope) == MATRIX else node
 
     def _rows_of_matrix(
         self, choice: ast.expr, value: ast.Name, inner: Scope, scope: Scope

@@ -319,6 +319,9 @@ class Expressions:
         use = self.table_of(node.value, scope)
         if use is not None and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
             return self.column(use, node.slice.value, node)
+        if use is not None:
+            hint = f"observe in some rows: `for row in {use.name}: if row.g == 1: observe(...)`, or select before the call"
+            return self.c.mistake("a part of a table is not part of the model language", node, hint)
         shape = node.value
         if isinstance(shape, ast.Attribute) and shape.attr == "shape":
             return self._shape(shape, node, scope)
@@ -411,7 +414,8 @@ class Expressions:
             return call("transpose", self(node.value, scope), span=self.c.span(node))
         if self.c.is_defining and self._is_outer(node.value, scope):
             return word("0")
-        return self.c.mistake(f"`.{node.attr}` is not part of the model language", node)
+        hint = "columns are those of the tables that the model is given: t.x"
+        return self.c.mistake(f"`.{node.attr}` is not part of the model language", node, hint)
 
     def _is_outer(self, node: ast.expr, scope: Scope) -> bool:
         while isinstance(node, (ast.Attribute, ast.Subscript)):

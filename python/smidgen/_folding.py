@@ -15,7 +15,7 @@ import numpy as np
 
 from . import _outside as outside
 from ._compile import LARGEST_VALUE, Compiler
-from ._kinds import called
+from ._kinds import MATRIX, VECTOR, called, kind_of
 from ._outside import MISSING
 from ._scope import Input, Scope
 
@@ -27,8 +27,10 @@ _FACTS = {"shape", "size", "ndim"}
 #: Methods of arrays that the language has no word for.
 _METHODS = {
     "std", "var", "argmax", "argmin", "cumsum", "astype", "ravel", "flatten", "reshape", "squeeze", "nonzero", "round",
-    "clip", "ptp", "tolist",
+    "clip", "ptp",
 }  # fmt: skip
+#: Methods that only say in which library's type an array is.
+_SPELLINGS = {"to_numpy", "to_list", "tolist"}
 #: Methods that the language has, of one whole vector.
 _REDUCTIONS = {"sum", "mean", "min", "max", "prod"}
 
@@ -90,12 +92,24 @@ class _Folding(ast.NodeTransformer):
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if node.attr == "values" and self.e._is_outer(node.value, self.scope):
+            return self.visit(node.value)  # type: ignore[no-any-return]
         if node.attr in _FACTS and self._is_data(node.value) and self._is_array(node.value):
             return self._computed(node)
         return self.generic_visit(node)  # type: ignore[return-value]
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         function = node.func
+        if isinstance(function, ast.Name) and function.id == "observe" and len(node.args) == 2:
+            value = node.args[1]
+            if not isinstance(value, ast.Name) and self._is_computed(value):
+                node.args[1] = self._computed(value)
+        if isinstance(function, ast.Attribute) and function.attr in _SPELLINGS and not node.args and not node.keywords:
+            if self.e._is_outer(function.value, self.scope):
+                return self.visit(function.value)  # type: ignore[no-any-return]
+        product = self._sum_of_products(node)
+        if product is not None:
+            return self.visit(product)  # type: ignore[no-any-return]
         if self._is_data(node) and isinstance(function, ast.Attribute):
             if self._is_data(function.value):
                 unusual = function.attr in _METHODS or function.attr in _REDUCTIONS and self._is_beyond(node)
@@ -110,6 +124,25 @@ class _Folding(ast.NodeTransformer):
             # One spelling of products, `a @ b`, of which kinds and rows are known.
             return ast.copy_location(ast.BinOp(node.args[0], ast.MatMult(), node.args[1]), node)
         return node
+
+    def _sum_of_products(self, node: ast.Call) -> ast.expr | None:
+        """`(X * b).sum(axis=1)` and `np.sum(X * b, axis=1)` are `X @ b`."""
+        function = node.func
+        if not isinstance(function, ast.Attribute) or function.attr != "sum" or len(node.keywords) != 1:
+            return None
+        axis = node.keywords[0]
+        if axis.arg != "axis" or ast.unparse(axis.value) not in ("1", "-1"):
+            return None
+        whole = node.args[0] if len(node.args) == 1 and self._is_module(function.value) else function.value
+        if not isinstance(whole, ast.BinOp) or not isinstance(whole.op, ast.Mult):
+            return None
+        left, right = whole.left, whole.right
+        kinds = kind_of(self.e, left, self.scope), kind_of(self.e, right, self.scope)
+        if not self.c.is_defining and sorted(map(str, kinds)) != [MATRIX, VECTOR]:
+            return None
+        if kinds[1] == MATRIX:
+            left, right = right, left
+        return ast.copy_location(ast.BinOp(left, ast.MatMult(), right), node)
 
     def _is_computed(self, node: ast.expr) -> bool:
         """Whether it is arithmetic on data that gives an array of numbers."""
@@ -159,7 +192,7 @@ class _Folding(ast.NodeTransformer):
                     return False
             elif isinstance(part, ast.Attribute) and part.attr not in {*_FACTS, "T"}:
                 return False
-            elif isinstance(part, ast.Name):
+            elif isinstance(part, ast.Name) and not self._is_type(part):
                 if not self._is_input(part):
                     return False
                 has_name = True
@@ -171,6 +204,12 @@ class _Folding(ast.NodeTransformer):
         if not isinstance(node, ast.Name) or node.id in self.bound or self.scope.find(node.id) is not None:
             return False
         return isinstance(self.c.outside.find(node.id), types.ModuleType)
+
+    def _is_type(self, node: ast.Name) -> bool:
+        """Whether it is the type of `x.astype(int)`."""
+        if node.id in self.bound or self.scope.find(node.id) is not None:
+            return False
+        return self.c.outside.find(node.id) in (int, float, bool)
 
     def _is_input(self, node: ast.Name) -> bool:
         if node.id in self.bound:
@@ -200,11 +239,13 @@ class _Folding(ast.NodeTransformer):
     def _evaluated(self, node: ast.expr) -> Any:
         names: dict[str, Any] = {}
         for part in ast.walk(node):
-            if isinstance(part, ast.Name):
+            if isinstance(part, ast.Name) and self._is_input(part):
                 value = self.c.value_of(part.id, self.scope)
                 if outside.is_series(value):
                     value = value.to_numpy()
                 names[part.id] = np.asarray(value) if isinstance(value, (list, tuple)) else value
+            elif isinstance(part, ast.Name):
+                names[part.id] = self.c.outside.find(part.id)  # a module, or a type
         code = compile(ast.Expression(node), self.c.text.filename, "eval")
         return eval(code, {}, names)
 

@@ -52,7 +52,8 @@ def progress_html(core: _core.Run | _core.Job, request: Mapping[str, int], finis
         )
     header = ("", "", "sweeps", "divergences", "accepted", "step", "data read", "sweeps/s")
     table = table_html(header, rows) if rows else ""
-    state = "finished" if finished else "sampling" if rows else "at work"
+    is_whole = done >= total
+    state = ("finished" if is_whole else "stopped") if finished else "sampling" if rows else "at work"
     bar = (
         '<div style="width:240px;height:8px;background:#8884;border-radius:4px">'
         f'<div style="width:{240 * share:.0f}px;height:8px;background:#3a7;border-radius:4px"></div></div>'

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _outside as outside
 from ._outside import MISSING
-from ._registry import procedures
+from ._registry import Entry, procedures
 from ._scope import Cell, Row, Scope, Word
 from ._syntax import Node, call, number, word
 
@@ -34,6 +34,9 @@ _VECTORS = {
     "multivariate_normal_cholesky", "multivariate_diag_normal", "multivariate_student_t", "random_walk", "ar",
     "dirichlet", "symmetric_dirichlet", "multinomial", "dirichlet_multinomial", "ordered", "@softmax",
 }  # fmt: skip
+
+#: Arguments of laws of numbers that are vectors: whole ones, the same for every row, or rows of a matrix.
+WHOLE_ARGUMENTS = {"categorical": 0, "categorical_logit": 0, "ordered_logistic": 1, "ordered_probit": 1, "mixture": 0}
 
 #: Functions of a number; of a vector they are taken entry by entry, as in NumPy.
 ELEMENTWISE = {
@@ -141,6 +144,8 @@ def _of_call(e: "Expressions", node: ast.Call, scope: Scope) -> str | None:
     if entry is not None and entry.is_distribution and size is not None:
         sizes = len(size.elts) if isinstance(size, ast.Tuple) else 1
         return None if entry.is_plural else {1: VECTOR, 2: MATRIX}.get(sizes)
+    if entry is not None and vectors_of(e, name, node, scope):
+        return VECTOR
     if name == "@vector":
         rows = node.args[0] if node.args else None
         nested = isinstance(rows, (ast.List, ast.Tuple)) and any(isinstance(r, (ast.List, ast.Tuple)) for r in rows.elts)
@@ -159,6 +164,25 @@ def _of_call(e: "Expressions", node: ast.Call, scope: Scope) -> str | None:
     if name in ("matrix_solve",) and len(node.args) == 2:
         return kind_of(e, node.args[1], scope)
     return None
+
+
+def vectors_of(e: "Expressions", name: str, node: ast.Call, scope: Scope) -> list[ast.expr]:
+    """Arguments of a law of numbers that are vectors: it is drawn once for each of their entries."""
+    entry = procedures().get(name)
+    if entry is None or not entry.is_distribution or entry.is_plural or name in ("mixture", "truncate", "censor"):
+        return []
+    if name in ("zero_inflated", "hurdle"):
+        return []
+    found = []
+    for place, part in [*enumerate(node.args), *((_place(entry, k.arg), k.value) for k in node.keywords)]:
+        if place != WHOLE_ARGUMENTS.get(entry.name) and kind_of(e, part, scope) in (VECTOR, ARRAY):
+            found.append(part)
+    return found
+
+
+def _place(entry: Entry, name: str | None) -> int | None:
+    parameters = entry.parameters or ()
+    return parameters.index(name) if name in parameters else None
 
 
 def length_of(e: "Expressions", node: ast.expr, scope: Scope) -> Node | None:
@@ -202,6 +226,8 @@ def length_of(e: "Expressions", node: ast.expr, scope: Scope) -> Node | None:
             if size is not None:
                 return e(size.elts[0] if isinstance(size, ast.Tuple) else size, scope)
             name = called(e, node, scope)
+            if vectors := vectors_of(e, name or "", node, scope):
+                return _length_of_one(vectors, e, scope)
             if (name in ELEMENTWISE or name == "@softmax") and len(node.args) == 1:
                 return length_of(e, node.args[0], scope)
             if name == "biplex":

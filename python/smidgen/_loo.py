@@ -94,6 +94,7 @@ class Loo:
 
     @property
     def warnings(self) -> list[str]:
+        """What speaks against these numbers, such as rows with a large k_hat."""
         return [python_words(text) for text in self._found.warnings()]
 
     def __repr__(self) -> str:
@@ -135,6 +136,7 @@ class Ranking(NamedRows):
 
     @property
     def best(self) -> str:
+        """The name of the model that is expected to predict best."""
         return next(iter(self.rows))
 
     def __repr__(self) -> str:

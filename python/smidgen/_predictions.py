@@ -65,6 +65,7 @@ class Predictions(Mapping[str, Array]):
 
     @property
     def seed(self) -> int:
+        """The seed of what was drawn."""
         return self._outcome.seed
 
     def summary(self) -> Summary:

@@ -114,10 +114,12 @@ class Result:
 
     @property
     def names(self) -> list[str]:
+        """What is recorded, in the order of the program."""
         return list(self._outcome.names)
 
     @property
     def seed(self) -> int:
+        """The seed of the run: the same gives the same draws."""
         return self._outcome.seed
 
     @property
@@ -132,6 +134,7 @@ class Result:
 
     @property
     def is_complete(self) -> bool:
+        """Whether all draws that were asked for are there."""
         return not self._outcome.interrupted
 
     @property
@@ -165,6 +168,7 @@ class Result:
 
     @property
     def warnings(self) -> list[str]:
+        """What speaks against the draws, in sentences; empty if nothing does."""
         return [python_words(text) for text in self._outcome.warnings]
 
     @property
@@ -184,8 +188,12 @@ class Result:
     def _warn(self, stacklevel: int, quiet: bool = False) -> None:
         if quiet:
             return
+        # One warning of a kind, whatever speaks against the draws.
+        kinds: dict[type[Warning], list[str]] = {}
         for text in self.warnings:
-            warnings.warn(text, _category(text), stacklevel=stacklevel)
+            kinds.setdefault(_category(text), []).append(text)
+        for kind, texts in kinds.items():
+            warnings.warn("\n".join(texts), kind, stacklevel=stacklevel)
 
     def __repr__(self) -> str:
         lengths = self._outcome.lengths

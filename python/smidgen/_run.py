@@ -44,6 +44,7 @@ class Run:
 
     @property
     def is_finished(self) -> bool:
+        """Whether the run is over, for whatever reason."""
         return self._own().is_finished
 
     @property

@@ -54,6 +54,29 @@ def test_a_mistake_in_a_cell_shows_the_cell():
     assert "while a < 3" in shown and "hint: use recursion" in shown, shown
 
 
+RUN = """import numpy as np
+import smidgen as sm
+
+@sm.model
+def radon(homes):
+    mu, tau = normal(0, 5), normal(0, 1)
+    level = mem(lambda county: normal(mu, tau))
+    for row in homes:
+        observe(normal(level(row.county), 1), row.y)
+    return mu
+
+radon({"county": np.arange(3), "y": np.ones(3)}).sample(draws=10, chains=1, seed=3, init={"tau": -1})
+"""
+
+
+def test_an_error_in_a_run_names_the_cell_and_stops_the_table():
+    ((table, error),) = run(RUN)
+    assert "stopped, " in table["data"]["text/html"] and "finished" not in table["data"]["text/html"]
+    shown = "\n".join(error.traceback)
+    assert error.ename == "ModelError" and "at Cell In[1], line 7: normal(mu, tau)" in shown, shown
+    assert "_run.py" not in shown and "_model.py" not in shown, shown
+
+
 def test_magics_and_progress_in_a_notebook():
     first, second, third = run(
         "%%time\nimport smidgen as sm\nsd = 2.0\n@sm.model\ndef m(ys):\n    mu = normal(0, sd)\n"

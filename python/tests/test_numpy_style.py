@@ -177,6 +177,47 @@ def test_mixtures_of_a_number_of_components():
     assert np.allclose(fit.log_likelihood()["y"], np.log(density.sum(axis=-1)), rtol=1e-9)
 
 
+def test_laws_of_vectors():
+    @sm.model
+    def several(y, counts, n):
+        mu = normal(np.array([1.0, -1.0, 0.0]), 0.5)
+        rate = gamma(np.exp(mu) * 10, 10)
+        shift = normal(mean=mu, sd=[1.0, 2.0, 3.0])
+        observe(poisson(rate[np.arange(3)]), counts)
+        observe(normal(mu, 1), y)  # a row is three draws
+        return mu, rate, shift
+
+    Y = rng.normal(size=(40, 3))
+    fit = several(Y, np.array([3, 0, 1]), 3).sample(**FEW)
+    assert fit["mu"].shape == fit["rate"].shape == fit["shift"].shape == (1, 60, 3)
+    mean = fit["mu"][0][:, None, :]
+    by_hand = (-0.5 * (Y - mean) ** 2 - 0.5 * np.log(2 * np.pi)).sum(axis=-1)
+    assert np.allclose(fit.log_likelihood()["y"][0], by_hand, rtol=1e-9)
+    prior = several(Y, np.array([3, 0, 1]), 3).prior_predictive(4000, seed=1)["mu"][0]
+    assert np.allclose(prior.mean(axis=0), [1, -1, 0], atol=0.05) and np.allclose(prior.std(axis=0), 0.5, atol=0.05)
+
+
+def test_data_in_other_spellings():
+    @sm.model
+    def one(df, X, y):
+        b, sd = normal(0, 1, size=3), half_normal(1)
+        observe(normal(np.sum(X * b, axis=1), sd), df.y.values)
+        observe(bernoulli(logistic((b * X).sum(axis=-1))), y > 0)
+        return b, sd
+
+    @sm.model
+    def other(df, X, y):
+        b, sd = normal(0, 1, size=3), half_normal(1)
+        observe(normal(X @ b, sd), y)
+        positive = (y > 0).astype(int)
+        observe(bernoulli(logistic(X @ b)), positive)
+        return b, sd
+
+    y, X = rng.normal(size=N), rng.normal(size=(N, 3))
+    inputs = (pd.DataFrame({"y": y}), X, y)
+    close(one(*inputs), other(*inputs), ("b", "sd"))
+
+
 def test_what_is_said():
     def number_of_components(y):
         k = 1 + poisson(3)

@@ -152,7 +152,7 @@ def test_a_bad_run_warns_once_at_the_callers_line():
         warnings.simplefilter("always")
         sm.program(text).sample(draws=50, tune=0, seed=1, kernel="(mh default one 'drift 0.05 1)")
     found = [w for w in caught if issubclass(w.category, sm.ConvergenceWarning)]
-    assert found and found[0].filename == __file__
+    assert len(found) == 1 and found[0].filename == __file__
     assert all("--" not in str(w.message) for w in caught), [str(w.message) for w in caught]
     assert "tune=" in str(found[0].message), str(found[0].message)
 
