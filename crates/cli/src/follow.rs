@@ -122,7 +122,8 @@ impl Followed<'_> {
     fn window(&self) -> Result<Option<Window>, Failure> {
         match (&self.args.window, self.args.follow.as_deref()) {
             (Some((name, _)), Some(table)) if name != table => {
-                let message = format!("--window {name}=...: the table that is followed is `{table}`");
+                let message =
+                    format!("--window {name}=...: the table that is followed is `{table}`");
                 Err(Failure::Usage(message))
             }
             (window, _) => Ok(window.as_ref().map(|(_, rows)| Window { rows: *rows })),

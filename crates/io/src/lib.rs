@@ -25,8 +25,8 @@ pub use sink::{SinkError, WriteReport, write_draws};
 #[cfg(feature = "columnar")]
 pub use source::table_of_batches;
 pub use source::{
-    ColumnSelection, DataError, Follower, Progress, Reading, TableOptions, VectorColumn,
-    Window, bind_vectors, read_table, read_table_with,
+    ColumnSelection, DataError, Follower, Progress, Reading, TableOptions, VectorColumn, Window,
+    bind_vectors, read_table, read_table_with,
 };
 pub use states::{decode as decode_states, encode as encode_states};
 pub use states::{read_states, states_path, write_states};

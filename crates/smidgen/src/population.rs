@@ -561,7 +561,9 @@ impl ParticlePopulation {
 
     /// All particles, each with its stream and what it predicted.
     pub fn each(&mut self) -> impl Iterator<Item = (&mut Model, &mut Rng, &Predicted)> {
-        self.particles.iter_mut().map(|Particle { model, rng, predicted }| (model, rng, &*predicted))
+        self.particles
+            .iter_mut()
+            .map(|Particle { model, rng, predicted }| (model, rng, &*predicted))
     }
 
     /// A copy of the first particle, for who tries something out.

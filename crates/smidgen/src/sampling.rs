@@ -50,8 +50,8 @@ pub use follow::{Arrived, EpochMark, Follow, follow};
 pub use init::Init;
 use init::Start;
 use journey::Journey;
-use stand::Stand;
 pub use live::{ChainPhase, ChainProgress, Live};
+use stand::Stand;
 use watch::Watch;
 
 #[derive(Clone, Debug)]

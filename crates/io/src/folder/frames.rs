@@ -31,11 +31,7 @@ pub fn whole(stream: &mut (impl Read + Seek), length: u64) -> u64 {
 }
 
 /// The message that begins here, if all of it is among so many bytes; none after the mark of the end.
-pub(crate) fn message(
-    stream: &mut (impl Read + Seek),
-    place: u64,
-    length: u64,
-) -> Option<Message> {
+pub(crate) fn message(stream: &mut (impl Read + Seek), place: u64, length: u64) -> Option<Message> {
     let rest = length.checked_sub(place)?.checked_sub(8)?;
     stream.seek(SeekFrom::Start(place)).ok()?;
     let mut start = [0; 8];
@@ -51,7 +47,8 @@ pub(crate) fn message(
     let batch = message.header_as_record_batch();
     let rows = batch.map_or(0, |batch| u64::try_from(batch.length()).unwrap_or(0));
     let unfolds = batch.is_some_and(|batch| batch.compression().is_some());
-    let length = u64::try_from(message.bodyLength()).ok().filter(|length| *length <= rest - size)?;
+    let length =
+        u64::try_from(message.bodyLength()).ok().filter(|length| *length <= rest - size)?;
     let body = place + 8 + size;
     Some(Message { body, end: body + length, kind: message.header_type(), rows, unfolds })
 }

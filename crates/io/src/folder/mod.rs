@@ -37,8 +37,8 @@ use serde_json::Value as Json;
 
 #[cfg(not(feature = "columnar"))]
 pub use absent::{
-    ChainDraws, ChainWriter, FolderRun, OUT, Out, Row, Tail, bytes_of_chain, out_of, read_chain, read_folder,
-    read_streams, streams,
+    ChainDraws, ChainWriter, FolderRun, OUT, Out, Row, Tail, bytes_of_chain, out_of, read_chain,
+    read_folder, read_streams, streams,
 };
 #[cfg(feature = "columnar")]
 pub use chain::{ChainWriter, OUT, Out, out_of, streams};

@@ -194,8 +194,11 @@ impl Crowd<'_, '_> {
             catalog.grow(*name, part, grown);
         }
         if is_kept && worth == 0.0 {
-            let message = "all particles have weight 0: none of them could have produced the rows so far";
-            return Err(Diagnostic::error(step.span, message).hint("use more particles, or chains").into());
+            let message =
+                "all particles have weight 0: none of them could have produced the rows so far";
+            return Err(Diagnostic::error(step.span, message)
+                .hint("use more particles, or chains")
+                .into());
         }
         Ok(is_kept)
     }

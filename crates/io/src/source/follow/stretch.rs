@@ -63,7 +63,8 @@ impl Stretch {
         let mut file = File::open(look.path).map_err(failed)?;
         let size = file.metadata().map_err(failed)?.len();
         if size < self.length.max(look.upto.unwrap_or(0)) {
-            let rows = if look.upto.is_some() { "rows".into() } else { format!("{} rows", look.before) };
+            let rows =
+                if look.upto.is_some() { "rows".into() } else { format!("{} rows", look.before) };
             return Err(format!("{shown} has become shorter than the {rows} that were read"));
         }
         self.check(&mut file, look.path)?;
@@ -74,7 +75,8 @@ impl Stretch {
             let table = match read {
                 Err(Problem::NoRows) => break,
                 read => read.map_err(|problem| {
-                    let after = if rows > 0 { format!(", counted from row {rows}") } else { String::new() };
+                    let after =
+                        if rows > 0 { format!(", counted from row {rows}") } else { String::new() };
                     format!("{}{after}", problem.of(look.path))
                 })?,
             };
@@ -104,7 +106,12 @@ impl Stretch {
     }
 
     /// The next bytes that make something whole; None if there are none. Where few of the rows may stay, not too many at once.
-    fn piece(&mut self, file: &mut File, end: u64, is_short: bool) -> std::io::Result<Option<Piece>> {
+    fn piece(
+        &mut self,
+        file: &mut File,
+        end: u64,
+        is_short: bool,
+    ) -> std::io::Result<Option<Piece>> {
         let rest = end.saturating_sub(self.length);
         let mut most = if is_short { PIECE.min(rest) } else { rest };
         let mut bytes = Vec::new();

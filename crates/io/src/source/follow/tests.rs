@@ -30,7 +30,8 @@ fn a_csv_is_read_up_to_its_last_whole_line() {
     let reading = Reading { progress: &progress, stop: &stop };
     let options = TableOptions::default();
     add(&path, "x,w\n1,a\n2,\"b\nb\"\n3,");
-    let (mut follower, table) = Follower::open(&path, &options, None, None, reading).expect("two rows");
+    let (mut follower, table) =
+        Follower::open(&path, &options, None, None, reading).expect("two rows");
     assert_eq!(xs(&table), [1.0, 2.0]);
     assert!(follower.next(None, reading).expect("nothing new").is_none());
     // The rest of a line; a text that looks like a number; a line break inside quotes.
@@ -59,7 +60,8 @@ fn a_folder_is_read_in_the_order_of_names() {
     let options = TableOptions::default();
     add(&folder.join("b.csv"), "x\n3\n4\n");
     add(&folder.join("a.csv"), "x\n1\n2\n");
-    let (mut follower, table) = Follower::open(&folder, &options, None, None, reading).expect("two files");
+    let (mut follower, table) =
+        Follower::open(&folder, &options, None, None, reading).expect("two files");
     assert_eq!(xs(&table), [1.0, 2.0, 3.0, 4.0]);
     add(&folder.join("c.csv.tmp"), "x\n5");
     assert!(follower.next(None, reading).expect("nothing new").is_none());
@@ -111,8 +113,7 @@ fn rows_that_have_left_the_window_are_left_out() {
     let (progress, stop) = (Progress::default(), AtomicBool::new(false));
     let reading = Reading { progress: &progress, stop: &stop };
     let window = Window { rows: 80 };
-    let lines =
-        |from: usize, to: usize| (from..to).map(|x| format!("{x}\n")).collect::<String>();
+    let lines = |from: usize, to: usize| (from..to).map(|x| format!("{x}\n")).collect::<String>();
     let file = |k: usize, from, to| {
         add(&folder.join(format!("{k}.csv")), &format!("x\n{}", lines(from, to)));
     };

@@ -43,6 +43,9 @@ mod tests {
                 assert!(kept >= rows.min(come), "{kept} of {come}");
             }
         }
-        assert_eq!([8, 100, 1000, 1_000_000].map(|rows| Window { rows }.block()), [1, 8, 64, BLOCK]);
+        assert_eq!(
+            [8, 100, 1000, 1_000_000].map(|rows| Window { rows }.block()),
+            [1, 8, 64, BLOCK]
+        );
     }
 }

@@ -99,7 +99,8 @@ impl Conductor<'_, '_> {
         self.early = early;
         let now: Vec<(u32, Chain)> = now;
         chains.extend(now.into_iter().map(|(_, chain)| chain));
-        let mut left = self.hands.iter().filter(|hand| hand.begins <= number).count() - chains.len();
+        let mut left =
+            self.hands.iter().filter(|hand| hand.begins <= number).count() - chains.len();
         while left > 0 {
             match self.results.recv() {
                 Ok((of, Ok(chain))) if of > number => {

@@ -99,4 +99,3 @@ impl Plan<'_> {
 fn guarded<T>(work: impl FnOnce() -> Result<T, Diagnostic>) -> Result<T, Diagnostic> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(broken()))
 }
-
