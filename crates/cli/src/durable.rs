@@ -185,17 +185,15 @@ pub fn recalled(path: &Path, args: &SampleArgs) -> Result<SampleArgs, Failure> {
 /// Whether a run is over and is not to be made longer.
 pub fn is_complete(path: &Path, args: &SampleArgs) -> bool {
     let then = folder::manifest(path).unwrap_or_default();
-    if then["follow"].is_string() {
-        let over = folder::events(path).len() as u64;
+    let is_longer = args.draws.is_some_and(|draws| Some(draws as u64) > then["draws"].as_u64());
+    let has_more_epochs = || {
         let wanted = args.epochs.map(|epochs| epochs as u64).or_else(|| then["epochs"].as_u64());
-        return folder::standing(path) == Standing::Finished
-            && !args.from_seed
-            && wanted.is_some_and(|wanted| over >= wanted);
-    }
-    let is_longer = || args.draws.map(|draws| draws as u64) > then["draws"].as_u64();
+        wanted.is_none_or(|wanted| wanted > folder::events(path).len() as u64)
+    };
     folder::standing(path) == Standing::Finished
         && !args.from_seed
-        && (args.draws.is_none() || !is_longer())
+        && !is_longer
+        && !(then["follow"].is_string() && has_more_epochs())
 }
 
 /// Where the chains of a run stood, for another.

@@ -120,6 +120,34 @@ fn every_epoch_is_the_posterior_of_the_rows_so_far() {
     }
 }
 
+/// A file that grows 100 times: each epoch against a fresh run on the same rows, two numbers each: that any of 200 is off by 4 errors
+/// has probability 1.3e-2, with one fixed seed.
+#[test]
+#[ignore = "two hundred runs"]
+fn a_hundred_epochs_are_a_hundred_fresh_runs() {
+    let steps: Vec<usize> = [250].into_iter().chain((1..100).map(|k| 10 + 13 * (k % 7))).collect();
+    let ys = noise(steps.iter().sum());
+    let found = epochs(MODEL, &ys, &steps, &request(""));
+    let found = found.unwrap_or_else(|e| panic!("{}", e.0[0].message));
+    assert_eq!(found.len(), 100);
+    let mut largest: f64 = 0.0;
+    for (k, (mark, sampled)) in found.iter().enumerate() {
+        assert_eq!((mark.number as usize, mark.new), (k, steps[k]));
+        let own = SampleRequest { seed: 1000 + k as u64, ..request("") };
+        let fresh = epochs(MODEL, &ys[..mark.rows], &[mark.rows], &own);
+        let fresh = fresh.unwrap_or_else(|e| panic!("{}", e.0[0].message));
+        let of_epoch = summarise(&sampled.run.draws);
+        for (a, b) in of_epoch.iter().zip(summarise(&fresh[0].1.run.draws)) {
+            let lengths = sampled.run.draws.quantities().iter().flat_map(|q| &q.chains);
+            assert!(lengths.map(Vec::len).all(|n| n == 500), "draws of one epoch");
+            let off = (a.mean - b.mean).abs() / math::hypot(a.mcse, b.mcse);
+            largest = largest.max(off);
+            assert!(off < 4.0, "epoch {k}: {} and {}, {off:.1} errors", a.mean, b.mean);
+        }
+    }
+    eprintln!("100 epochs, at most {largest:.2} errors from a fresh run");
+}
+
 /// What a window holds: 12 epochs of two numbers, by two kernels: 48 means, each off by 4.5 of its errors with probability 7e-6; 4e-4
 /// in all. The data wander by 3, so rows that had not left would shift the mean by far more.
 #[test]
@@ -174,14 +202,14 @@ fn groups_leave_with_their_rows() {
 }
 
 /// The posterior and the evidence of three epochs by particles, against those of the conjugate model: log Z by the predictive
-/// densities of the rows one after the other. With 2,000 particles the estimate of log Z was off by at most 0.2 with each of the
-/// seeds 1 to 10; 0.5 is allowed, and means are allowed 5 of their errors.
+/// densities of the rows one after the other. The estimate may be off by 0.5, means by 5 of their errors, standard deviations by 8 %.
+/// (Kernels that learn while they move particles make these 8 % too small.)
 #[test]
 fn particles_know_the_posterior_and_the_evidence() {
     // The number of a row is what it would be if all had come at once.
-    let model = "[table t] [assume mu (normal 0 10)] [assume nu (normal 0 1)]
-        [for row in t [observe (normal (+ mu (* nu (if (< row.index 700) 0 1))) 1) row.y]] [predict mu]";
-    let (ys, steps) = (noise(700), [200, 300, 1, 199]);
+    let model = "[table t] [assume mu (normal 0 10)]
+        [for row in t [observe (normal (+ mu (if (< row.index 250) 0 5)) 1) row.y]] [predict mu]";
+    let (ys, steps) = (noise(250), [60, 130, 1, 59]);
     let mut session = Session::new(Settings::default());
     session.give_table("t", Arc::new(table(&ys[..steps[0]])));
     let program = session.parse_text("test", model).unwrap_or_else(|_| panic!("{model}"));
@@ -200,10 +228,10 @@ fn particles_know_the_posterior_and_the_evidence() {
     let (rows, opened, done) = (&mut rows, &mut |_: &EpochMark| Ok(()), &mut done);
     let follows = Follow { table: "t", window: None, past: Vec::new(), rows, opened, done };
     let request = SampleRequest { seed: 3, ..SampleRequest::default() };
-    let result = absorb(&mut session, &program, &request, 2000, |_| {}, follows);
+    let result = absorb(&mut session, &program, &request, 1000, |_| {}, follows);
     result.unwrap_or_else(|e| panic!("{}", e.0[0].message));
     let rows: Vec<usize> = found.iter().map(|(rows, _)| *rows).collect();
-    assert_eq!(rows, [200, 500, 501, 700]);
+    assert_eq!(rows, [60, 190, 191, 250]);
     for (rows, sampled) in &found {
         let (mut mean, mut variance, mut log_evidence) = (0.0, 100.0, 0.0);
         for y in &ys[..*rows] {
@@ -217,10 +245,10 @@ fn particles_know_the_posterior_and_the_evidence() {
         let row = &summarise(&sampled.run.draws)[0];
         let shown = format!("{rows}: {} ± {}, sd {}; {mean}", row.mean, row.mcse, row.sd);
         assert!((row.mean - mean).abs() < 5.0 * row.mcse, "{shown}");
-        assert!((0.85..1.15).contains(&(row.sd / math::sqrt(variance))), "{shown}");
+        assert!((0.92..1.08).contains(&(row.sd / math::sqrt(variance))), "{shown}");
         let found = sampled.log_evidence.expect("particles estimate it");
         assert!((found - log_evidence).abs() < 0.5, "{rows}: {found}, {log_evidence}");
-        assert!(sampled.run.draws.quantities()[0].chains[0].len() == 2000);
+        assert!(sampled.run.draws.quantities()[0].chains[0].len() == 1000);
     }
 }
 

@@ -127,10 +127,11 @@ const FOLLOWED: [&str; 3] = [
     "[assume mu (normal 0 10)] [assume s (gamma 2 1)]
         [for row in t [observe (normal mu s) row.y]] [predict mu] [predict s]",
     "[assume m (normal 0 3)] [assume level (mem (lambda (g) (normal m 1)))]
-        [for row in t [observe (normal (level (int_div row.index 400)) 1) row.y]] [predict m] [predict (level 1)]",
-    "[assume mu (normal 0 10)] [assume c (bernoulli 0.4)] [assume nu (normal (if c mu 0) 1)]
-        [for row in t [observe (normal mu 1) row.y]] [predict mu] [predict nu] [predict c]
-        [infer (cycle ((reference_mh default all 2) (mh default one 5)) 1)]",
+        [for row in t [observe (normal (level (int_div row.index 400)) 1) row.y]] [predict m] [predict (level 1)]
+        [assume c (bernoulli 0.4)] [assume nu (normal (if c m 0) 1)] [predict nu]",
+    "[assume mu (normal 0 10)] [assume nu (normal mu 1)]
+        [for row in t [observe (normal mu 1) row.y]] [predict mu] [predict nu]
+        [infer (cycle ((reference_mh default all 2) (slice default one 1)) 1)]",
 ];
 
 const STEPS: [usize; 7] = [200, 150, 30, 300, 1, 500, 200];
