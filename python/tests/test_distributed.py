@@ -15,7 +15,7 @@ from test_durable import OVER_ROWS, REQUEST, rows, small
 
 import five
 import smidgen as sm
-from smidgen import _crew, _tasks
+from smidgen import _crew, _tasks, _walkers
 
 SPREAD = {key: value for key, value in REQUEST.items() if key != "progress"}
 
@@ -262,7 +262,7 @@ def test_workers_end_with_whoever_asked(how):
 
 def test_rounds_that_go_on_from_the_wrong_place_are_noticed(local, monkeypatch):
     """A broken twin: a round that begins where the one before it began."""
-    come_home = sm.distributed.Walker.come_home
+    come_home = _walkers.Walker.come_home
 
     def forgetful(self, answer, seconds):
         before = self._leg["checkpoint"]
@@ -271,7 +271,7 @@ def test_rounds_that_go_on_from_the_wrong_place_are_noticed(local, monkeypatch):
             self._leg["checkpoint"] = before
         return tasks
 
-    monkeypatch.setattr(sm.distributed.Walker, "come_home", forgetful)
+    monkeypatch.setattr(_walkers.Walker, "come_home", forgetful)
     wrong = sm.distributed.sample(small(), 1, round=60, **SPREAD)
     assert wrong["mu"].shape != local["mu"].shape or not np.array_equal(wrong["mu"], local["mu"])
 
@@ -304,10 +304,10 @@ def test_the_bytes_of_a_task_are_its_answer():
     assert data == pickle.dumps(pickle.loads(data))
     crew = _crew.Crew(1, data)
     try:
-        walker = sm.distributed.Walker(0, model._order(
+        walker = _walkers.Walker(0, model._order(
             draws=50, tune=20, chains=1, cores=1, seed=1, kernel=None, thin=1, record=None, init=None, approximate=False,
             exact=False, audit=None, max_seconds=None, keep_states=False, keep_tune=False, stats=None,
-        ), 10, 10, None)  # fmt: skip
+        ), 10, 10, None, None)  # fmt: skip
         head = walker.next().head(crew.digest)
         here, there = pickle.loads(_tasks.work(head, data)), crew.answer(crew._client.submit(None, head, data))
         assert here["answer"][2] == there["answer"][2] and here["worker"] != there["worker"]
