@@ -23,7 +23,7 @@ fn y(i: usize) -> f64 {
     [0.3, 2.0, 1.0, -0.4, 3.0, 0.1][i % 6] + i as f64 / 8.0
 }
 
-const PROGRAMS: [Branching; 13] = [
+const PROGRAMS: [Branching; 15] = [
     Branching {
         name: "a change point",
         in_lanes: 0.9,
@@ -47,12 +47,29 @@ const PROGRAMS: [Branching; 13] = [
         row: |i| format!("[observe (poisson (if (< {i} t) (rate 0) (rate 1))) {}]", y(i).abs().round()),
     },
     Branching {
-        // A side that no row takes goes, unless somebody else asks for it.
         name: "two change points, whose sides are rows within sides",
-        in_lanes: 0.3,
+        in_lanes: 0.9,
+        program: "[assume t (scope_include 'z 0 (uniform_discrete 0 11))] [assume u (scope_include 'z 1 (uniform_discrete 0 11))]
+                  [assume rate (mem (lambda (k) (scope_include 'x k (gamma 2 1))))]
+                  [predict (rate 0)] [predict (rate 1)] [predict (rate 2)]",
+        row: |i| format!("[observe (poisson (if (< {i} (min t u)) (rate 0) (if (< {i} (max t u)) (rate 1) (* 2 (rate 2))))) {}]", y(i).abs().round()),
+    },
+    Branching {
+        // A row that the loop alone asks for goes where no round takes its side.
+        name: "two change points, one of whose sides comes and goes",
+        in_lanes: 0.0,
         program: "[assume t (scope_include 'z 0 (uniform_discrete 0 11))] [assume u (scope_include 'z 1 (uniform_discrete 0 11))]
                   [assume rate (mem (lambda (k) (scope_include 'x k (gamma 2 1))))] [predict (rate 0)] [predict (rate 2)]",
         row: |i| format!("[observe (poisson (if (< {i} (min t u)) (rate 0) (if (< {i} (max t u)) (rate 1) (* 2 (rate 2))))) {}]", y(i).abs().round()),
+    },
+    Branching {
+        // Whether somebody else asks for the row hangs on another choice.
+        name: "a change point, a side of which may be asked for by others",
+        in_lanes: 0.1,
+        program: "[assume t (scope_include 'z 0 (uniform_discrete 0 11))] [assume c (scope_include 'z 1 (flip 0.5))]
+                  [assume rate (mem (lambda (k) (scope_include 'x k (gamma 2 1))))] [predict (rate 0)]
+                  [assume q (if c (rate 1) 0)]",
+        row: |i| format!("[observe (poisson (if (< {i} t) (rate 0) (rate 1))) {}]", y(i).abs().round()),
     },
     Branching {
         name: "densities of rows on both sides, called by name",
