@@ -131,6 +131,20 @@ impl Sums {
         }
     }
 
+    /// Σ l_i + (θ − θ*)ᵀ g + ½ (θ − θ*)ᵀ H (θ − θ*) of the sums at θ*.
+    pub fn polynomial(&self, centre: &[f64], theta: &[f64]) -> f64 {
+        let mut total = 0.0;
+        for (k, row) in self.hessian.chunks_exact(centre.len()).enumerate() {
+            let step = theta[k] - centre[k];
+            let mut bend = 0.0;
+            for ((h, x), c) in row.iter().zip(theta).zip(centre) {
+                bend += h * (x - c);
+            }
+            total += step * (self.gradient[k] + 0.5 * bend);
+        }
+        self.value + total
+    }
+
     pub(super) fn finite(self) -> Option<Sums> {
         let is_finite = |xs: &[f64]| xs.iter().all(|x| x.is_finite());
         let fine = self.value.is_finite() && is_finite(&self.gradient) && is_finite(&self.hessian);

@@ -309,7 +309,7 @@ impl Preparation {
 
     /// Σ T_i(θ)
     pub fn polynomial(&self, theta: &[f64]) -> f64 {
-        quadratic::polynomial(&self.sums, &self.expansion().centre, theta)
+        self.sums.polynomial(&self.expansion().centre, theta)
     }
 
     /// What sums and bounds were made around.

@@ -5,21 +5,6 @@ use smidgen_value::Matrix;
 
 pub use smidgen_engine::taylor::Sums;
 
-/// (θ − θ*)ᵀ g + ½ (θ − θ*)ᵀ H (θ − θ*) of the sums at θ*, value included.
-pub fn polynomial(sums: &Sums, centre: &[f64], theta: &[f64]) -> f64 {
-    let d = centre.len();
-    let mut total = 0.0;
-    for (k, row) in sums.hessian.chunks_exact(d).enumerate() {
-        let step = theta[k] - centre[k];
-        let mut bend = 0.0;
-        for ((h, x), c) in row.iter().zip(theta).zip(centre) {
-            bend += h * (x - c);
-        }
-        total += step * (sums.gradient[k] + 0.5 * bend);
-    }
-    sums.value + total
-}
-
 /// A point and a scale: θ = θ* + L y.
 #[derive(Clone, Debug)]
 pub struct Reference {

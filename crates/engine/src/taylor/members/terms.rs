@@ -2,7 +2,7 @@
 
 use smidgen_value::Rng;
 
-use super::{Around, Buckets, Members, Standing};
+use super::{Around, Buckets, Members, Slot, Standing};
 use crate::program::run::bounds::Ball;
 use crate::program::run::remainder::Points;
 use crate::taylor::Sums;
@@ -233,7 +233,22 @@ impl Members {
         for (slot, out) in slots.iter().zip(out) {
             let of = &self.slots[*slot as usize];
             *out = self.kinds[of.kind as usize].remainder(&mut self.desk, &points, of.place);
+            if !out.iter().all(|rest| rest.is_finite()) {
+                *out = self.by_values(*slot, centre, zs).unwrap_or(*out);
+            }
         }
         self.touched += slots.len() as u64;
+    }
+
+    /// R_i of a section from its values and its polynomial: what is put together step by step, from where each step was and
+    /// how it changed, may leave a domain by rounding where the section does not.
+    fn by_values(&mut self, slot: u32, centre: &[f64], zs: [&[f64]; 2]) -> Option<[f64; 2]> {
+        let Slot { kind, place, .. } = self.slots[slot as usize];
+        let kind = &self.kinds[kind as usize];
+        let mut here = Sums::zero(self.dimension);
+        kind.spread(&kind.tally(&mut self.desk, centre, &[place]), 1.0, &mut here);
+        let here = here.finite()?;
+        let mut value = |z| kind.tally(&mut self.desk, z, &[place]).value();
+        Some(zs.map(|z| value(z) - here.polynomial(centre, z)))
     }
 }

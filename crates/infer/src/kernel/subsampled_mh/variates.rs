@@ -14,7 +14,7 @@ use crate::acceptance::LogWeights;
 use crate::acceptance::shuffle::{LOT, Shuffle};
 use crate::hamiltonian::{Block, Smoothed};
 use crate::kernel::reference_mh::TallDensity;
-use crate::reference::{newton, quadratic};
+use crate::reference::newton;
 use crate::sections::Source;
 
 /// A scan of all sections weighs so many at a time.
@@ -81,9 +81,7 @@ impl ControlVariates {
         known.to = to;
         let Known { sums, centre, from, to, .. } = known;
         let difference = match order {
-            2 => {
-                quadratic::polynomial(sums, centre, to) - quadratic::polynomial(sums, centre, from)
-            }
+            2 => sums.polynomial(centre, to) - sums.polynomial(centre, from),
             _ => (to.iter().zip(&*from).zip(&sums.gradient))
                 .map(|((to, from), g)| g * (to - from))
                 .sum(),
