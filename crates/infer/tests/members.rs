@@ -125,7 +125,7 @@ fn excess(world: &mut World, scale: f64) -> (f64, usize) {
     for _ in 0..200 {
         let mut point = || {
             let (angle, rho) = (6.3 * rng.uniform(), radius * rng.uniform());
-            let y = [rho * math::sin(angle), rho * math::sin(angle + 1.570_796_326_794_9)];
+            let y = [rho * math::sin(angle), rho * math::sin(angle + std::f64::consts::FRAC_PI_2)];
             let z = [centre[0] + LOWER[0] * y[0], centre[1] + LOWER[2] * y[0] + LOWER[3] * y[1]];
             (z, rho * rho * rho)
         };

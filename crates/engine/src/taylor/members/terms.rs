@@ -174,7 +174,7 @@ impl Members {
 
     fn set_bound(&mut self, slot: u32, bound: f32) {
         let Some(around) = &mut self.around else { return };
-        let standing = if !(f64::from(bound) <= around.most) {
+        let standing = if bound.is_nan() || f64::from(bound) > around.most {
             around.hard.push(slot);
             Standing::Hard(around.hard.len() as u32 - 1)
         } else if bound > 0.0 {

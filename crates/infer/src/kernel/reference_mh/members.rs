@@ -60,6 +60,9 @@ struct Search {
     why: Option<String>,
 }
 
+/// The address of a choice, and θ* and L.
+type Written = (u64, [Vec<f64>; 2]);
+
 #[derive(Default)]
 pub struct MemberBlocks {
     /// By the addresses of the choices.
@@ -190,17 +193,17 @@ impl MemberBlocks {
 
     pub fn save(&self, out: &mut Vec<u8>) {
         let MemberBlocks { references, blocks: _, searches: _, given: _ } = self;
-        let mut all: Vec<(u64, (Vec<f64>, Vec<f64>))> = Vec::with_capacity(references.len());
+        let mut all: Vec<Written> = Vec::with_capacity(references.len());
         for (address, Reference { centre, lower }) in references {
-            all.push((*address, (centre.clone(), lower.clone())));
+            all.push((*address, [centre.clone(), lower.clone()]));
         }
         all.sort_unstable_by_key(|(address, _)| *address);
         all.put(out);
     }
 
     pub fn load(&mut self, from: &mut Input<'_>) -> Option<()> {
-        let all: Vec<(u64, (Vec<f64>, Vec<f64>))> = Bytes::take(from)?;
-        let reference = |(address, (centre, lower)): (u64, (Vec<f64>, Vec<f64>))| {
+        let all: Vec<Written> = Bytes::take(from)?;
+        let reference = |(address, [centre, lower]): Written| {
             (lower.len() == centre.len() * centre.len())
                 .then_some((address, Reference { centre, lower }))
         };
