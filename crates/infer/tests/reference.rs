@@ -76,7 +76,7 @@ fn laws_made_of_laws_keep_the_law() {
         let rows: Vec<String> = (0..10).map(row).collect();
         let data: Vec<&str> = rows.iter().map(String::as_str).collect();
         let story = Story {
-            prior: "[assume a (normal 0 0.7)] [assume b (normal 0 0.7)]",
+            prior: "[assume a (normal -1 1)] [assume b (normal 0 0.7)]",
             data: &data,
             look: &["a", "b", "(* a b)", "(abs (+ a b))"],
         };
