@@ -52,9 +52,12 @@ def entry_by_entry(e: "Expressions", node: ast.expr, scope: Scope) -> ast.expr:
         case ast.Compare():
             left, *others = [entry(part) for part in (node.left, *node.comparators)]
             return ast.copy_location(ast.Compare(left, node.ops, others), node)
+        case ast.Subscript(slice=ast.Tuple(elts=indices)) if not any(isinstance(i, ast.Slice) for i in indices):
+            places = ast.copy_location(ast.Tuple([entry(index) for index in indices], ast.Load()), node)
+            return ast.copy_location(ast.Subscript(node.value, places, ast.Load()), node)
         case ast.Subscript(slice=ast.Slice() | ast.Tuple()) if kind_of(e, node, scope) == VECTOR:
             return _entry_of_slice(node)
-        case ast.Subscript(slice=ast.Call() | ast.BinOp()) if kind_of(e, node, scope) == VECTOR:
+        case ast.Subscript(slice=ast.Call() | ast.BinOp() | ast.Name()) if kind_of(e, node, scope) == VECTOR:
             return ast.copy_location(ast.Subscript(node.value, entry(node.slice), ast.Load()), node)
         case ast.Call():
             made = _entry_of_call(e, node, scope)
@@ -191,7 +194,8 @@ def is_formula(e: "Expressions", node: ast.expr, scope: Scope) -> bool:
         case ast.Compare(ops=[op]) if not isinstance(op, (ast.In, ast.NotIn)):
             return all(is_formula(e, part, scope) for part in (node.left, *node.comparators))
         case ast.Subscript():
-            return isinstance(node.value, ast.Name) and not isinstance(node.slice, ast.Tuple)
+            is_cut = isinstance(node.slice, ast.Tuple) and any(isinstance(i, ast.Slice) for i in node.slice.elts)
+            return isinstance(node.value, ast.Name) and not is_cut
         case ast.Attribute():
             return e.table_of(node.value, scope) is not None
         case ast.Call():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import types
 from typing import Any, Callable
 
@@ -333,6 +334,12 @@ class Expressions:
             return Slices(self)(node, scope)
         container = self(node.value, scope)
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if len(indices) > 1 and kind_of(self, node, scope) == VECTOR:
+
+            def entry(places: list[Node]) -> Node:
+                return functools.reduce(lambda whole, place: call("lookup", whole, place), places, container)
+
+            return self.each_entry(entry, [(i, kind_of(self, i, scope) is not None) for i in indices], node, scope)
         for index in indices:
             container = self._lookup(container, index, node, scope)
         return container

@@ -129,7 +129,7 @@ def _of_part(e: "Expressions", node: ast.Attribute | ast.Subscript, scope: Scope
     if isinstance(node.slice, ast.Slice):
         return whole
     if isinstance(node.slice, ast.Tuple):
-        return VECTOR if any(isinstance(index, ast.Slice) for index in node.slice.elts) else None
+        return VECTOR if any(isinstance(i, ast.Slice) or kind_of(e, i, scope) is not None for i in node.slice.elts) else None
     if whole == MATRIX:
         return VECTOR
     return VECTOR if kind_of(e, node.slice, scope) in (VECTOR, ARRAY) else None
@@ -219,6 +219,8 @@ def length_of(e: "Expressions", node: ast.expr, scope: Scope) -> Node | None:
             return None if limits is None else limits[1] if limits[0].content == "0" else call("-", limits[1], limits[0])
         case ast.Subscript(slice=ast.Tuple(elts=[ast.Slice(lower=None, upper=None), _])):
             return length_of(e, node.value, scope)
+        case ast.Subscript(slice=ast.Tuple(elts=indices)):
+            return _length_of_one(indices, e, scope)
         case ast.Subscript():
             return length_of(e, node.slice, scope)
         case ast.Call():

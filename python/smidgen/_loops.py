@@ -79,6 +79,8 @@ class Loops:
     def _single(self, target: ast.expr, over: ast.expr, inner: Scope, scope: Scope) -> tuple[str, str] | None:
         if not isinstance(over, ast.Name):
             hint = "a loop goes through a table, an array, range(n), zip(a, b) or enumerate(t)"
+            if isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and "rows" in over.func.attr:
+                hint = "go through the table itself: for row in t"  # `df.iterrows()`
             self.c.mistake("this cannot be gone through at the top level of a model", over, hint)
             return None
         binding = scope.find(over.id)

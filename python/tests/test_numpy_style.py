@@ -218,6 +218,33 @@ def test_data_in_other_spellings():
     close(one(*inputs), other(*inputs), ("b", "sd"))
 
 
+def test_indices_that_are_choices_or_pairs():
+    @sm.model
+    def mixture_by_index(y, k: int = 3):
+        w, mu = dirichlet(np.ones(k)), normal(0, 2, size=k)
+        z = categorical(w, size=len(y))
+        observe(normal(mu[z], 1), y)
+        return mu, z
+
+    y, group = rng.normal(size=N), rng.integers(0, 4, N)
+    fit = mixture_by_index(y).sample(**FEW)
+    chosen = np.take_along_axis(fit["mu"], fit["z"].astype(int), axis=2)
+    assert np.allclose(fit.log_likelihood()["y"], -0.5 * (y - chosen) ** 2 - 0.5 * np.log(2 * np.pi), rtol=1e-9)
+
+    @sm.model
+    def slopes(y, x, group):
+        a = normal(0, 1, size=(4, 2))
+        mu = a[group, 0] + a[group, 1] * x
+        observe(normal(mu, 1), y)
+        return a, dict(third=mu[3], both=a[group[:5], [0, 1, 0, 1, 0]])
+
+    x = rng.normal(size=N)
+    fit = slopes(y, x, group).sample(**FEW)
+    mean = fit["a"][:, :, group, 0] + fit["a"][:, :, group, 1] * x
+    assert np.allclose(fit["third"], mean[..., 3]) and np.allclose(fit["both"][..., 1], fit["a"][:, :, group[1], 1])
+    assert np.allclose(fit.log_likelihood()["y"], -0.5 * (y - mean) ** 2 - 0.5 * np.log(2 * np.pi), rtol=1e-9)
+
+
 def test_what_is_said():
     def number_of_components(y):
         k = 1 + poisson(3)
