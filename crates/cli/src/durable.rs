@@ -190,10 +190,8 @@ pub fn is_complete(path: &Path, args: &SampleArgs) -> bool {
         let wanted = args.epochs.map(|epochs| epochs as u64).or_else(|| then["epochs"].as_u64());
         wanted.is_none_or(|wanted| wanted > folder::events(path).len() as u64)
     };
-    folder::standing(path) == Standing::Finished
-        && !args.from_seed
-        && !is_longer
-        && !(then["follow"].is_string() && has_more_epochs())
+    let is_wanted = args.from_seed || is_longer || then["follow"].is_string() && has_more_epochs();
+    folder::standing(path) == Standing::Finished && !is_wanted
 }
 
 /// Where the chains of a run stood, for another.

@@ -213,7 +213,8 @@ impl Crowd<'_, '_> {
         for (model, rng, _) in stage.each() {
             let mut program = read(plan, catalog, model, rng)?;
             let from = &mut Input::new(&learnt);
-            if !learnt.is_empty() && !(program.load(from).is_some() && from.is_empty()) {
+            let is_learnt = program.load(from).is_some() && from.is_empty();
+            if !is_learnt {
                 program = read(plan, catalog, model, rng)?;
             }
             let mut run = Run { phase: Phase::Draws, ..plan.run(shared.clone()) };

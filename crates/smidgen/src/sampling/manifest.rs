@@ -148,6 +148,12 @@ pub fn init_values(manifest: &Json) -> Option<Init> {
 
 /// How what is run differs from what was; None if it does not.
 pub fn difference(then: &Json, now: &Json) -> Option<String> {
+    // Whoever cannot follow a table would go on as if it had stopped growing.
+    if let Some(table) = then["follow"].as_str().filter(|_| then["follow"] != now["follow"]) {
+        return Some(format!(
+            "it follows `{table}`, which only `smidgen sample --resume` goes on with"
+        ));
+    }
     // Starting values are of no interest once the chains have begun.
     let texts = |json: &Json| -> Vec<Json> {
         let all = json["texts"].as_array().cloned().unwrap_or_default();

@@ -135,7 +135,10 @@ impl Gathered {
             Some(before) => before.continued_by(&piece)?,
             None => piece,
         };
-        let Some(window) = look.window else { return Ok(self.parts.push(Arc::new(part))) };
+        let Some(window) = look.window else {
+            self.parts.push(Arc::new(part));
+            return Ok(());
+        };
         let first = window.first(look.before + part.first_row() + part.rows());
         let part = part.from_row(first.saturating_sub(look.before));
         self.parts.retain(|old| look.before + old.first_row() + old.rows() > first);

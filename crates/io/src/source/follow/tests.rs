@@ -86,7 +86,7 @@ fn a_position_gives_the_rows_that_were_there_then() {
     add(&path, "x\n1\n2\n3");
     let (mut first, _) = Follower::open(&path, &options, None, None, reading).expect("rows");
     let mut positions = vec![first.position()];
-    for text in ["\n4\n", "5\n\n6\n7", "\n8\n"] {
+    for text in ["\n4\n", "5\n6\n7", "\n8\n"] {
         add(&path, text);
         first.next(None, reading).expect("rows").expect("rows");
         positions.push(first.position());
@@ -115,7 +115,7 @@ fn rows_that_have_left_the_window_are_left_out() {
     let window = Window { rows: 80 };
     let lines = |from: usize, to: usize| (from..to).map(|x| format!("{x}\n")).collect::<String>();
     let file = |k: usize, from, to| {
-        add(&folder.join(format!("{k}.csv")), &format!("x\n{}", lines(from, to)));
+        add(&folder.join(format!("{k:02}.csv")), &format!("x\n{}", lines(from, to)));
     };
     (0..10).for_each(|k| file(k, 30 * k, 30 * (k + 1)));
     let options = TableOptions::default();
