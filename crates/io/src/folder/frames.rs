@@ -86,7 +86,7 @@ mod tests {
         let Ok(reader) = StreamReader::try_new(Cursor::new(&bytes[..whole]), None) else {
             return 0;
         };
-        let found = reader.map_while(Result::ok).map(|batch| batch.num_rows()).sum();
+        let found: usize = reader.map_while(Result::ok).map(|batch| batch.num_rows()).sum();
         // The heads say as much.
         assert_eq!(rows(&mut Cursor::new(bytes), bytes.len() as u64), found as u64);
         found
