@@ -116,7 +116,7 @@ impl Distribution for MultivariateNormal {
 
     fn sample(&self, args: Args<'_>, rng: &mut Rng) -> Result<Value, ArgumentError> {
         let (mean, lower) = parameters(args)?;
-        Ok(drawn(&mean, &lower, rng))
+        Ok(drawn(&mean, lower, rng))
     }
 
     fn log_density(&self, x: &Value, args: Args<'_>) -> Result<f64, ArgumentError> {
