@@ -154,7 +154,7 @@ fn density(op: &DensityOp, r: &mut Registers<'_>, wide: Wide, room: &mut Room) -
             let mut so_far = SharedSoFar::default();
             let shared = op.shared.as_ref().expect("what hangs on the degrees of freedom alone");
             for (out, df) in out.iter_mut().zip(at(*df)).filter(|(out, _)| out.is_finite()) {
-                *out = so_far.at(shared, *df)[0] + *out;
+                *out += so_far.at(shared, *df)[0];
             }
         }
         ((Family::Poisson, Some(Link::Log)), [x, log_rate]) => {
