@@ -12,7 +12,7 @@ use smidgen_value::{Rng, math};
 const TAIL_SHARE: f64 = 0.05;
 const TAIL_FREEDOM: f64 = 30.0;
 /// One of so many proposals is autoregressive, with this a, and one is a step of a walk. Both are worth less than independent ones
-/// where the reference fits; and where a move reads all rows, these share a pass with others, which takes a fifth of one of their own.
+/// where the reference fits; and where a move reads all rows, independent ones share a pass, and these need one of their own.
 const SELDOM: usize = 50;
 const MEMORY: f64 = 0.7;
 /// s √d, where that is less than 1: wider steps would leave the ball now and then. And moves from one step to the next.
