@@ -63,8 +63,9 @@ impl Reader for KernelReader<'_> {
         }
     }
 
+    /// Where a program has no scope at all, a kernel for one moves nothing, with a warning; `check` calls it a mistake.
     fn scopes(&self) -> Option<&[Value]> {
-        self.catalog.scopes()
+        self.catalog.scopes().filter(|scopes| self.mode == Mode::Check || !scopes.is_empty())
     }
 
     fn text(&self, span: Span) -> String {

@@ -229,6 +229,13 @@ fn nothing_to_move_and_nothing_to_run() {
     let text = folder.call(&["explain", "m.smg", "--seed", "1"]).good();
     assert!(text.contains("no unconstrained random choice"), "{text}");
     folder.write("m.smg", "[assume x (normal 0 1)]\n[infer (mh nowhere all 5)]");
+    let text = folder.call(&["explain", "m.smg", "--seed", "1"]).good();
+    assert!(text.contains("scope nowhere holds no"), "{text}");
+    folder.call(&["check", "m.smg"]).fails(1, &["m.smg:2", "no scope", "nowhere"]);
+    folder.write(
+        "m.smg",
+        "[assume x (scope_include 'here 0 (normal 0 1))]\n[infer (mh nowhere all 5)]",
+    );
     for command in ["explain", "run", "sample", "check"] {
         folder.call(&[command, "m.smg"]).fails(1, &["m.smg:2", "no scope", "nowhere"]);
     }
