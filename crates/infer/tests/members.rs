@@ -264,9 +264,10 @@ fn a_reference_is_learnt_and_written() {
     let mut world =
         mixture(ASSIGNED, 400, "(bernoulli (logistic ETA))", |i| usize::from(i % 3 == 0));
     world.run.phase = Phase::Warmup;
-    let text = "(cycle ((mh z one 20) (reference_mh w each 2)) 1)";
+    // Enough moves of the assignments that the weights no longer wander away from what is learnt.
+    let text = "(cycle ((mh z one 100) (reference_mh w each 2)) 1)";
     let mut program = world.program(text);
-    (0..60).for_each(|_| world.step(&mut program));
+    (0..150).for_each(|_| world.step(&mut program));
     world.run.begin_draws();
     let mut bytes = Vec::new();
     program.save(&mut bytes).expect("fixed numbers are written");
