@@ -117,7 +117,7 @@ impl Rows {
         ends.max().unwrap_or(0)
     }
 
-    /// Whether rows are asked for as they stand side by side is given.
+    /// Where rows are read side by side, choices that stand side by side are a run and not gathered.
     fn with_leaves(
         &self,
         pickable: &[Pickable],
